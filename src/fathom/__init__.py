@@ -1,0 +1,6 @@
+"""fathom measures how deep a language model really reads.
+
+``fathom.api`` has one function for every command; ``fathom.types`` has the values that they take and return.
+"""
+
+__version__ = "0.1.0"
