@@ -1,0 +1,212 @@
+"""Records as documents: which field is the text, which are its questions, answers, summary, title and language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeGuard
+from urllib.parse import quote
+
+from fathom.corpus.identity import document_id
+from fathom.corpus.text import detect_language, language_code, normalise
+from fathom.types import Document, Question
+
+SHOWN_FIELDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Names of the fields of a JSONL or Parquet file that hold the parts of a document.
+
+    Attributes:
+        text: The text itself; the only field that must be there.
+        questions: A question, a list of questions, or a list of objects
+            ``{question | text, answers | answer, evidence?}``.
+        answers: Gold answers where questions are plain strings: one entry a question, each a string or a list
+            of acceptable strings.
+        summary: A reference summary, or a list of which the first is taken.
+        title: A heading.
+        language: ``en``, ``zh`` or the language's English name; detected where absent.
+        id: The source's own name for the text, kept as ``meta["id"]``.
+        licence: The licence of the text.
+    """
+
+    text: str = "text"
+    questions: str = "questions"
+    answers: str = "answers"
+    summary: str = "summary"
+    title: str = "title"
+    language: str = "language"
+    id: str = "id"
+    licence: str = "licence"
+
+    def named(self) -> frozenset[str]:
+        """All the field names, whichever part they hold."""
+        return frozenset(getattr(self, part) for part in parts_of_document())
+
+
+def parts_of_document() -> tuple[str, ...]:
+    """The parts that a corpus specification can name: ``text``, ``questions``, ..."""
+    return tuple(part.name for part in fields(Fields))
+
+
+class BadRowError(Exception):
+    """A record that is no document; the message says why."""
+
+
+class NoTextFieldError(BadRowError):
+    """A record without the field that should hold the text."""
+
+
+def make_document(record: Mapping[str, object], names: Fields, source: str) -> tuple[Document, list[str]]:
+    """Turn one record into a document.
+
+    Returns:
+        The document, and remarks about what was left out of it (a question without an answer, for example).
+
+    Raises:
+        BadRowError: The record has no text, or text that cannot be stored.
+    """
+    if names.text not in record:
+        raise NoTextFieldError(f"no field {names.text!r}; {describe_fields(record)}")
+    value = record[names.text]
+    raw = _as_text(value) if isinstance(value, str | bytes) else None
+    if raw is None:
+        raise BadRowError(f"the field {names.text!r} holds {_kind(value)}, expected a string")
+    text = normalise(raw)
+    if not text:
+        raise BadRowError(f"the field {names.text!r} is empty")
+    remarks: list[str] = []
+    identity = _as_text(record.get(names.id))
+    document = Document(
+        id=document_id(text),
+        text=text,
+        source=source,
+        language=language_code(record.get(names.language)) or detect_language(text),
+        title=_line(record.get(names.title)),
+        licence=_line(record.get(names.licence)),
+        questions=tuple(_questions(record, names, raw, text, remarks)),
+        summary=_summary(record.get(names.summary), names.summary, remarks),
+        meta={"id": identity} if identity else {},
+    )
+    return document, remarks
+
+
+def describe_fields(record: Mapping[str, object]) -> str:
+    """What fields a record has and how to name the one that holds the text, for messages."""
+    if not record:
+        return "the row has no fields"
+    shown = ", ".join(map(repr, list(record)[:SHOWN_FIELDS])) + (", ..." if len(record) > SHOWN_FIELDS else "")
+    lengths = {name: len(value) for name, value in record.items() if isinstance(value, str)}
+    likely = quote(max(lengths, key=lengths.__getitem__)) if lengths else "NAME"
+    return f"the row has {shown}; name the one that holds the text, as in FILE?text={likely}"
+
+
+def _questions(
+    record: Mapping[str, object], names: Fields, raw: str, text: str, remarks: list[str]
+) -> Iterator[Question]:
+    asked = record.get(names.questions)
+    if asked is None or asked == "":
+        return
+    listed = list(asked) if _is_list(asked) else [asked]
+    answers = _answers_by_question(listed, record.get(names.answers), names, remarks)
+    for number, (question, given) in enumerate(zip(listed, answers, strict=True), start=1):
+        objects = isinstance(question, Mapping)
+        facts = question if isinstance(question, Mapping) else {}
+        words = _as_text(_first_of(facts, "question", "text") if objects else question)
+        gold = _strings(_first_of(facts, "answers", "answer") if objects else given)
+        if words is None or not (words := normalise(words)):
+            remarks.append(f"question {number} has no text; it is left out")
+        elif not gold:
+            remarks.append(f"question {number} has no answer; it is left out")
+        else:
+            yield Question(words, gold, tuple(_evidence(facts.get("evidence"), raw, text)))
+
+
+def _answers_by_question(
+    questions: list[object], answers: object, names: Fields, remarks: list[str]
+) -> Sequence[object]:
+    """Gold answers parallel to the questions; None where there is none."""
+    none: list[object] = [None] * len(questions)
+    if answers is None or all(isinstance(question, Mapping) for question in questions):
+        return none
+    if not _is_list(answers):
+        answers = [answers]
+    if len(questions) == 1:
+        # One question: its answers may stand in a list of their own, or straight in the field.
+        return [answers[0] if len(answers) == 1 else answers]
+    if len(answers) != len(questions):
+        remarks.append(
+            f"{len(questions)} questions in {names.questions!r} but {len(answers)} answers in {names.answers!r}; "
+            "expected one entry a question"
+        )
+        return none
+    return answers
+
+
+def _first_of(facts: Mapping[str, object], *names: str) -> object:
+    return next((facts[name] for name in names if facts.get(name) is not None), None)
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    """The distinct non-empty strings of a string, a number or a list of them."""
+    entries = value if _is_list(value) else [value]
+    texts = (normalise(text) for entry in entries if (text := _as_text(entry)) is not None)
+    return tuple(dict.fromkeys(filter(None, texts)))
+
+
+def _evidence(value: object, raw: str, text: str) -> Iterator[tuple[int, int]]:
+    """Spans of the normalised text for evidence given as text, or as ``[start, end]`` in the text as it came."""
+    for entry in value if _is_list(value) else [value]:
+        match entry:
+            case str():
+                piece, earliest = normalise(entry), 0
+            case [int(start), int(end)] if 0 <= start < end:
+                # Normalising only removes characters, so the piece cannot have moved further forward than this.
+                piece, earliest = normalise(raw[start:end]), max(0, start - (len(raw) - len(text)))
+            case _:
+                continue
+        found = text.find(piece, earliest) if piece else -1
+        if found >= 0:
+            yield found, found + len(piece)
+
+
+def _summary(value: object, field: str, remarks: list[str]) -> str:
+    found = _strings(value)
+    if value and not found:
+        remarks.append(f"the field {field!r} holds {_kind(value)}, expected a string; the summary is left out")
+    return found[0] if found else ""
+
+
+def _line(value: object) -> str:
+    return " ".join(normalise(_as_text(value) or "").split())
+
+
+def _as_text(value: object) -> str | None:
+    """A string, UTF-8 bytes or a number as text; None for anything else and for text that UTF-8 cannot hold."""
+    try:
+        if isinstance(value, bytes):
+            return value.decode()
+        if isinstance(value, str):
+            value.encode()
+            return value
+    except UnicodeError:
+        return None
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    kinds: dict[type, str] = {
+        bool: "true or false",
+        str: "half a character (a lone surrogate such as \\ud800)",
+        bytes: "bytes that are not UTF-8",
+        list: "a list",
+        dict: "an object",
+    }
+    return kinds.get(type(value), f"a value of type {type(value).__name__}")

@@ -1,0 +1,114 @@
+"""Bytes of a file as a stream: decompressed, in UTF-8, cut into lines; never the whole file in memory."""
+
+from __future__ import annotations
+
+import codecs
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+COMPRESSED = (".gz", ".zst")
+CHUNK_BYTES = 1 << 16
+
+
+class DamagedError(Exception):
+    """The stream cannot be read to its end; the message says why, in words that follow the file's name."""
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def read_chunks(path: Path) -> Iterator[bytes]:
+    """Yield the contents of a file as UTF-8 bytes without byte order mark.
+
+    ``.gz`` and ``.zst`` are decompressed by their suffix; UTF-16 with a byte order mark is turned into UTF-8.
+    Other bytes are passed on as they are: who decodes them reports them.
+
+    Raises:
+        DamagedError: The file cannot be opened, read or decompressed; what came before has been yielded.
+    """
+    return _as_utf8(_decompress(path))
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file without their line ends; a line may be as long as memory allows.
+
+    Raises:
+        DamagedError: As for ``read_chunks``; whole lines before the damage have been yielded.
+    """
+    pieces: list[bytes] = []
+    for chunk in read_chunks(path):
+        first, *rest = chunk.split(b"\n")
+        pieces.append(first)
+        for start in rest:
+            yield b"".join(pieces)
+            pieces = [start]
+    if last := b"".join(pieces):
+        yield last
+
+
+def _decompress(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            raw = iter(lambda: file.read(CHUNK_BYTES), b"")
+            if path.suffix.lower() == ".gz":
+                yield from _frames(raw, lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), (zlib.error,))
+            elif path.suffix.lower() == ".zst":
+                yield from _zst_frames(raw)
+            else:
+                yield from raw
+    except OSError as error:
+        raise DamagedError(f"cannot be read: {error.strerror or error}") from error
+
+
+def _zst_frames(raw: Iterable[bytes]) -> Iterator[bytes]:
+    import zstandard
+
+    def start() -> _Decompressor:
+        return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+
+    return _frames(raw, start, (zstandard.ZstdError,))
+
+
+def _frames(
+    raw: Iterable[bytes], start: Callable[[], _Decompressor], errors: tuple[type[Exception], ...]
+) -> Iterator[bytes]:
+    """Decompress frames that follow each other, as ``cat a.gz b.gz`` and parallel compressors write them."""
+    frame: _Decompressor | None = None
+    try:
+        for chunk in raw:
+            rest = chunk
+            # Padding of zeros after the last frame is allowed, and tapes and some tools write it.
+            while rest and (frame is not None or rest.strip(b"\0")):
+                frame = frame or start()
+                yield frame.decompress(rest)
+                rest = frame.unused_data if frame.eof else b""
+                frame = None if frame.eof else frame
+    except errors as error:
+        raise DamagedError(f"is damaged: {error}") from error
+    if frame is not None:
+        raise DamagedError("is damaged: it ends in the middle of the compressed data; fetch it again")
+
+
+def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    head = b""
+    while len(head) < len(codecs.BOM_UTF8) and (chunk := next(chunks, None)) is not None:
+        head += chunk
+    if not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        yield head.removeprefix(codecs.BOM_UTF8)
+        yield from chunks
+        return
+    decoder = codecs.getincrementaldecoder("utf-16")()
+    try:
+        yield decoder.decode(head).encode()
+        for chunk in chunks:
+            yield decoder.decode(chunk).encode()
+        decoder.decode(b"", final=True)
+    except UnicodeError as error:
+        raise DamagedError("starts as UTF-16 but does not go on so; save it as UTF-8") from error

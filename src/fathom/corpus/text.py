@@ -1,0 +1,45 @@
+"""What every text goes through before it becomes a document: line ends, stray characters, language."""
+
+from __future__ import annotations
+
+import re
+
+CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+CJK_SHARE = 0.3
+SAMPLE_CHARACTERS = 20_000
+
+_LANGUAGES = {"english": "en", "eng": "en", "chinese": "zh", "cn": "zh", "zho": "zh", "chi": "zh", "mandarin": "zh"}
+_UNWANTED = {code: None for code in range(32) if chr(code) not in "\n\t"} | {0xFEFF: None}
+_MANY_NEWLINES = re.compile("\n{3,}")
+
+
+def normalise(text: str) -> str:
+    """Bring a text into the form in which documents are kept and compared.
+
+    Byte order marks and control characters (all of C0 but newline and tab) are dropped, line ends become ``\\n``,
+    trailing spaces of lines go, more than one blank line in a row becomes one, and both ends are stripped.
+    Doing it twice changes nothing.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_UNWANTED)
+    # Not one pattern: "spaces before a newline" takes quadratic time on a long run of spaces.
+    text = "\n".join(line.rstrip() for line in text.split("\n"))
+    return _MANY_NEWLINES.sub("\n\n", text).strip()
+
+
+def detect_language(text: str) -> str:
+    """``zh`` where more than 30% of the letters are Chinese characters, else ``en``.
+
+    Looks at some 20,000 characters spread evenly, so that an English preface does not decide for a Chinese novel.
+    """
+    sample = text[:: len(text) // SAMPLE_CHARACTERS + 1]
+    letters = sum(map(str.isalpha, sample))
+    return "zh" if len(CJK.findall(sample)) > CJK_SHARE * letters else "en"
+
+
+def language_code(name: object) -> str | None:
+    """ISO 639-1 code of a language as sources write it (``Chinese``, ``zh-CN``, ``EN``), or None if it is not one."""
+    if not isinstance(name, str):
+        return None
+    word = re.split("[-_ ]", name.strip().lower(), maxsplit=1)[0]
+    word = _LANGUAGES.get(word, word)
+    return word if re.fullmatch("[a-z]{2}", word) else None
