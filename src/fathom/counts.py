@@ -1,0 +1,325 @@
+"""Token counts of documents and of their pieces, cached on disk by content.
+
+Composing a prompt must not tokenize it: the tokens of a joined text are the tokens of its parts plus a correction at
+each join, and a correction depends only on the few characters at both sides. A document is therefore tokenized once,
+sentence by sentence, and every piece of it that ends with a sentence is then counted by subtraction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+import sqlite3
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from fathom.tokens import Tokenizer
+from fathom.types import Document, Span
+
+_CACHE_FORMAT = 2  # raise it whenever cut points or counts come out differently
+
+# Characters at each side of a join that may change its tokens. Tokenizers merge within words and runs of
+# punctuation or space; 48 characters hold several of them.
+REACH = 48
+
+_SENTENCE_END = re.compile(
+    r"(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bNo)(?<!\b[A-Z])[.!?…]+[\"'”’)\]]*(?=\s)"
+    r"|[。！？…]+[\"”’」』）)]*"
+    r"|(?<=\S)(?=\n\s*\n)"
+)
+_LINE_END = re.compile(r"(?<=\S)(?=\n)")
+_WORD_END = re.compile(r"(?<=\S)(?=\s)|(?<=[\u3040-\u30ff\u3400-\u9fff。，、！？；：])")
+
+
+def cut_points(text: str) -> array[int]:
+    """Offsets where ``text`` may be cut: 0, the end of each sentence and paragraph, and its length.
+
+    Where paragraphs are set apart by blank lines, single line ends are taken for hard wrapping.
+    """
+    ends = {match.end() for match in _SENTENCE_END.finditer(text)}
+    if "\n\n" not in text:
+        ends.update(match.end() for match in _LINE_END.finditer(text))
+    return array("i", sorted({0, *ends, len(text)}))
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Cut points of a text and its tokens between them.
+
+    ``tokens[k]`` sums the tokens of the first k pieces, each counted alone; ``joins[k]`` sums the corrections of
+    the joins before pieces 1 to k - 1.
+    """
+
+    points: array[int]
+    tokens: array[int]
+    joins: array[int]
+
+    def between(self, first: int, last: int) -> int:
+        """Tokens of pieces ``first`` to ``last - 1`` joined."""
+        if last <= first:
+            return 0
+        return self.tokens[last] - self.tokens[first] + self.joins[last] - self.joins[first + 1]
+
+
+class TokenCounter:
+    """Counts tokens of texts, documents and spans with one tokenizer; remembers what it counted."""
+
+    def __init__(self, tokenizer: Tokenizer, cache: CountCache | None = None) -> None:
+        self.tokenizer = tokenizer
+        self.cache = cache
+        self._texts: dict[str, int] = {}
+        self._joins: dict[tuple[str, str], int] = {}
+        self._outlines: dict[str, Outline] = {}
+
+    def count(self, text: str) -> int:
+        """Tokens of a short text on its own."""
+        known = self._texts.get(text)
+        if known is None:
+            if len(self._texts) > 200_000:
+                self._texts.clear()
+            known = self._texts[text] = self.tokenizer.count(text)
+        return known
+
+    def join(self, left: str, right: str) -> int:
+        """Tokens that joining two texts adds (or saves, if negative), given the characters next to the join."""
+        key = (left, right)
+        known = self._joins.get(key)
+        if known is None:
+            if len(self._joins) > 500_000:
+                self._joins.clear()
+            known = self._joins[key] = self.tokenizer.count(left + right) - self.count(left) - self.count(right)
+        return known
+
+    def outline(self, document: Document) -> Outline:
+        """Cut points and counts of a document, from memory, from disk, or tokenized now."""
+        known = self._outlines.get(document.id)
+        if known is None:
+            known = self.cache.get(self.tokenizer.fingerprint, document) if self.cache else None
+            if known is None:
+                known = self._tokenize(document.text)
+                if self.cache:
+                    self.cache.put(self.tokenizer.fingerprint, document, known)
+            self._outlines[document.id] = known
+        return known
+
+    def _tokenize(self, text: str) -> Outline:
+        points = cut_points(text)
+        tokens, joins = array("i", [0]), array("i", [0])
+        count = self.tokenizer.count
+        for start, end in itertools.pairwise(points):
+            left, right = text[max(0, start - REACH) : start], text[start : min(end, start + REACH)]
+            seam = count(left + right) - count(left) - count(right) if start else 0
+            tokens.append(tokens[-1] + count(text[start:end]))
+            joins.append(joins[-1] + seam)
+        return Outline(points, tokens, joins)
+
+    def size(self, document: Document) -> int:
+        """Tokens of a whole document."""
+        return self.between(document, 0, len(document.text))
+
+    def between(self, document: Document, start: int, end: int) -> int:
+        """Tokens of characters ``start`` to ``end`` of a document."""
+        outline, text = self.outline(document), document.text
+        first, last = bisect_left(outline.points, start), bisect_right(outline.points, end) - 1
+        if first > last:
+            return self.tokenizer.count(text[start:end])
+        left, right = outline.points[first], outline.points[last]
+        total = outline.between(first, last)
+        if start < left:
+            total += self.tokenizer.count(text[start:left])
+            if left < right:
+                total += self.join(text[max(start, left - REACH) : left], text[left : min(right, left + REACH)])
+        if right < end:
+            total += self.tokenizer.count(text[right:end])
+            if start < right:
+                total += self.join(text[max(start, right - REACH) : right], text[right : min(end, right + REACH)])
+        return total
+
+    def cut(self, document: Document, start: int, end: int, least: int, most: int) -> int:
+        """Where to end a piece of ``document`` that begins at ``start`` and has ``least`` to ``most`` tokens.
+
+        Returns:
+            The offset, at most ``end``: the last end of a paragraph in that range, else the last end of a sentence,
+            else of a word, else of any character with at most ``most`` tokens (``start`` if nothing fits).
+        """
+        points, text = self.outline(document).points, document.text
+        first, last = bisect_right(points, start), bisect_right(points, end)
+
+        def tokens(offset: int) -> int:
+            return self.between(document, start, offset)
+
+        fit = bisect_right(points, most, lo=first, hi=last, key=tokens) - 1
+        best = points[fit] if fit >= first else start
+        if tokens(best) >= least:
+            for index in range(fit, first - 1, -1):
+                if tokens(points[index]) < least:
+                    break
+                if text[points[index] : points[index] + 1] in ("\n", ""):
+                    return points[index]
+            return best
+        ceiling = min(end, points[fit + 1] if fit + 1 < len(points) else end)
+        words = [match.end() for match in _WORD_END.finditer(text, best + 1, ceiling)]
+        fit = bisect_right(words, most, key=tokens) - 1
+        best = words[fit] if fit >= 0 else best
+        if tokens(best) >= least:
+            return best
+        letters = range(best + 1, ceiling + 1)
+        fit = bisect_right(letters, most, key=tokens) - 1
+        return letters[fit] if fit >= 0 else best
+
+    def head(self, document: Document, tokens: int) -> Span:
+        """The longest start of at most ``tokens`` tokens, cut at a sentence if that keeps half of them."""
+        return self._piece(document, 0, tokens)
+
+    def pieces(self, document: Document, tokens: int) -> list[Span]:
+        """All of ``document`` in pieces of at most ``tokens`` tokens, cut at paragraphs or sentences if possible."""
+        pieces: list[Span] = []
+        start, length = 0, len(document.text)
+        while start < length:
+            pieces.append(self._piece(document, start, tokens))
+            start = pieces[-1].end
+            while start < length and document.text[start].isspace():
+                start += 1
+        return pieces
+
+    def _piece(self, document: Document, start: int, tokens: int) -> Span:
+        end = len(document.text)
+        if self.between(document, start, end) > tokens:
+            end = max(start + 1, self.cut(document, start, end, tokens // 2, tokens))
+        return Span(document.id, start, end)
+
+    def around(self, document: Document, evidence: Sequence[tuple[int, int]], tokens: int) -> Span | None:
+        """Whole sentences of at most ``tokens`` tokens that hold all of ``evidence``; None if they do not fit."""
+        if self.size(document) <= tokens:
+            return Span(document.id, 0, len(document.text))
+        if not evidence:
+            return None
+        points = self.outline(document).points
+        first = bisect_right(points, min(start for start, _ in evidence)) - 1
+        last = bisect_left(points, max(end for _, end in evidence))
+        outline = self.outline(document)
+        if outline.between(first, last) > tokens:
+            return None
+        grown = True
+        while grown:
+            grown = False
+            if last < len(points) - 1 and outline.between(first, last + 1) <= tokens:
+                last, grown = last + 1, True
+            if first > 0 and outline.between(first - 1, last) <= tokens:
+                first, grown = first - 1, True
+        start = points[first]
+        while document.text[start].isspace():
+            start += 1
+        return Span(document.id, start, points[last])
+
+
+def cache_folder() -> Path:
+    """Where fathom keeps what can be made again: ``$FATHOM_CACHE``, else ``fathom`` in the user's cache folder."""
+    if named := os.environ.get("FATHOM_CACHE"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fathom"
+
+
+class CountCache:
+    """Outlines on disk, by tokenizer and content; shared by any number of processes.
+
+    Nothing in it is trusted: each entry carries a checksum, and a file that is no database is thrown away. A cache
+    that cannot be written is not used; the run goes on without it.
+    """
+
+    _SCHEMA = "CREATE TABLE IF NOT EXISTS outlines (key TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pending: dict[str, bytes] = {}
+        self._db: sqlite3.Connection | None = None
+        for _ in range(2):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+                self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.execute("PRAGMA synchronous=OFF")
+                self._db.execute(self._SCHEMA)
+                return
+            except sqlite3.OperationalError:  # locked, read-only, no such folder: not damage
+                return self._give_up()
+            except sqlite3.DatabaseError:
+                self._discard()
+            except OSError:
+                return self._give_up()
+
+    def _give_up(self) -> None:
+        if self._db:
+            self._db.close()
+        self._db = None
+
+    def _discard(self) -> None:
+        self._give_up()
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                self.path.with_name(self.path.name + suffix).unlink()
+
+    def get(self, fingerprint: str, document: Document) -> Outline | None:
+        """The outline of a document, or None if it is not there or is damaged."""
+        if self._db is None:
+            return None
+        try:
+            found = self._db.execute(
+                "SELECT data FROM outlines WHERE key = ?", (_key(fingerprint, document),)
+            ).fetchone()
+        except sqlite3.OperationalError:
+            return None
+        except sqlite3.DatabaseError:
+            self._discard()
+            return None
+        return _unpack(found[0], len(document.text)) if found and isinstance(found[0], bytes) else None
+
+    def put(self, fingerprint: str, document: Document, outline: Outline) -> None:
+        """Remember an outline; it reaches the disk with ``flush``."""
+        self._pending[_key(fingerprint, document)] = _pack(outline)
+        if len(self._pending) >= 500:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was put in one short transaction."""
+        pending, self._pending = self._pending, {}
+        if self._db is None or not pending:
+            return
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany("INSERT OR REPLACE INTO outlines VALUES (?, ?)", pending.items())
+            self._db.execute("COMMIT")
+        except sqlite3.DatabaseError:  # a full or read-only disk costs the cache, never the build
+            self._give_up()
+
+    def close(self) -> None:
+        """Flush and let go of the file."""
+        self.flush()
+        self._give_up()
+
+
+def _key(fingerprint: str, document: Document) -> str:
+    return f"{_CACHE_FORMAT}|{sys.byteorder}|{fingerprint}|{document.id}"
+
+
+def _pack(outline: Outline) -> bytes:
+    data = outline.points.tobytes() + outline.tokens.tobytes() + outline.joins.tobytes()
+    return hashlib.blake2b(data, digest_size=16).digest() + data
+
+
+def _unpack(stored: bytes, length: int) -> Outline | None:
+    check, data = stored[:16], stored[16:]
+    if len(data) % 12 or hashlib.blake2b(data, digest_size=16).digest() != check:
+        return None
+    numbers = array("i")
+    numbers.frombytes(data)
+    third = len(numbers) // 3
+    outline = Outline(numbers[:third], numbers[third : 2 * third], numbers[2 * third :])
+    return outline if third >= 2 and outline.points[-1] == length else None

@@ -1,0 +1,280 @@
+"""Tokenizers behind one protocol, by name or by path.
+
+A name is one of ``tekken`` (the default: its vocabulary comes inside a package, so it works offline),
+``tiktoken:NAME``, ``hf:NAME``, ``words``, ``chars``, or the path of a tiktoken rank file, a ``tokenizers`` JSON or a
+SentencePiece model. Special tokens and chat templates are never counted.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    import tiktoken
+
+DEFAULT = "tekken"
+KNOWN = ("tekken", "tiktoken:cl100k_base", "tiktoken:o200k_base", "hf:NAME", "PATH", "words", "chars")
+
+# How the GPT-4 family splits text before merging; Llama 3 and Qwen use it too, with other runs of digits.
+_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}DIGITS| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+class Tokenizer(Protocol):
+    """Turns text into tokens. ``fingerprint`` changes whenever counts could change."""
+
+    @property
+    def name(self) -> str:
+        """The name that ``get_tokenizer`` takes."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of the vocabulary."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Number of tokens of ``text``."""
+        ...
+
+    def head(self, text: str, tokens: int) -> str:
+        """The longest prefix of ``text`` of at most ``tokens`` tokens."""
+        ...
+
+    def tail(self, text: str, tokens: int) -> str:
+        """The longest suffix of ``text`` of at most ``tokens`` tokens."""
+        ...
+
+
+@lru_cache(maxsize=8)
+def get_tokenizer(name: str = DEFAULT) -> Tokenizer:
+    """Load a tokenizer.
+
+    Args:
+        name: See the module's docstring.
+
+    Raises:
+        FathomError: The name is unknown, or the vocabulary cannot be read or fetched.
+    """
+    if name in _SPLITTERS:
+        return SplitTokenizer(name, f"{name}/1", _SPLITTERS[name])
+    if name == "tekken":
+        return _tekken()
+    if name.startswith("tiktoken:"):
+        return _tiktoken(name)
+    if name.startswith("hf:"):
+        return _hugging_face(name)
+    if Path(name).is_file():
+        return _from_file(Path(name))
+    raise FathomError(
+        f"unknown tokenizer {name!r}: expected one of {', '.join(KNOWN)}, where PATH is an existing tiktoken rank "
+        "file, tokenizers JSON or SentencePiece model"
+    )
+
+
+@dataclass(frozen=True)
+class SplitTokenizer:
+    """Tokens are the matches of a regular expression: words or characters."""
+
+    name: str
+    fingerprint: str
+    pattern: re.Pattern[str]
+
+    def count(self, text: str) -> int:
+        """Number of matches."""
+        return len(text) if self.name == "chars" else sum(1 for _ in self.pattern.finditer(text))
+
+    def head(self, text: str, tokens: int) -> str:
+        """Text up to the end of match number ``tokens``."""
+        ends = [match.end() for match in self.pattern.finditer(text)]
+        return text if len(ends) <= tokens else text[: ends[tokens - 1] if tokens > 0 else 0]
+
+    def tail(self, text: str, tokens: int) -> str:
+        """Text from the start of the last ``tokens`` matches."""
+        starts = [match.start() for match in self.pattern.finditer(text)]
+        return text if len(starts) <= tokens else text[starts[-tokens] if tokens > 0 else len(text) :]
+
+
+# Chinese, Japanese and Korean characters count one each; everything else counts by runs between spaces.
+_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
+_SPLITTERS = {
+    "words": re.compile(rf"[{_CJK}]|[^\s{_CJK}]+"),
+    "chars": re.compile(r".", re.DOTALL),
+}
+
+
+@dataclass(frozen=True)
+class TiktokenTokenizer:
+    """Byte-pair encoding with tiktoken's engine."""
+
+    name: str
+    fingerprint: str
+    encoding: tiktoken.Encoding
+
+    def count(self, text: str) -> int:
+        """Number of tokens; text that looks like a special token is ordinary text."""
+        return len(self.encoding.encode_ordinary(text))
+
+    def head(self, text: str, tokens: int) -> str:
+        """Prefix of at most ``tokens`` tokens; a character cut in half is dropped."""
+        ids = self.encoding.encode_ordinary(text)
+        return text if len(ids) <= tokens else _shared_start(text, self.encoding.decode(ids[: max(0, tokens)]))
+
+    def tail(self, text: str, tokens: int) -> str:
+        """Suffix of at most ``tokens`` tokens; a character cut in half is dropped."""
+        ids = self.encoding.encode_ordinary(text)
+        if len(ids) <= tokens:
+            return text
+        kept = self.encoding.decode(ids[-tokens:]) if tokens > 0 else ""
+        return text[len(text) - len(kept.lstrip("\ufffd")) :]
+
+
+def _shared_start(text: str, decoded: str) -> str:
+    return text[: len(decoded.rstrip("\ufffd"))]
+
+
+@dataclass(frozen=True)
+class HuggingFaceTokenizer:
+    """A tokenizer of the ``tokenizers`` library."""
+
+    name: str
+    fingerprint: str
+    engine: Any
+
+    def count(self, text: str) -> int:
+        """Number of tokens without special tokens."""
+        return len(self.engine.encode(text, add_special_tokens=False).ids)
+
+    def head(self, text: str, tokens: int) -> str:
+        """Prefix of at most ``tokens`` tokens, cut at a token's own character offsets."""
+        offsets = self.engine.encode(text, add_special_tokens=False).offsets
+        return text if len(offsets) <= tokens else text[: offsets[tokens][0] if tokens > 0 else 0]
+
+    def tail(self, text: str, tokens: int) -> str:
+        """Suffix of at most ``tokens`` tokens, cut at a token's own character offsets."""
+        offsets = self.engine.encode(text, add_special_tokens=False).offsets
+        return text if len(offsets) <= tokens else text[offsets[-tokens - 1][1] :]
+
+
+@dataclass(frozen=True)
+class SentencePieceTokenizer:
+    """A SentencePiece model. Character offsets of pieces would need protobuf, so cuts are found by bisection."""
+
+    name: str
+    fingerprint: str
+    engine: Any
+
+    def count(self, text: str) -> int:
+        """Number of pieces without begin and end marks."""
+        return len(self.engine.encode(text))
+
+    def head(self, text: str, tokens: int) -> str:
+        """Prefix of at most ``tokens`` pieces."""
+        fits = bisect_right(range(1, len(text) + 1), tokens, key=lambda end: self.count(text[:end]))
+        return text[:fits]
+
+    def tail(self, text: str, tokens: int) -> str:
+        """Suffix of at most ``tokens`` pieces."""
+        fits = bisect_right(range(1, len(text) + 1), tokens, key=lambda size: self.count(text[-size:]))
+        return text[len(text) - fits :]
+
+
+def _tekken() -> Tokenizer:
+    import mistral_common
+    import tiktoken
+
+    path = Path(mistral_common.__file__).parent / "data" / "tekken_240911.json"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FathomError(f"{path}: cannot read tekken's vocabulary ({error}); reinstall mistral-common") from error
+    model = json.loads(content)
+    config = model["config"]
+    ordinary = config["default_vocab_size"] - config["default_num_special_tokens"]
+    ranks = {base64.b64decode(entry["token_bytes"]): entry["rank"] for entry in model["vocab"][:ordinary]}
+    encoding = tiktoken.Encoding("tekken", pat_str=config["pattern"], mergeable_ranks=ranks, special_tokens={})
+    return TiktokenTokenizer("tekken", f"tekken/{_digest(content)}", encoding)
+
+
+def _tiktoken(name: str) -> Tokenizer:
+    import tiktoken
+
+    encoding_name = name.partition(":")[2]
+    if encoding_name not in tiktoken.list_encoding_names():
+        raise FathomError(f"{name}: tiktoken knows {', '.join(sorted(tiktoken.list_encoding_names()))}")
+    try:
+        encoding = tiktoken.get_encoding(encoding_name)
+    except Exception as error:  # tiktoken lets whatever its HTTP client raises pass through
+        raise FathomError(
+            f"{name}: its vocabulary is neither in tiktoken's cache nor can it be downloaded ({type(error).__name__}); "
+            f"connect once, set TIKTOKEN_CACHE_DIR to a filled cache, or use --tokenizer {DEFAULT}"
+        ) from error
+    return TiktokenTokenizer(name, f"{name}/{encoding.n_vocab}", encoding)
+
+
+def _hugging_face(name: str) -> Tokenizer:
+    import tokenizers
+
+    repository = name.partition(":")[2]
+    try:
+        engine = tokenizers.Tokenizer.from_pretrained(repository)
+    except Exception as error:  # the hub's client has its own exceptions, which it does not export
+        raise FathomError(
+            f"{name}: cannot load tokenizer.json of {repository!r} from the Hugging Face hub ({type(error).__name__}: "
+            f"{error}); check the name and the connection, or give the path of a downloaded tokenizer.json"
+        ) from error
+    return _hugging_face_engine(name, engine)
+
+
+def _hugging_face_engine(name: str, engine: Any) -> Tokenizer:
+    engine.no_truncation()
+    engine.no_padding()
+    return HuggingFaceTokenizer(name, f"tokenizers/{_digest(engine.to_str().encode())}", engine)
+
+
+def _from_file(path: Path) -> Tokenizer:
+    content = path.read_bytes()
+    try:
+        if content.lstrip()[:1] == b"{":
+            import tokenizers
+
+            return _hugging_face_engine(str(path), tokenizers.Tokenizer.from_str(content.decode("utf-8")))
+        if re.match(rb"[A-Za-z0-9+/]+=* \d+\r?\n", content):
+            return _rank_file(path, content)
+        import sentencepiece
+
+        engine = sentencepiece.SentencePieceProcessor(model_proto=content)
+        return SentencePieceTokenizer(str(path), f"sentencepiece/{_digest(content)}", engine)
+    except Exception as error:  # three libraries, each with its own ways of refusing a file
+        raise FathomError(
+            f"{path}: not a tokenizer ({type(error).__name__}: {error}); expected a tiktoken rank file, "
+            "a tokenizers JSON or a SentencePiece model"
+        ) from error
+
+
+def _rank_file(path: Path, content: bytes) -> Tokenizer:
+    import tiktoken
+
+    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, content.splitlines())}
+    # Rank files do not say how text is split first. A vocabulary with three-digit tokens was trained on
+    # groups of up to three digits (GPT-4, Llama 3), one without them on single digits (Qwen).
+    digits = "{1,3}" if b"123" in ranks else ""
+    pattern = _SPLIT.replace("DIGITS", digits)
+    encoding = tiktoken.Encoding(path.name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    return TiktokenTokenizer(str(path), f"tiktoken/{_digest(content)}", encoding)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
