@@ -1,0 +1,1 @@
+"""Scorers: pure functions from a reply to a verdict, under ``official`` and ``strict`` rules."""

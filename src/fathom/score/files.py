@@ -1,0 +1,237 @@
+"""Scores of replies in a file of anyone's: one row in, one row out, in order."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from fathom.corpus.streams import DamagedError, read_lines
+from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
+from fathom.types import FathomError, Verdict
+
+TOLERANCE = 1e-9
+EXAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A row whose own score is not what the metric gives; None stands for null, where a scorer stops."""
+
+    index: int
+    case_id: str
+    metric: str
+    expected: object
+    score: float | None
+    error: str
+
+
+@dataclass(slots=True)
+class MetricCount:
+    """Counts of the rows of one metric.
+
+    Attributes:
+        rows: Rows read.
+        scored: Rows with a score; ``total`` is the sum of their scores.
+        valid: Rows whose reply had the asked form.
+        checked: Rows whose own score was compared.
+        equal: Rows of those that agreed.
+    """
+
+    rows: int = 0
+    scored: int = 0
+    valid: int = 0
+    total: float = 0.0
+    checked: int = 0
+    equal: int = 0
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the scores, None where nothing was scored."""
+        return self.total / self.scored if self.scored else None
+
+
+@dataclass(slots=True)
+class ScoreSummary:
+    """What scoring a file came to.
+
+    Attributes:
+        rows: Rows read.
+        by_metric: Counts by full name of the metric; "" for rows that name none.
+        errors: The first rows without a score, as (index, error).
+        differences: The first rows that differ from their own score.
+        differing: All rows that do.
+    """
+
+    rows: int = 0
+    by_metric: dict[str, MetricCount] = field(default_factory=dict)
+    errors: list[tuple[int, str]] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
+    differing: int = 0
+
+
+def score_file(
+    path: str | Path,
+    *,
+    metric: str | None = None,
+    rule: str = "official",
+    check: bool = False,
+    out: str | Path | TextIO | None = None,
+) -> ScoreSummary:
+    """Score the rows of a JSONL file.
+
+    Rows are ``{"prediction", "answers", "all_classes"?, "language"?, "dataset"?, "extra"?, "suite"?, "metric"?,
+    "case_id"?, "score"?}``; what is written is ``{"index", "case_id"?, "score", "valid", "error"?}``, one line a row
+    and in their order. A row that cannot be scored has the score null and says why; the others go on.
+
+    Args:
+        path: A ``.jsonl`` file, or one with ``.gz`` or ``.zst``.
+        metric: ``SUITE/METRIC`` for all rows; None for what each row names.
+        rule: ``official``, equal to the released code of the paper, or ``strict``, with its known faults mended.
+        check: Whether to compare with the rows' own ``score``, to 1e-9; null there stands for a scorer that stops.
+            A row that cannot be scored, or has no score of its own, counts as different.
+        out: File or open stream to write to; None to write nothing. A file appears when it is complete.
+
+    Returns:
+        Counts by metric, the first errors and the first differences.
+
+    Raises:
+        FathomError: The file cannot be opened, or the metric or rule is not known.
+    """
+    if rule not in RULES:
+        raise FathomError(f"unknown rule {rule!r}; it is {' or '.join(RULES)}")
+    scorer = get_scorer(metric, rule) if metric else None
+    file = Path(path)
+    if not file.is_file():
+        raise FathomError(f"{file}: no such file; name a .jsonl file, or one with .gz or .zst")
+    summary = ScoreSummary()
+    with _writer(out) as stream:
+        for index, line in enumerate(_lines(file)):
+            row, problem = _parse(line)
+            name = metric or _metric_of(row)
+            verdict = problem or _score(row, name, scorer, rule)
+            written = _written(index, row, verdict)
+            if stream:
+                stream.write(json.dumps(written) + "\n")
+            _count(summary, index, name, verdict)
+            if check:
+                _compare(summary, index, name, row, verdict, comparable=problem is None and verdict.grader == rule)
+    return summary
+
+
+def _lines(path: Path) -> Iterator[bytes | DamagedError]:
+    try:
+        yield from filter(bytes.strip, read_lines(path))
+    except DamagedError as error:
+        yield error
+
+
+def _parse(line: bytes | DamagedError) -> tuple[dict[str, object], Verdict | None]:
+    """A row, or an empty one and the reason why there is none."""
+    if isinstance(line, DamagedError):
+        return {}, _unscored(f"the file {line}; rows from here on are missing")
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return {}, _unscored(f"not JSON in UTF-8: {error}")
+    if not isinstance(row, dict):
+        return {}, _unscored('expected an object with the fields "prediction" and "answers"')
+    missing = [name for name in ("prediction", "answers") if name not in row]
+    return row, _unscored(f"missing field {' and '.join(map(repr, missing))}") if missing else None
+
+
+def _metric_of(row: dict[str, object]) -> str:
+    suite, name = row.get("suite"), row.get("metric")
+    return f"{suite}/{name}" if isinstance(suite, str) and isinstance(name, str) else ""
+
+
+def _score(row: dict[str, object], name: str, scorer: Scorer | None, rule: str) -> Verdict:
+    if not name:
+        return _unscored("the row names no metric: give --metric SUITE/METRIC, or the fields 'suite' and 'metric'")
+    try:
+        scorer = scorer or get_scorer(name, rule)
+    except FathomError as error:
+        return _unscored(str(error))
+    language, dataset, extra = row.get("language"), row.get("dataset"), row.get("extra")
+    return scorer(
+        ScoringRow(
+            row["prediction"],
+            row["answers"],
+            row.get("all_classes"),
+            language if isinstance(language, str) else "",
+            dataset if isinstance(dataset, str) else "",
+            extra if isinstance(extra, dict) else {},
+        )
+    )
+
+
+def _unscored(reason: str) -> Verdict:
+    return Verdict(None, valid=False, detail=reason)
+
+
+def _written(index: int, row: dict[str, object], verdict: Verdict) -> dict[str, object]:
+    named = {"case_id": row["case_id"]} if "case_id" in row else {}
+    error = {"error": verdict.detail or "not scored"} if verdict.value is None else {}
+    return {"index": index, **named, "score": verdict.value, "valid": verdict.valid, **error}
+
+
+def _count(summary: ScoreSummary, index: int, name: str, verdict: Verdict) -> None:
+    summary.rows += 1
+    count = summary.by_metric.setdefault(name, MetricCount())
+    count.rows += 1
+    count.valid += verdict.valid
+    if verdict.value is None:
+        if len(summary.errors) < EXAMPLES:
+            summary.errors.append((index, verdict.detail))
+    else:
+        count.scored += 1
+        count.total += verdict.value
+
+
+def _compare(
+    summary: ScoreSummary, index: int, name: str, row: dict[str, object], verdict: Verdict, *, comparable: bool
+) -> None:
+    expected = row.get("score", "absent")
+    count = summary.by_metric[name]
+    count.checked += 1
+    if comparable and _same(expected, verdict.value):
+        count.equal += 1
+        return
+    summary.differing += 1
+    if len(summary.differences) < EXAMPLES:
+        case = row.get("case_id")
+        shown = case if isinstance(case, str) else ""
+        summary.differences.append(Difference(index, shown, name, expected, verdict.value, verdict.detail))
+
+
+def _same(expected: object, score: float | None) -> bool:
+    if expected is None or score is None:
+        return expected is None and score is None
+    if not isinstance(expected, int | float) or isinstance(expected, bool):
+        return False
+    # An integer of any size may stand there, which no float can hold.
+    return abs(expected) < 2**53 and math.isclose(expected, score, rel_tol=0.0, abs_tol=TOLERANCE)
+
+
+@contextmanager
+def _writer(out: str | Path | TextIO | None) -> Iterator[TextIO | None]:
+    """A stream to write to; a file is written beside its place and moved there when it is complete."""
+    if not isinstance(out, str | Path):
+        yield out
+        return
+    target = Path(out)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8") as stream:
+            yield stream
+        part.replace(target)
+    except OSError as error:
+        raise FathomError(f"{target}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()

@@ -1,0 +1,147 @@
+"""Metrics of 100-LongBench that need no judge.
+
+``official`` equals ``eval_trec.py`` of the paper's repository in its "original metric" mode: the first line after
+leading newlines is scored, the best gold answer counts. ``strict`` reads the whole reply as ``fathom.score.answers``
+does, does not let ``None`` or a stray exception decide, and scores whole summaries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+
+from fathom.score import answers
+from fathom.score.registry import Metric, Scorer, ScoringRow, crash
+from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
+from fathom.score.text import bag_f1, has_chinese, official_words, token_f1, without_reasoning
+from fathom.types import Verdict
+
+_DIGITS = re.compile(r"\d+")
+_UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
+
+# ------------------------------------------------------------------------------------------------ official
+
+
+def _official(similarity: Callable[[str, object], float | Verdict]) -> Scorer:
+    """The scorer that puts the first line of a reply and each gold answer to ``similarity``."""
+
+    def score(row: ScoringRow) -> Verdict:
+        if not isinstance(row.prediction, str):
+            return crash("AttributeError", f"the released code cannot score {_kind(row.prediction)} as a prediction")
+        line = row.prediction.lstrip("\n").split("\n")[0]
+        gold = row.answers if isinstance(row.answers, list) else [row.answers]
+        best = 0.0
+        for answer in gold if line else ():
+            value = similarity(line, answer)
+            if isinstance(value, Verdict):
+                return value
+            best = max(best, value)
+        return Verdict(best, valid=bool(line), answer=line or None, grader="official")
+
+    return score
+
+
+def _same_first_number(line: str, answer: object) -> float:
+    # Digits of any script are found, and then differ from the gold number.
+    found = _DIGITS.search(line)
+    return float((found.group() if found else "") == str(answer))
+
+
+def _same_last_uuid(line: str, answer: object) -> float:
+    found = _UUID.findall(line)
+    # A known fault: no UUID at all counts as the text "None".
+    return float((found[-1] if found else "None") == str(answer))
+
+
+def _qa_f1(line: str, answer: object) -> float | Verdict:
+    if not isinstance(answer, str):
+        return crash("AttributeError", f"the released code cannot score {_kind(answer)} as a gold answer")
+    return bag_f1(official_words(line), official_words(answer))
+
+
+def _rouge(line: str, answer: object) -> float:
+    return (rouge_l(line, answer, OFFICIAL_STEPS) or 0.0) if isinstance(answer, str) else 0.0
+
+
+# -------------------------------------------------------------------------------------------------- strict
+
+
+def _strict(read: Callable[[str], str | None], similarity: Callable[[str, Sequence[str], str], float]) -> Scorer:
+    """The scorer that reads the answer out of a whole reply and compares it with all gold answers."""
+
+    def score(row: ScoringRow) -> Verdict:
+        gold = _texts(row.answers)
+        if not isinstance(row.prediction, str):
+            return Verdict(None, False, grader="strict", detail=f"no reply: the prediction is {_kind(row.prediction)}")
+        if not gold:
+            return Verdict(None, False, grader="strict", detail="no gold answer: expected a string, a number or a list")
+        found = read(row.prediction)
+        value = 0.0 if found is None else similarity(found, gold, row.language)
+        return Verdict(value, found is not None, found, "strict")
+
+    return score
+
+
+def _equal(read: Callable[[str], str | None]) -> Callable[[str, Sequence[str], str], float]:
+    """Compares with the gold answers as ``read`` brings them into its form."""
+
+    def similarity(found: str, gold: Sequence[str], language: str) -> float:
+        return float(any(found == read(answer) for answer in gold))
+
+    return similarity
+
+
+def _f1(found: str, gold: Sequence[str], language: str) -> float:
+    chinese = language.lower() in ("zh", "chinese") or any(map(has_chinese, gold))
+    return token_f1(found, gold, "zh" if chinese else "en")
+
+
+def _whole_reply(reply: str) -> str | None:
+    return without_reasoning(reply).strip() or None
+
+
+def _whole_rouge(found: str, gold: Sequence[str], language: str) -> float:
+    return max(rouge_l(found, answer) or 0.0 for answer in gold)
+
+
+def _texts(value: object) -> list[str]:
+    entries = value if isinstance(value, list) else [value]
+    return [str(entry) for entry in entries if isinstance(entry, str | int | float) and not isinstance(entry, bool)]
+
+
+def _kind(value: object) -> str:
+    names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", list: "a list", str: "a string"}
+    return names.get(type(value), "an object")
+
+
+def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
+    return Metric("100longbench", name, MappingProxyType({"official": official, "strict": strict}), description)
+
+
+METRICS = (
+    _metric(
+        "first_number",
+        _official(_same_first_number),
+        _strict(answers.first_number, _equal(answers.first_number)),
+        "is the first number the gold number (counting, retrieval, stars)",
+    ),
+    _metric(
+        "last_uuid",
+        _official(_same_last_uuid),
+        _strict(answers.last_uuid, _equal(answers.last_uuid)),
+        "is the last UUID the gold UUID (key-value retrieval)",
+    ),
+    _metric(
+        "qa_f1",
+        _official(_qa_f1),
+        _strict(answers.short_answer, _f1),
+        "overlap of words with the nearest gold answer (question answering, original metric)",
+    ),
+    _metric(
+        "rouge",
+        _official(_rouge),
+        _strict(_whole_reply, _whole_rouge),
+        "ROUGE-L with the nearest gold summary (summaries, original metric)",
+    ),
+)

@@ -1,0 +1,120 @@
+"""Finds metrics: every module of ``fathom.score`` that declares ``METRICS``, and those of other packages.
+
+A metric is named ``SUITE/METRIC`` and has one scorer a rule: ``official`` equals the released code of its paper, faults
+and all; ``strict`` has the known faults mended. Another package adds its own by naming a module that declares
+``METRICS`` in an entry point of the group ``fathom.metrics``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from types import MappingProxyType, ModuleType
+from typing import TypeAlias
+
+from fathom.types import FathomError, Verdict
+
+RULES = ("official", "strict")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringRow:
+    """What a scorer may look at: a reply and its gold answers, as they stand in a file of anyone's.
+
+    Attributes:
+        prediction: The reply; scorers say what they make of anything but a string.
+        answers: Gold answers, as a list or not.
+        all_classes: Labels to choose from, where the task has them.
+        language: ``en``, ``zh`` or as the source names it; "" if it does not.
+        dataset: The source's name of the task; some official rules depend on it.
+        extra: Whatever else the source gives.
+    """
+
+    prediction: object
+    answers: object
+    all_classes: object = None
+    language: str = ""
+    dataset: str = ""
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+Scorer: TypeAlias = Callable[[ScoringRow], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Declaration of a metric.
+
+    Attributes:
+        suite: Name of the suite whose rule it is.
+        name: Name within the suite.
+        rules: Scorer of each rule.
+        description: One line for ``fathom list metrics``.
+    """
+
+    suite: str
+    name: str
+    rules: Mapping[str, Scorer]
+    description: str
+
+    @property
+    def full_name(self) -> str:
+        """``SUITE/METRIC``."""
+        return f"{self.suite}/{self.name}"
+
+
+@cache
+def metrics() -> Mapping[str, Metric]:
+    """All metrics by their full name."""
+    found: dict[str, Metric] = {}
+    for module in _modules():
+        for metric in getattr(module, "METRICS", ()):
+            if metric.full_name in found:
+                raise FathomError(f"module {module.__name__} declares {metric.full_name!r} a second time; rename one")
+            found[metric.full_name] = metric
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def get_metric(full_name: str) -> Metric:
+    """The metric of that name.
+
+    Raises:
+        FathomError: There is none; the message names those of its suite, or all.
+    """
+    known = metrics()
+    if full_name in known:
+        return known[full_name]
+    suite = full_name.partition("/")[0]
+    same_suite = [name for name, metric in known.items() if metric.suite == suite]
+    raise FathomError(
+        f"unknown metric {full_name!r}; known{f' in {suite}' if same_suite else ''}: "
+        f"{', '.join(same_suite or known) or 'none'} (see `fathom list metrics`)"
+    )
+
+
+def get_scorer(full_name: str, rule: str = "official") -> Scorer:
+    """The scorer of a metric under a rule.
+
+    Raises:
+        FathomError: There is no such metric, or it has no such rule.
+    """
+    found = get_metric(full_name).rules
+    if rule not in found:
+        raise FathomError(f"metric {full_name!r} has no rule {rule!r}; it has {' and '.join(sorted(found))}")
+    return found[rule]
+
+
+def crash(exception: str, why: str) -> Verdict:
+    """The official verdict where the released code stops with an exception: no score, and which exception."""
+    return Verdict(None, valid=False, grader="official", detail=f"{exception}: {why}")
+
+
+def _modules() -> Iterator[ModuleType]:
+    for info in iter_modules(import_module("fathom.score").__path__, "fathom.score."):
+        yield import_module(info.name)
+    for point in entry_points(group="fathom.metrics"):
+        yield import_module(point.value)

@@ -1,0 +1,131 @@
+"""Texts before they are compared: folding, normalising, words of English and Chinese, token F1."""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fathom.counts import cache_folder
+
+if TYPE_CHECKING:
+    import jieba
+
+_CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_NO_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
+# Full-width forms of ASCII, odd spaces and dashes become plain; what has no width goes.
+_PLAIN = (
+    {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+    | dict.fromkeys(map(ord, "\u3000\u00a0\u2002\u2003\u2009\u202f"), " ")
+    | dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
+    | dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"), None)
+)
+_THOUGHT_EDGE = re.compile(r"<(/?)(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+
+
+def fold(text: str) -> str:
+    """Text with full-width letters, digits and marks as ASCII, odd spaces and dashes plain, and nothing invisible."""
+    return text.translate(_PLAIN)
+
+
+def without_reasoning(reply: str) -> str:
+    """What a reply says after its thoughts in ``<think>`` or similar tags; "" if it stops within them."""
+    edges = list(_THOUGHT_EDGE.finditer(reply))
+    if not edges:
+        return reply
+    # Only the last one counts: a chat template may have opened the tag, so that the reply holds but its end.
+    return reply[edges[-1].end() :] if edges[-1].group(1) else ""
+
+
+def token_f1(prediction: str, answer: str | Sequence[str], language: str = "en") -> float:
+    """Overlap of the words of a prediction and of an answer, as bags: harmonic mean of precision and recall.
+
+    Args:
+        prediction: The predicted answer.
+        answer: The gold answer, or several of which the nearest counts.
+        language: ``zh`` cuts words with jieba; anything else at white space.
+
+    Returns:
+        F1 in [0, 1]. Case, punctuation of any script and (in English) articles do not count, unless an answer
+        consists of nothing else.
+    """
+    if not isinstance(answer, str):
+        return max((token_f1(prediction, one, language) for one in answer), default=0.0)
+    cut = chinese_words if language == "zh" else english_words
+    return bag_f1(cut(prediction), cut(answer))
+
+
+def exact_match(prediction: str, answer: str) -> float:
+    """1.0 if both texts have the same words in the same order, whatever their case, punctuation and articles."""
+    return float(english_words(prediction) == english_words(answer))
+
+
+def english_words(text: str) -> list[str]:
+    """Lower-case words without punctuation and articles; all words where nothing else would be left."""
+    plain = _plain(text)
+    kept = plain if plain.isascii() else "".join(letter for letter in plain if not _is_mark(letter))
+    kept = kept.translate(_NO_ASCII_PUNCTUATION)
+    return _ARTICLES.sub(" ", kept).split() or kept.split() or plain.split()
+
+
+def chinese_words(text: str) -> list[str]:
+    """Words as jieba cuts them, in lower case, without punctuation and space."""
+    plain = _plain(text)
+    words = ("".join(letter for letter in word if not _is_mark(letter)).strip() for word in cut_words(plain))
+    return [word for word in words if word] or plain.split()
+
+
+def bag_f1(prediction: Sequence[str], answer: Sequence[str]) -> float:
+    """F1 of two bags of words; 0.0 where they share none."""
+    shared = sum((Counter(prediction) & Counter(answer)).values())
+    if shared == 0:
+        return 0.0
+    precision, recall = shared / len(prediction), shared / len(answer)
+    return 2 * precision * recall / (precision + recall)
+
+
+def official_words(text: str) -> list[str]:
+    """English words as LongBench's scorers cut them: only ASCII punctuation goes, and articles always do."""
+    return _ARTICLES.sub(" ", text.lower().translate(_NO_ASCII_PUNCTUATION)).split()
+
+
+def cut_words(text: str) -> list[str]:
+    """Chinese text as the words that jieba 0.42 cuts it into."""
+    return list(_segmenter().cut(text, cut_all=False))
+
+
+def has_chinese(text: str) -> bool:
+    """Whether a text holds a Chinese character."""
+    return _CJK.search(text) is not None
+
+
+@cache
+def _segmenter() -> jieba.Tokenizer:
+    with warnings.catch_warnings():
+        # jieba 0.42 has escapes and an import that newer Pythons warn of.
+        warnings.simplefilter("ignore")
+        import jieba
+    jieba.setLogLevel("ERROR")
+    segmenter = jieba.Tokenizer()
+    # Its dictionary is kept ready to load; in a folder of the user's own, not in one that all users can write.
+    folder = cache_folder()
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        segmenter.tmp_dir = str(folder)
+    segmenter.initialize()
+    return segmenter
+
+
+def _plain(text: str) -> str:
+    return fold(unicodedata.normalize("NFC", text)).lower()
+
+
+def _is_mark(letter: str) -> bool:
+    return unicodedata.category(letter)[0] in "PS"

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fathom.score.files import ScoreSummary, score_file
+from fathom.score.registry import RULES, ScoringRow, get_scorer, metrics
+from fathom.types import FathomError
+
+GOLDEN = Path(__file__).parents[2].parent / "shared" / "golden" / "edge" / "100longbench.jsonl.gz"
+F1 = "100longbench/qa_f1"
+PACK: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}
+
+
+def scored(
+    path: Path, *, metric: str | None = None, rule: str = "official", check: bool = False
+) -> list[dict[str, object]]:
+    out = io.StringIO()
+    score_file(path, metric=metric, rule=rule, check=check, out=out)
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def write(path: Path, rows: list[object]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_rows_are_scored_in_order_and_bad_ones_do_not_stop_the_rest(tmp_path: Path) -> None:
+    good = {"prediction": "Paris", "answers": ["Paris"]}
+    path = tmp_path / "rows.jsonl"
+    lines = [
+        json.dumps(good | {"case_id": "a"}),
+        "{broken",
+        "[1]",
+        json.dumps({"answers": []}),
+        "",
+        json.dumps(good | {"prediction": None, "case_id": None}),
+        json.dumps(good | {"answers": "Rome"}),
+        json.dumps(good | {"answers": [5]}),
+        "[" * 100_000,
+        json.dumps(good | {"prediction": ""}),
+    ]
+    path.write_bytes("\n".join(lines).encode() + b"\n\xff\n")
+    rows = scored(path, metric=F1)
+    assert [row["index"] for row in rows] == list(range(10))
+    assert rows[0] == {"index": 0, "case_id": "a", "score": 1.0, "valid": True}
+    assert [row["score"] for row in rows[1:]] == [None, None, None, None, 0.0, None, None, 0.0, None]
+    assert rows[4]["case_id"] is None
+    assert rows[8] == {"index": 8, "score": 0.0, "valid": False}
+    for index, says in {
+        1: "not JSON",
+        2: "expected an object",
+        3: "'prediction'",
+        4: "AttributeError",
+        9: "JSON",
+    }.items():
+        assert says in str(rows[index]["error"])
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_compressed_and_damaged_files(tmp_path: Path, suffix: str) -> None:
+    plain = b"".join(
+        json.dumps({"prediction": f"{n} " * 50, "answers": [str(n)]}).encode() + b"\n" for n in range(3000)
+    )
+    packed = PACK[suffix](plain)
+    path = tmp_path / f"rows.jsonl{suffix}"
+    path.write_bytes(packed)
+    assert len(scored(path, metric=F1)) == 3000
+    if suffix:
+        path.write_bytes(packed[: len(packed) // 2])
+        rows = scored(path, metric=F1)
+        assert 1 < len(rows) < 3000
+        assert all(row["score"] is not None for row in rows[:-1])
+        assert "is damaged" in str(rows[-1]["error"])
+
+
+def test_a_row_names_its_own_metric_unless_one_is_given(tmp_path: Path) -> None:
+    row = {"prediction": "12 or 13", "answers": ["12"]}
+    own = row | {"suite": "100longbench", "metric": "first_number"}
+    path = write(tmp_path / "rows.jsonl", [own, row, own | {"metric": "nonsense"}])
+    first, second, third = scored(path)
+    assert first["score"] == 1.0
+    assert "names no metric" in str(second["error"])
+    assert "known in 100longbench: 100longbench/first_number, 100longbench/last_uuid" in str(third["error"])
+    assert scored(path, metric=F1)[0]["score"] == pytest.approx(0.5)
+
+
+def test_what_cannot_be_scored_at_all_is_said_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", [])
+    with pytest.raises(FathomError, match="100longbench/qa_f1"):
+        score_file(path, metric="nobody/qa_f1")
+    with pytest.raises(FathomError, match="official or strict"):
+        score_file(path, metric=F1, rule="lenient")
+    with pytest.raises(FathomError, match="no such file"):
+        score_file(tmp_path / "missing.jsonl", metric=F1)
+    with pytest.raises(FathomError, match="cannot be written"):
+        score_file(path, metric=F1, out=tmp_path / "missing" / "out.jsonl")
+
+
+def test_check_counts_agreement_and_names_the_first_differences(tmp_path: Path) -> None:
+    row = {"suite": "100longbench", "metric": "qa_f1", "prediction": "Paris", "answers": ["Paris"]}
+    rows: list[object] = [
+        row | {"score": 1},
+        row | {"score": 1 - 1e-10},
+        row | {"prediction": None, "score": None},
+        row | {"score": 0.5, "case_id": "half"},
+        row | {"score": None},
+        row | {"score": "1"},
+        row | {"score": 10**400},
+        row,
+        row | {"prediction": None, "score": 0.0},
+        row | {"metric": "unheard", "score": None},
+        {"score": None},
+    ]
+    summary = score_file(write(tmp_path / "rows.jsonl", rows), check=True)
+    assert summary.rows == 11
+    assert summary.differing == 8
+    assert (summary.by_metric[F1].checked, summary.by_metric[F1].equal) == (9, 3)
+    assert summary.differences[0].case_id == "half"
+    assert [difference.index for difference in summary.differences] == list(range(3, 11))
+    assert summary.by_metric[F1].mean == pytest.approx(1.0)
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "rows.jsonl", [{"prediction": "a", "answers": ["a"]}] * 3)
+    target = tmp_path / "out.jsonl"
+    score_file(path, metric=F1, out=target)
+    before = target.read_text()
+    assert len(before.splitlines()) == 3
+
+    def stop(*_: object) -> ScoreSummary:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fathom.score.files._count", stop)
+    with pytest.raises(KeyboardInterrupt):
+        score_file(path, metric=F1, out=target)
+    assert target.read_text() == before
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["out.jsonl", "rows.jsonl"]
+
+
+def golden_rows() -> list[dict[str, object]]:
+    if not GOLDEN.exists():
+        pytest.skip("the golden vectors are not beside the repository (../shared/golden)")
+    with gzip.open(GOLDEN, "rt", encoding="utf-8") as file:
+        return [row for row in map(json.loads, file) if f"{row['suite']}/{row['metric']}" in metrics()]
+
+
+def test_official_equals_the_released_code_on_every_golden_row(tmp_path: Path) -> None:
+    rows = golden_rows()
+    path = write(tmp_path / "golden.jsonl", list(rows))
+    summary = score_file(path, check=True)
+    assert summary.rows >= 200
+    assert summary.differences == []
+    for row, written in zip(rows, scored(path), strict=True):
+        assert str(row.get("raises", "")) in str(written.get("error", ""))
+
+
+def test_strict_differs_where_the_golden_rows_note_a_fault(tmp_path: Path) -> None:
+    rows = golden_rows()
+    noted = [row for row in rows if row.get("note")]
+    assert noted
+    for row, written in zip(noted, scored(write(tmp_path / "noted.jsonl", list(noted)), rule="strict"), strict=True):
+        assert written["score"] != row["score"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@given(
+    json_values, json_values, st.sampled_from(sorted(metrics())), st.sampled_from(RULES), st.sampled_from(["", "zh"])
+)
+def test_no_row_stops_a_scorer(prediction: object, answers: object, metric: str, rule: str, language: str) -> None:
+    verdict = get_scorer(metric, rule)(ScoringRow(prediction, answers, language=language))
+    assert verdict.grader == rule
+    if verdict.value is None:
+        assert verdict.detail
+    else:
+        assert 0.0 <= verdict.value <= 1.0
+
+
+@pytest.mark.parametrize("name", sorted(metrics()))
+def test_every_metric_has_both_rules_and_a_line_of_description(name: str) -> None:
+    assert set(metrics()[name].rules) == set(RULES)
+    assert metrics()[name].description
