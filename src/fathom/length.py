@@ -1,0 +1,314 @@
+"""The only length search: plans and a budget in tokens become prompts of that length.
+
+A length is the budget of the whole prompt: instruction, context and question. Filler documents come in an order drawn
+once per item, each length takes as many of them as fit, and the last one is cut, so that the prompt has 99% to 100% of
+its budget. Nothing is tokenized here: counts of parts are added up (see ``fathom.counts``).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from fathom.counts import REACH, TokenCounter
+from fathom.types import Document, Ending, FathomError, Haystack, Layout, Part, Passages, Plan, Sample, Span
+
+SHORTEST, LONGEST = 256, 2_000_000
+
+_GAP = "\n\n"
+_SCRAP = 24  # tokens below which a piece of a document is not worth a place of its own
+_ROUNDS = 8
+
+
+def parse_length(text: str) -> int:
+    """Tokens of a length as people write it: ``8k`` is 8,192, ``1m`` is 1,048,576, plain integers are as they are.
+
+    Raises:
+        FathomError: Not a length, or outside 256 to 2,000,000 tokens.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([km]?)", text.strip().lower().replace("_", ""))
+    if not match:
+        raise FathomError(f"length {text!r}: expected a number of tokens such as 4096, 8k or 1m")
+    tokens = float(match[1]) * {"": 1, "k": 1024, "m": 1024 * 1024}[match[2]]
+    if tokens != int(tokens) or not SHORTEST <= tokens <= LONGEST:
+        raise FathomError(f"length {text!r}: expected a whole number of {SHORTEST} to {LONGEST:,} tokens")
+    return int(tokens)
+
+
+def format_length(tokens: float) -> str:
+    """The shortest name of a length: 8192 is ``8k``, 1048576 is ``1m``, 6000 is ``6000``."""
+    for unit, size in (("m", 1024 * 1024), ("k", 1024)):
+        if tokens >= size and tokens % size == 0:
+            return f"{int(tokens // size)}{unit}"
+    return f"{tokens:g}"
+
+
+def render(sample: Sample, texts: Mapping[str, str]) -> str:
+    """The prompt of a sample.
+
+    Args:
+        sample: The recipe.
+        texts: Text of each document by id.
+
+    Raises:
+        FathomError: A document of the recipe is not there, or is shorter than the recipe says.
+    """
+    return "".join(part if isinstance(part, str) else _text(part, texts, sample.id) for part in sample.parts)
+
+
+def _text(span: Span, texts: Mapping[str, str], sample: str) -> str:
+    text = texts.get(span.doc)
+    if text is None or len(text) < span.end:
+        raise FathomError(f"sample {sample}: document {span.doc} is missing or changed; build the suite again")
+    return text[span.start : span.end]
+
+
+def measure(parts: Sequence[Part], documents: Mapping[str, Document], counter: TokenCounter) -> int:
+    """Tokens of the concatenation of ``parts``, without tokenizing it."""
+    total, tail = 0, ""
+    for part in parts:
+        if isinstance(part, str):
+            if not part:
+                continue
+            total += counter.count(part)
+            head, end = part[:REACH], part[-REACH:]
+        else:
+            document = documents[part.doc]
+            total += counter.between(document, part.start, part.end)
+            head = document.text[part.start : min(part.end, part.start + REACH)]
+            end = document.text[max(part.start, part.end - REACH) : part.end]
+        if tail:
+            total += counter.join(tail, head)
+        tail = (tail + end)[-REACH:]
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A prompt of the wanted length, with what could be known only then.
+
+    ``depth`` is where the gold text really lies, in [0, 1] of the context; None where there is no single gold text.
+    """
+
+    parts: tuple[Part, ...]
+    tokens: int
+    ending: Ending
+    depth: float | None
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """What composing reads: documents by id, and the counter of their tokens."""
+
+    documents: Mapping[str, Document]
+    counter: TokenCounter
+
+    def tokens(self, span: Span) -> int:
+        """Tokens of a span."""
+        return self.counter.between(self.documents[span.doc], span.start, span.end)
+
+    def measure(self, parts: Sequence[Part]) -> int:
+        """Tokens of parts joined."""
+        return measure(parts, self.documents, self.counter)
+
+    def retokenize(self, parts: Sequence[Part]) -> int:
+        """Tokens of parts joined, the slow and sure way."""
+        return self.counter.tokenizer.count(
+            "".join(p if isinstance(p, str) else self.documents[p.doc].text[p.start : p.end] for p in parts)
+        )
+
+
+def compose(plan: Plan, length: int, fillers: Sequence[Span], shelf: Shelf, *, exact: bool = False) -> Composed:
+    """Put a plan into a context of ``length`` tokens.
+
+    Args:
+        plan: What the item asks, and what must be in the context.
+        length: Budget of the whole prompt in tokens.
+        fillers: Text to fill the context with, in the order in which lengths take it.
+        shelf: Documents and counter.
+        exact: Fill the budget to the last token where characters allow it, instead of to 99%.
+
+    Raises:
+        FathomError: The corpus is too small (the message says how many tokens are missing), or the length too short.
+    """
+    count = shelf.retokenize if exact else shelf.measure
+    least = length if exact else -(-length * 99 // 100)
+    most = length if exact else length - length // 256
+    goal, slack = (least + most) // 2, (most - least) // 2
+    fixed = count(_arrange(plan, fillers, 0, slack, shelf).parts)
+    if fixed > length:
+        raise FathomError(f"{length} tokens are too few: the question and what it needs alone take {fixed}")
+    best: Composed | None = None
+    room, missing = goal - fixed, False
+    for _ in range(_ROUNDS):
+        draft = _arrange(plan, fillers, room, slack, shelf)
+        tokens, missing = count(draft.parts), draft.missing
+        if tokens <= length and (best is None or tokens > best.tokens):
+            best = Composed(draft.parts, tokens, draft.ending, draft.depth)
+        if least <= tokens <= most:
+            break
+        room += goal - tokens
+    found = best.tokens if best else fixed
+    if best is None or found * 100 < length * 99:
+        reason = "the corpus is too small" if missing else "no document of the corpus can be cut to fit"
+        raise FathomError(f"{reason}: {length - found:,} of {length:,} tokens are missing")
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A prompt before its length is checked; ``missing`` says that the fillers ran out."""
+
+    parts: tuple[Part, ...]
+    ending: Ending
+    depth: float | None
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """How much of a filler is taken: whole copies, or one piece of about ``cut`` tokens."""
+
+    copies: int
+    cut: int | None = None
+
+
+def _arrange(plan: Plan, fillers: Sequence[Span], room: int, slack: int, shelf: Shelf) -> _Draft:
+    if isinstance(plan, Haystack):
+        return _running_text(plan, fillers, room, slack, shelf)
+    return _numbered_passages(plan, fillers, room, slack, shelf)
+
+
+def _shares(
+    fillers: Sequence[Span], copies: Sequence[int], extra: int, room: int, slack: int, shelf: Shelf
+) -> tuple[list[_Share], bool]:
+    """Which fillers are taken for ``room`` tokens, each costing ``extra`` on top of its text; and whether they ran out.
+
+    The last one is cut to what is left. Where that would be a scrap, the one before gives some of its tokens up.
+    """
+    shares: list[_Share] = []
+    left, size = room, 0
+    for index, span in enumerate(fillers):
+        if left <= slack:
+            return shares, False
+        before, size = size, shelf.tokens(span) + extra
+        if size > left:
+            if left < _SCRAP + extra and shares and shares[-1].copies == 1 and before > 3 * _SCRAP:
+                shares[-1] = _Share(1, before - _SCRAP - extra)
+                left += _SCRAP
+            return [*shares, _Share(1, left - extra)], False
+        whole = min(copies[index] if copies else 1, left // size)
+        shares.append(_Share(whole))
+        left -= whole * size
+    return shares, left > slack
+
+
+def _piece(span: Span, share: _Share, slack: int, shelf: Shelf) -> Span | None:
+    """What a share takes of a filler; None if not even a character fits."""
+    if share.cut is None:
+        return span
+    document = shelf.documents[span.doc]
+    end = shelf.counter.cut(document, span.start, span.end, max(1, share.cut - slack), share.cut)
+    return Span(span.doc, span.start, end) if end > span.start else None
+
+
+def _running_text(plan: Haystack, fillers: Sequence[Span], room: int, slack: int, shelf: Shelf) -> _Draft:
+    """``intro``, then fillers with each needle at the cut point nearest to its depth, then the question."""
+    shares, missing = _shares(fillers, (), shelf.counter.count(_GAP), room, slack, shelf)
+    pieces = (_piece(span, share, slack, shelf) for span, share in zip(fillers, shares, strict=False))
+    spans = [piece for piece in pieces if piece]
+    starts = list(accumulate((shelf.tokens(span) for span in spans), initial=0))
+    hidden: dict[int, list[tuple[int, int]]] = {}
+    for number, needle in enumerate(plan.needles):
+        index, offset = _place(needle.depth * starts[-1], spans, starts, shelf)
+        hidden.setdefault(index, []).append((offset, number))
+    parts: list[Part] = [plan.intro]
+    for index, span in enumerate(spans or [Span("", 0, 0)]):
+        parts.append(_GAP)
+        parts += _hide(span, [(at, plan.needles[n].text) for at, n in sorted(hidden.get(index, ()))], shelf)
+    parts += [_GAP, plan.ending.question]
+    depth = plan.needles[0].depth if len(plan.needles) == 1 else None
+    return _Draft(_merged(parts), plan.ending, depth, missing)
+
+
+def _place(goal: float, spans: Sequence[Span], starts: Sequence[int], shelf: Shelf) -> tuple[int, int]:
+    """Number of the span and offset in it of the cut point nearest to ``goal`` tokens."""
+    if not spans:
+        return 0, 0
+    index = min(max(0, bisect_right(starts, goal) - 1), len(spans) - 1)
+    span = spans[index]
+    document = shelf.documents[span.doc]
+    points = shelf.counter.outline(document).points
+    inner = points[bisect_right(points, span.start) : bisect_left(points, span.end)]
+    candidates = [span.start, *inner, span.end]
+
+    def tokens(offset: int) -> int:
+        return starts[index] + shelf.counter.between(document, span.start, offset)
+
+    after = bisect_left(candidates, goal, key=tokens)
+    near = candidates[max(0, after - 1) : after + 1]
+    return index, min(near, key=lambda offset: abs(tokens(offset) - goal))
+
+
+def _hide(span: Span, needles: Sequence[tuple[int, str]], shelf: Shelf) -> list[Part]:
+    """A span with needles at ascending offsets of it, each set apart as the text that follows it is."""
+    text = shelf.documents[span.doc].text if span.doc else ""
+    before = [needle for offset, needle in needles if offset == span.start]
+    parts: list[Part] = [_GAP.join(before)]
+    if before and span.start < span.end:
+        parts.append(_GAP)
+    start = span.start
+    for offset, needle in needles[len(before) :]:
+        if offset > start:
+            parts.append(Span(span.doc, start, offset))
+            start = offset
+        after = text[offset : min(offset + 2, span.end)]
+        parts += [after[: len(after) - len(after.lstrip())] if after else _GAP, needle]
+    if start < span.end:
+        parts.append(Span(span.doc, start, span.end))
+    return parts
+
+
+def _numbered_passages(plan: Passages, fillers: Sequence[Span], room: int, slack: int, shelf: Shelf) -> _Draft:
+    """``intro``, then numbered passages with the gold ones at their depths, then the question."""
+    extra = shelf.counter.count(_GAP + plan.header.format(number=10))
+    shares, missing = _shares(fillers, plan.copies, extra, room, slack, shelf)
+    noise: list[tuple[float, int, Span]] = []
+    for filler, (span, share) in enumerate(zip(fillers, shares, strict=False)):
+        piece = _piece(span, share, slack, shelf)
+        if piece:
+            keys = plan.shuffle[filler] if plan.shuffle else [float(filler)] * share.copies
+            noise += [(key, filler, piece) for key in keys[: share.copies]]
+    if plan.shuffle:
+        noise.sort(key=lambda placed: placed[0])
+    order = [(filler, span) for _, filler, span in noise]
+    starts = list(accumulate((shelf.tokens(span) for _, span in order), initial=0))
+    places = sorted((bisect_left(starts, depth * starts[-1]), n) for n, (_, depth) in enumerate(plan.gold))
+    for shift, (place, n) in enumerate(places):
+        order.insert(place + shift, (-1, plan.gold[n][0]))
+    layout = Layout(
+        spans=tuple(span for _, span in order),
+        gold=tuple(index for index, (filler, _) in enumerate(order) if filler < 0),
+        fillers=tuple(filler for filler, _ in order),
+    )
+    ending = plan.finish(layout)
+    parts: list[Part] = [plan.intro]
+    for number, span in enumerate(layout.spans, start=1):
+        parts += [_GAP + plan.header.format(number=number), span]
+    parts += [_GAP, ending.question]
+    depth = starts[places[0][0]] / starts[-1] if len(places) == 1 and starts[-1] else None
+    return _Draft(_merged(parts), ending, depth, missing)
+
+
+def _merged(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Neighbouring strings as one part."""
+    merged: list[Part] = []
+    for part in parts:
+        if isinstance(part, str) and merged and isinstance(merged[-1], str):
+            merged[-1] += part
+        elif part:
+            merged.append(part)
+    return tuple(merged)

@@ -1,0 +1,243 @@
+"""The files of a built suite: recipes and texts in Parquet, and a manifest that says how they were made."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fathom.types import Document, FathomError, Json, Part, Sample, Span
+
+MANIFEST, SAMPLES, DOCUMENTS = "manifest.json", "samples.parquet", "documents.parquet"
+_GROUP = 128  # samples held in memory while writing or reading
+
+
+@dataclass(frozen=True)
+class BuiltSuite:
+    """A suite folder, open for reading."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+
+    def samples(
+        self, tasks: Sequence[str] | None = None, lengths: Sequence[int] | None = None, limit: int | None = None
+    ) -> Iterator[Sample]:
+        """Samples in run order: those with a common prefix follow each other. Memory does not grow with their number.
+
+        Args:
+            tasks: Only these tasks.
+            lengths: Only these lengths, in tokens.
+            limit: At most this many samples of each task, language and length.
+        """
+        import pyarrow.parquet
+
+        taken: dict[tuple[str, str, int], int] = {}
+        for batch in pyarrow.parquet.ParquetFile(self.folder / SAMPLES).iter_batches(batch_size=_GROUP):
+            for record in batch.to_pylist():
+                if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in lengths):
+                    continue
+                cell = record["task"], record["language"], record["length"]
+                taken[cell] = taken.get(cell, 0) + 1
+                if limit is None or taken[cell] <= limit:
+                    yield _sample(record)
+
+    def sample(self, name: str) -> Sample:
+        """The sample of that id, or the first one of that item.
+
+        Raises:
+            FathomError: There is none.
+        """
+        for sample in self.samples():
+            if name in (sample.id, sample.item):
+                return sample
+        first = next(self.samples(), None)
+        hint = f"; its first sample is {first.id!r}" if first else ""
+        raise FathomError(f"{self.folder}: no sample or item {name!r}{hint}")
+
+    def documents(self) -> dict[str, Document]:
+        """The documents that recipes borrow from, by id; without questions and summaries."""
+        import pyarrow.parquet
+
+        rows = pyarrow.parquet.read_table(self.folder / DOCUMENTS).to_pylist()
+        return {row["id"]: Document(**row) for row in rows}
+
+    def texts(self) -> dict[str, str]:
+        """The texts that recipes borrow from, by document id."""
+        import pyarrow.parquet
+
+        table = pyarrow.parquet.read_table(self.folder / DOCUMENTS, columns=["id", "text"])
+        return dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
+
+
+def is_suite(folder: Path) -> bool:
+    """Whether a folder holds a built suite."""
+    return (folder / MANIFEST).is_file() and (folder / SAMPLES).is_file()
+
+
+def open_suite(folder: Path) -> BuiltSuite:
+    """Open a folder that ``fathom build`` wrote.
+
+    Raises:
+        FathomError: It is not one, or its manifest cannot be read.
+    """
+    if not is_suite(folder):
+        raise FathomError(f"{folder} is not a built suite (it has no {MANIFEST}); make one with `fathom build`")
+    return BuiltSuite(folder, read_manifest(folder))
+
+
+def read_manifest(folder: Path) -> Mapping[str, Any]:
+    """The manifest of a suite folder.
+
+    Raises:
+        FathomError: It is missing or damaged.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FathomError(f"{path}: cannot be read ({error}); build the suite again with --force") from error
+    if not isinstance(manifest, dict) or manifest.get("fathom") != "suite":
+        raise FathomError(f"{path}: not the manifest of a suite; choose a folder that `fathom build` wrote")
+    return manifest
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Json]) -> None:
+    """Write the manifest into a folder."""
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_documents(folder: Path, documents: Sequence[Document]) -> None:
+    """Write the texts that recipes borrow from."""
+    import pyarrow
+    import pyarrow.parquet
+
+    columns = ("id", "text", "source", "language", "title", "licence")
+    table = pyarrow.table(
+        {name: pyarrow.array([getattr(d, name) for d in documents], pyarrow.string()) for name in columns}
+    )
+    pyarrow.parquet.write_table(table, folder / DOCUMENTS, compression="zstd")
+
+
+class SampleWriter:
+    """Writes samples one by one into ``samples.parquet``, a group at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        text, integer = pyarrow.string(), pyarrow.int32()
+        part = pyarrow.struct([("text", text), ("doc", text), ("start", integer), ("end", integer)])
+        self._schema = pyarrow.schema(
+            [
+                ("id", text),
+                ("item", text),
+                ("task", text),
+                ("language", text),
+                ("length", integer),
+                ("tokens", integer),
+                ("chance", pyarrow.float64()),
+                ("targets", pyarrow.list_(text)),
+                ("facets", text),
+                ("parts", pyarrow.list_(part)),
+            ]
+        )
+        self._writer = pyarrow.parquet.ParquetWriter(folder / SAMPLES, self._schema, compression="zstd")
+        self._records: list[dict[str, object]] = []
+
+    def add(self, sample: Sample) -> None:
+        """Write a sample."""
+        self._records.append(_record(sample))
+        if len(self._records) >= _GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow
+
+        if self._records:
+            self._writer.write_table(pyarrow.Table.from_pylist(self._records, schema=self._schema))
+            self._records = []
+
+    def __enter__(self) -> SampleWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        if kind is None:
+            self._flush()
+        self._writer.close()
+
+
+@contextmanager
+def fresh_folder(out: Path) -> Iterator[Path]:
+    """A new folder beside ``out`` that takes its place when all went well and vanishes when it did not.
+
+    Raises:
+        FathomError: The disk is full or the place cannot be written.
+    """
+    folder = out.parent / f".{out.name}.{os.getpid()}.part"
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(out)
+        folder.mkdir()
+        yield folder
+        if out.exists():
+            old = out.parent / f".{out.name}.{os.getpid()}.old"
+            out.rename(old)
+            folder.rename(out)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            folder.rename(out)
+    except OSError as error:
+        raise FathomError(f"{out}: cannot be written ({error.strerror or error}); nothing was changed") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(out: Path) -> None:
+    """Remove what builds that were killed left behind."""
+    for left in out.parent.glob(f".{out.name}.*.part"):
+        owner = left.name.removesuffix(".part").rpartition(".")[2]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _record(sample: Sample) -> dict[str, object]:
+    return {
+        "id": sample.id,
+        "item": sample.item,
+        "task": sample.task,
+        "language": sample.language,
+        "length": sample.length,
+        "tokens": sample.tokens,
+        "chance": sample.chance,
+        "targets": list(sample.targets),
+        "facets": json.dumps(dict(sample.facets), ensure_ascii=False),
+        "parts": [
+            {"text": part} if isinstance(part, str) else {"doc": part.doc, "start": part.start, "end": part.end}
+            for part in sample.parts
+        ],
+    }
+
+
+def _sample(record: Mapping[str, Any]) -> Sample:
+    parts: tuple[Part, ...] = tuple(
+        part["text"] if part["doc"] is None else Span(part["doc"], part["start"], part["end"])
+        for part in record["parts"]
+    )
+    return Sample(
+        id=record["id"],
+        item=record["item"],
+        task=record["task"],
+        parts=parts,
+        targets=tuple(record["targets"]),
+        length=record["length"],
+        tokens=record["tokens"],
+        language=record["language"],
+        chance=record["chance"],
+        facets=json.loads(record["facets"]),
+    )

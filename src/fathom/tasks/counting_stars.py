@@ -1,0 +1,92 @@
+"""Counting stars: four counts hidden in the text; which option lists them in order?
+
+100-LongBench, appendix A.2, after Counting-Stars. Its code puts a fixed option first and may offer the same list twice;
+here the five options differ and their order is random. In the ``corrected`` variant each count is first given wrong.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fathom.score.answers import choice_number
+from fathom.tasks import depths
+from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Task, Verdict
+
+STARS = 4
+OPTIONS = 5
+
+PROMPTS = {
+    "en": {
+        "intro": "In the text below, a little penguin counts stars four times. Keep track of its counts.",
+        "intro_corrected": "In the text below, a little penguin counts stars four times. Each time it first gets the "
+        "number wrong and then corrects it. Keep track of the corrected counts.",
+        "needle": "The little penguin counted {count} ★.",
+        "needle_corrected": "The little penguin counted {wrong} ★, noticed its mistake, and found {count} ★ instead.",
+        "question": "Which option lists the counts of the little penguin in the order of the text?",
+        "question_corrected": "Which option lists the corrected counts of the little penguin in the order of the text?",
+        "ending": "Reply with the number of the right option only.\nOption:",
+    },
+    "zh": {
+        "intro": "在下面的文字中，小企鹅数了四次星星。请记住它每次数到的数目。",
+        "intro_corrected": "在下面的文字中，小企鹅数了四次星星。每次它先数错，然后改正。请记住改正后的数目。",
+        "needle": "小企鹅数到了{count}颗★。",
+        "needle_corrected": "小企鹅数到了{wrong}颗★，发现数错了，重新数出是{count}颗★。",
+        "question": "哪个选项按文中的顺序列出了小企鹅数到的数目？",
+        "question_corrected": "哪个选项按文中的顺序列出了小企鹅改正后的数目？",
+        "ending": "请只回答正确选项的编号。\n选项：",
+    },
+}
+
+
+def plan(draw: Draw, corrected: bool) -> Plan:
+    """Four different counts at random depths, and five different lists to choose from."""
+    prompts, suffix = PROMPTS[draw.scene.language], "_corrected" if corrected else ""
+    numbers = draw.rng.sample(range(1, 101), 2 * STARS + 1)
+    counts, wrong, other = numbers[:STARS], numbers[STARS : 2 * STARS], numbers[-1]
+    options = _options(draw, counts, wrong if corrected else None, other)
+    listed = "\n".join(f"({n}) {', '.join(map(str, option))}" for n, option in enumerate(options, start=1))
+    needles = (prompts["needle" + suffix].format(count=c, wrong=w) for c, w in zip(counts, wrong, strict=True))
+    return Haystack(
+        intro=prompts["intro" + suffix],
+        needles=tuple(Needle(text, depth) for text, depth in zip(needles, depths(draw, STARS), strict=True)),
+        ending=Ending(
+            f"{prompts['question' + suffix]}\n{listed}\n{prompts['ending']}",
+            (str(options.index(counts) + 1),),
+            chance=1 / OPTIONS,
+        ),
+    )
+
+
+def _options(draw: Draw, counts: list[int], wrong: list[int] | None, other: int) -> list[list[int]]:
+    """The counts; two swaps of them; one count changed; and all rotated, or the uncorrected counts."""
+    pairs = [(i, j) for i in range(STARS) for j in range(i)]
+    options = [counts, wrong or counts[1:] + counts[:1]]
+    for i, j in draw.rng.sample(pairs, 2):
+        swapped = counts.copy()
+        swapped[i], swapped[j] = swapped[j], swapped[i]
+        options.append(swapped)
+    changed = counts.copy()
+    changed[draw.rng.randrange(STARS)] = other
+    options.append(changed)
+    draw.rng.shuffle(options)
+    return options
+
+
+def score(reply: str, sample: Sample) -> Verdict:
+    """1 if the reply chooses the right option; valid if it chooses one."""
+    found = choice_number(reply, OPTIONS)
+    return Verdict(float(found in sample.targets), found is not None, found, "option number")
+
+
+TASKS = tuple(
+    Task(
+        name="counting_stars_corrected" if corrected else "counting_stars",
+        plan=partial(plan, corrected=corrected),
+        score=score,
+        metric="accuracy",
+        max_output_tokens=32,
+        description=f"which of five lists has the four {'corrected ' if corrected else ''}counts in order",
+        source="100-LongBench, A.2",
+    )
+    for corrected in (False, True)
+)

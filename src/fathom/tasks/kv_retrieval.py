@@ -1,0 +1,63 @@
+"""KV retrieval: three pairs of UUIDs hidden in the text, each value the key of the next pair; one value is asked for.
+
+100-LongBench, appendix A.2. Unlike in its code, the pairs lie anywhere in the text and any of the three may be asked.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fathom.score.answers import last_uuid
+from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Task, Verdict
+
+PAIRS = 3
+
+PROMPTS = {
+    "en": {
+        "intro": "The text below contains three key-value pairs. Each key and each value is a UUID.",
+        "needle": "The value of the key {key} is {value}.",
+        "question": "According to the text, what is the value of the key {key}? Reply with the UUID only.\nValue:",
+    },
+    "zh": {
+        "intro": "下面的文字中有三个键值对，每个键和每个值都是一个UUID。",
+        "needle": "键{key}的值是{value}。",
+        "question": "根据上文，键{key}的值是什么？请只回答这个UUID。\n值：",
+    },
+}
+
+
+def plan(draw: Draw) -> Plan:
+    """Three chained pairs; the asked one lies at the wanted depth, the others anywhere."""
+    prompts = PROMPTS[draw.scene.language]
+    ids = [str(UUID(int=draw.rng.getrandbits(128), version=4)) for _ in range(PAIRS + 1)]
+    asked = draw.rng.randrange(PAIRS)
+    places = [draw.depth if pair == asked else draw.rng.random() for pair in range(PAIRS)]
+    return Haystack(
+        intro=prompts["intro"],
+        needles=tuple(
+            Needle(prompts["needle"].format(key=ids[pair], value=ids[pair + 1]), places[pair]) for pair in range(PAIRS)
+        ),
+        ending=Ending(
+            prompts["question"].format(key=ids[asked]), (ids[asked + 1],), chance=0.0, facets={"asked": asked + 1}
+        ),
+    )
+
+
+def score(reply: str, sample: Sample) -> Verdict:
+    """1 if the last UUID of the reply is the value; valid if there is a UUID (official rule: the last one counts)."""
+    found = last_uuid(reply)
+    return Verdict(float(found in sample.targets), found is not None, found, "last UUID")
+
+
+TASKS = (
+    Task(
+        name="kv_retrieval",
+        plan=plan,
+        score=score,
+        metric="accuracy",
+        max_output_tokens=128,
+        description="the value of one of three chained UUID pairs hidden in the text",
+        source="100-LongBench, A.2",
+        positioned=True,
+    ),
+)

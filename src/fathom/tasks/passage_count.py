@@ -1,0 +1,75 @@
+"""Passage count: how many different paragraphs are there, when some stand there two or three times?
+
+100-LongBench, appendix A.2. Its code may draw a document twice and then counts it twice; here documents are drawn
+without replacement.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fathom.score.answers import first_number
+from fathom.tasks import passages
+from fathom.types import Draw, Ending, Layout, Passages, Plan, Sample, Scene, Stock, Task, Verdict
+
+MOST_COPIES = 3
+SHARE = 1 / 8  # of the shortest length that one paragraph may take
+
+PROMPTS = {
+    "en": {
+        "intro": "Below are numbered paragraphs. Some of them stand there more than once, word for word.",
+        "header": "Paragraph {number}:\n",
+        "question": "How many different paragraphs are there, when repetitions are left out? "
+        "Reply with one number only.\nNumber of different paragraphs:",
+    },
+    "zh": {
+        "intro": "下面是若干编了号的段落，其中有些段落原文重复出现。",
+        "header": "段落{number}：\n",
+        "question": "去掉重复之后，一共有多少个不同的段落？请只回答一个数字。\n不同段落的数目：",
+    },
+}
+
+
+def stock(scene: Scene) -> Stock:
+    """The corpus in paragraphs of equal size, several of which fit the shortest length."""
+    return Stock(passages(scene, max(16, int(scene.shortest * SHARE))))
+
+
+def plan(draw: Draw) -> Plan:
+    """Paragraphs in random order, each with one to three copies scattered over the context."""
+    prompts = PROMPTS[draw.scene.language]
+    return Passages(
+        intro=prompts["intro"],
+        header=prompts["header"],
+        gold=(),
+        finish=partial(finish, question=prompts["question"]),
+        copies=tuple(draw.rng.randint(1, MOST_COPIES) for _ in range(draw.fillers)),
+        shuffle=tuple(tuple(draw.rng.random() for _ in range(MOST_COPIES)) for _ in range(draw.fillers)),
+    )
+
+
+def finish(layout: Layout, question: str) -> Ending:
+    """The answer, and the chance of a guess among the counts that so many paragraphs allow."""
+    total, different = len(layout.spans), len(set(layout.fillers))
+    fewest = -(-total // MOST_COPIES)
+    return Ending(question, (str(different),), 1 / (total - fewest + 1), {"passages": total})
+
+
+def score(reply: str, sample: Sample) -> Verdict:
+    """1 if the first number of the reply is the count; valid if there is a number (official rule)."""
+    found = first_number(reply)
+    return Verdict(float(found in sample.targets), found is not None, found, "first number")
+
+
+TASKS = (
+    Task(
+        name="passage_count",
+        plan=plan,
+        score=score,
+        metric="accuracy",
+        max_output_tokens=32,
+        description="the number of different paragraphs, some of which are repeated",
+        source="100-LongBench, A.2",
+        stock=stock,
+    ),
+)
