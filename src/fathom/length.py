@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from fathom.counts import REACH, TokenCounter
@@ -43,7 +43,7 @@ def format_length(tokens: float) -> str:
     for unit, size in (("m", 1024 * 1024), ("k", 1024)):
         if tokens >= size and tokens % size == 0:
             return f"{int(tokens // size)}{unit}"
-    return f"{tokens:g}"
+    return f"{int(tokens)}" if tokens == int(tokens) else f"{tokens:g}"
 
 
 def render(sample: Sample, texts: Mapping[str, str]) -> str:
@@ -110,6 +110,10 @@ class Shelf:
         """Tokens of a span."""
         return self.counter.between(self.documents[span.doc], span.start, span.end)
 
+    def end(self, span: Span) -> int:
+        """Length of the document of a span in characters."""
+        return len(self.documents[span.doc].text)
+
     def measure(self, parts: Sequence[Part]) -> int:
         """Tokens of parts joined."""
         return measure(parts, self.documents, self.counter)
@@ -155,7 +159,24 @@ def compose(plan: Plan, length: int, fillers: Sequence[Span], shelf: Shelf, *, e
     if best is None or found * 100 < length * 99:
         reason = "the corpus is too small" if missing else "no document of the corpus can be cut to fit"
         raise FathomError(f"{reason}: {length - found:,} of {length:,} tokens are missing")
-    return best
+    return _topped_up(best, length, shelf) if exact else best
+
+
+def _topped_up(composed: Composed, length: int, shelf: Shelf) -> Composed:
+    """The same prompt with the last span that was cut made longer, letter by letter, as far as the length allows.
+
+    Cutting elsewhere can move a needle to another place, so that the search alone may jump over the last token.
+    """
+    cut = [n for n, part in enumerate(composed.parts) if isinstance(part, Span) and part.end < shelf.end(part)]
+    for reach in range(1, 1 + 8 * (length - composed.tokens)) if cut else ():
+        span = composed.parts[cut[-1]]
+        assert isinstance(span, Span)
+        longer = replace(span, end=min(span.end + reach, shelf.end(span)))
+        parts = (*composed.parts[: cut[-1]], longer, *composed.parts[cut[-1] + 1 :])
+        tokens = shelf.retokenize(parts)
+        if tokens == length:
+            return replace(composed, parts=parts, tokens=tokens)
+    return composed
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,29 +208,41 @@ def _shares(
 ) -> tuple[list[_Share], bool]:
     """Which fillers are taken for ``room`` tokens, each costing ``extra`` on top of its text; and whether they ran out.
 
-    The last one is cut to what is left. Where that would be a scrap, the one before gives some of its tokens up.
+    The last one is cut to what is left. Where that would be a scrap, one before it gives some of its tokens up.
     """
     shares: list[_Share] = []
-    left, size = room, 0
+    sizes: list[int] = []
+    left = room
     for index, span in enumerate(fillers):
         if left <= slack:
             return shares, False
-        before, size = size, shelf.tokens(span) + extra
-        if size > left:
-            if left < _SCRAP + extra and shares and shares[-1].copies == 1 and before > 3 * _SCRAP:
-                shares[-1] = _Share(1, before - _SCRAP - extra)
-                left += _SCRAP
-            return [*shares, _Share(1, left - extra)], False
+        size = shelf.tokens(span) + extra
+        if left < size and left < _SCRAP + extra and (donor := _donor(shares, sizes, extra)) is not None:
+            shares[donor] = _Share(1, sizes[donor] - _SCRAP - extra)
+            left += _SCRAP
+        if left < size:
+            return [*shares, _Share(1, max(0, left - extra))], False
         whole = min(copies[index] if copies else 1, left // size)
         shares.append(_Share(whole))
+        sizes.append(size)
         left -= whole * size
     return shares, left > slack
+
+
+def _donor(shares: Sequence[_Share], sizes: Sequence[int], extra: int) -> int | None:
+    """The last filler that stands there once and can spare the tokens of a scrap."""
+    for index in range(len(shares) - 1, -1, -1):
+        if shares[index] == _Share(1) and sizes[index] - extra >= 2 * _SCRAP:
+            return index
+    return None
 
 
 def _piece(span: Span, share: _Share, slack: int, shelf: Shelf) -> Span | None:
     """What a share takes of a filler; None if not even a character fits."""
     if share.cut is None:
         return span
+    if share.cut < 1:
+        return None
     document = shelf.documents[span.doc]
     end = shelf.counter.cut(document, span.start, span.end, max(1, share.cut - slack), share.cut)
     return Span(span.doc, span.start, end) if end > span.start else None

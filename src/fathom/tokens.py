@@ -255,6 +255,8 @@ def _from_file(path: Path) -> Tokenizer:
             return _rank_file(path, content)
         import sentencepiece
 
+        if not content:
+            raise ValueError("the file is empty")
         engine = sentencepiece.SentencePieceProcessor(model_proto=content)
         return SentencePieceTokenizer(str(path), f"sentencepiece/{_digest(content)}", engine)
     except Exception as error:  # three libraries, each with its own ways of refusing a file

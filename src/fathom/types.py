@@ -214,6 +214,10 @@ class Counter(Protocol):
         """Tokens of a whole document, from the cache where it is known."""
         ...
 
+    def between(self, document: Document, start: int, end: int) -> int:
+        """Tokens of characters ``start`` to ``end`` of a document."""
+        ...
+
     def head(self, document: Document, tokens: int) -> Span:
         """The longest start of ``document`` of at most ``tokens`` tokens that ends with a sentence or word."""
         ...

@@ -14,9 +14,15 @@ def depths(draw: Draw, count: int) -> tuple[float, ...]:
 
 
 def passages(scene: Scene, tokens: int) -> list[Span]:
-    """The whole corpus in passages of at most ``tokens`` tokens, no two of which have the same text."""
+    """The corpus in passages of at most ``tokens`` tokens, no two of which have the same text.
+
+    What is left at the end of a document is dropped where it is shorter than a quarter of a passage.
+    """
     found: dict[str, Span] = {}
     for document in scene.documents:
-        for span in scene.counter.pieces(document, tokens):
+        pieces = scene.counter.pieces(document, tokens)
+        if len(pieces) > 1 and 4 * scene.counter.between(document, pieces[-1].start, pieces[-1].end) < tokens:
+            pieces = pieces[:-1]
+        for span in pieces:
             found.setdefault(document.text[span.start : span.end], span)
     return list(found.values())

@@ -1,0 +1,40 @@
+# Two commands do everything: `make demo` shows it, `make test` checks it.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+DEMO := demo
+
+.PHONY: demo test lint clean
+.DEFAULT_GOAL := help
+
+help:  ## show the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'
+
+$(VENV)/installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/tested: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
+demo: $(VENV)/installed  ## build a suite from the generated corpus, run three offline readers, write report.html
+	$(BIN)/fathom build starter --out $(DEMO)/suite --items 25 --lengths 1k,2k,4k,6k,8k,16k
+	$(BIN)/fathom run $(DEMO)/suite --model "fathom/guess" --out $(DEMO)/guess
+	$(BIN)/fathom run $(DEMO)/suite --model "fathom/lexical" --out $(DEMO)/lexical
+	$(BIN)/fathom run $(DEMO)/suite --model "fathom/lexical?window=4k&truncate=middle" --out $(DEMO)/lexical-4k
+	$(BIN)/fathom report $(DEMO)/guess $(DEMO)/lexical $(DEMO)/lexical-4k --out report.html --title "Three offline readers"
+
+test: $(VENV)/tested  ## run the whole test suite
+	$(BIN)/pytest
+
+lint: $(VENV)/tested  ## lint, types and the import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:  ## remove what the demo and the tools made
+	rm -rf $(DEMO) report.html builds runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,24 @@
+"""The command ``fathom``: parses, calls one function of ``fathom.api``, prints."""
+
+from __future__ import annotations
+
+import sys
+
+from fathom.types import FathomError
+
+
+def main() -> None:
+    """Run the command line; a failure that the user can mend is one message on standard error and exit code 2."""
+    from fathom.cli.app import app
+
+    try:
+        app()
+    except FathomError as error:
+        print(f"fathom: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("fathom: interrupted; the same command goes on where it stopped", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        sys.stderr.close()
+        sys.exit(141)

@@ -1,0 +1,42 @@
+"""The command line application: its commands in the order of the work."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fathom.cli import analyze, replies, results, samples
+
+app = typer.Typer(
+    name="fathom",
+    help="Measures how deep a language model really reads.\n\n"
+    "Documents become samples (build), samples become replies (run), replies become scores (rows, report, analyze).",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from fathom import __version__
+
+        print(f"fathom {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+samples.add_to(app)
+replies.add_to(app)
+results.add_to(app)
+app.add_typer(analyze.app, name="analyze")

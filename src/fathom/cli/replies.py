@@ -1,0 +1,188 @@
+"""Commands about replies: run and status."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fathom import api
+from fathom.cli.arguments import AsJson, Lengths, Quiet, lengths_of, names_of, options_of, print_records, progress_bar
+
+if TYPE_CHECKING:
+    from fathom.run import Preflight, Progress
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands to the application."""
+    app.command()(run)
+    app.command()(status)
+
+
+def run(
+    suite: Annotated[
+        str, typer.Argument(help="A built suite's folder; or a suite or tasks, which are then built first.")
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", "-m", help="PROVIDER/NAME, for instance openai/gpt-5 or vllm/NAME; or fathom/lexical?window=4k."
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; by default runs/SUITE/MODEL.")] = None,
+    lengths: Lengths = None,
+    tasks: Annotated[str | None, typer.Option(help="Only these tasks, separated by commas.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Samples per task, language and length.")] = None,
+    epochs: Annotated[int, typer.Option(help="How often each sample is asked.")] = 1,
+    model_base_url: Annotated[
+        str | None, typer.Option(help="Address of a server such as http://127.0.0.1:8000/v1; it needs no key.")
+    ] = None,
+    max_connections: Annotated[int, typer.Option(help="Requests in flight at once.")] = 16,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature; negative leaves it to the provider.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Seed for readers and for providers that take one.")] = 0,
+    max_output_tokens: Annotated[
+        int | None, typer.Option(help="Cap on every reply; by default each task's own, with room for reasoning.")
+    ] = None,
+    reasoning_effort: Annotated[str | None, typer.Option(help="none, minimal, low, medium or high.")] = None,
+    reasoning_tokens: Annotated[int | None, typer.Option(help="Tokens for reasoning.")] = None,
+    generation: Annotated[
+        list[str] | None, typer.Option("--generation", "-G", help="NAME=VALUE of Inspect's generation options.")
+    ] = None,
+    model_args: Annotated[
+        list[str] | None, typer.Option("--model-arg", "-M", help="NAME=VALUE of the provider's own arguments.")
+    ] = None,
+    window: Annotated[str | None, typer.Option(help="The model's window, for instance 128k.")] = None,
+    on_overflow: Annotated[
+        str, typer.Option(help="Prompts beyond the window: refuse (not sent), or cut out their middle, left or right.")
+    ] = "refuse",
+    retries: Annotated[int, typer.Option(help="Further attempts after a failure that may pass.")] = 5,
+    timeout: Annotated[float, typer.Option(help="Seconds for one attempt.")] = 600.0,
+    max_tokens_total: Annotated[int | None, typer.Option(help="Do not start, or stop, beyond these tokens.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Do not start, or stop, beyond these US dollars.")] = None,
+    items: Annotated[int | None, typer.Option(help="Items per task, where the suite is built first.")] = None,
+    corpus: Annotated[list[str] | None, typer.Option(help="Documents, where the suite is built first.")] = None,
+    tokenizer: Annotated[str | None, typer.Option(help="Tokenizer, where the suite is built first.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Start without asking.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Put a suite to a model and keep every reply.
+
+    Before the first request it says how many requests, tokens and dollars are ahead and which prompts do not fit.
+    Stopped or killed, the same command goes on where it stopped and repeats no finished request.
+    """
+    chosen = lengths_of(lengths)
+    with progress_bar("building", quiet) as building, _bar(quiet) as progress:
+        summary = api.run(
+            suite,
+            model,
+            out,
+            lengths=chosen,
+            tasks=names_of(tasks),
+            items=items,
+            corpus=corpus,
+            tokenizer=tokenizer,
+            seed=seed,
+            confirm=lambda plan: _confirm(plan, yes, quiet),
+            progress=progress,
+            building=building,
+            epochs=epochs,
+            limit=limit,
+            max_connections=max_connections,
+            temperature=temperature if temperature >= 0 else None,
+            max_output_tokens=max_output_tokens,
+            reasoning_effort=reasoning_effort,
+            reasoning_tokens=reasoning_tokens,
+            generation=options_of(generation, "--generation"),
+            model_base_url=model_base_url,
+            model_args=options_of(model_args, "--model-arg"),
+            window=(lengths_of(window) or (None,))[0],
+            on_overflow=on_overflow,
+            retries=retries,
+            timeout=timeout,
+            max_tokens_total=max_tokens_total,
+            max_cost=max_cost,
+        )
+    for hint in summary.hints:
+        print(f"  note: {hint}", file=sys.stderr)
+    if summary.stopped:
+        print(f"{summary.folder}: stopped: {summary.stopped}", file=sys.stderr)
+        raise typer.Exit(1)
+    done = summary.progress
+    if done:
+        counts = ", ".join(f"{count} {status}" for status, count in done.counts.items() if count)
+        print(f"{summary.folder}: {done.finished:,} of {done.total:,} replies ({counts})")
+
+
+def _confirm(plan: Preflight, yes: bool, quiet: bool) -> bool:
+    """Show what is ahead; ask, unless told to go on, there is nothing to pay for, or nobody is there to answer."""
+    if not plan.requests:
+        return True
+    if not quiet:
+        _print_preflight(plan)
+    if yes or plan.cost_most == 0:
+        return True
+    if not sys.stdin.isatty():
+        from fathom.types import FathomError
+
+        raise FathomError("nothing was sent: start with --yes where nobody can answer")
+    return typer.confirm("Start?", default=True, err=True)
+
+
+def _print_preflight(plan: Preflight) -> None:
+    from fathom.length import format_length
+
+    money = "unknown price" if plan.cost_least is None else f"${plan.cost_least:,.2f} to ${plan.cost_most:,.2f}"
+    checked = f" (prices of {plan.checked})" if plan.checked and plan.cost_most else ""
+    print(
+        f"{plan.model}: {plan.requests:,} requests, {plan.tokens_in:,} tokens in, at most {plan.tokens_out:,} out, "
+        f"{money}{checked}" + (f"; {plan.finished:,} replies are there already" if plan.finished else ""),
+        file=sys.stderr,
+    )
+    for forecast in plan.lengths:
+        cost = "" if forecast.cost_most is None else f", up to ${forecast.cost_most:,.2f}"
+        beyond = f", {forecast.beyond:,} beyond the window" if forecast.beyond else ""
+        print(
+            f"  {format_length(forecast.length):>6}: {forecast.requests:,} requests, "
+            f"{forecast.tokens_in:,} tokens in{cost}{beyond}",
+            file=sys.stderr,
+        )
+    if plan.fate:
+        print(f"  {plan.fate}", file=sys.stderr)
+    elif plan.window is None:
+        print("  the model's window is not known; give --window to have prompts checked beforehand", file=sys.stderr)
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    with progress_bar("running", quiet) as progress:
+        yield (lambda state: progress(state.finished, state.total)) if progress else None
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(help="A run folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show where a run stands; also while it runs, from another terminal."""
+    found = api.status(folder)
+    record = {**dataclasses.asdict(found), "folder": str(found.folder)}
+    if as_json:
+        print(json.dumps(record, indent=2))
+        return
+    counts = ", ".join(f"{count} {name}" for name, count in found.counts.items() if count) or "none yet"
+    rate = f"{found.rate:.2f} replies a second" if found.rate else ""
+    eta = f"about {found.eta / 60:.0f} minutes left" if found.eta else ""
+    lines = {
+        "model": found.model,
+        "suite": found.suite,
+        "replies": f"{found.finished:,} of {found.total:,} ({counts})",
+        "tokens": f"{found.tokens_in:,} in, {found.tokens_out:,} out",
+        "cost": f"${found.cost:,.4f}",
+        "working": f"{found.alive} processes" + "".join(f", {words}" for words in (rate, eta) if words),
+    }
+    print_records([{"": key, " ": value} for key, value in lines.items()], as_json=False)

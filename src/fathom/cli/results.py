@@ -1,0 +1,102 @@
+"""Commands about results: rows, score, report, plot."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fathom import api
+from fathom.cli.arguments import AsJson, print_records
+
+Sources = Annotated[list[Path], typer.Argument(help="Run folders and rows files.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands to the application."""
+    app.command()(rows)
+    app.command()(score)
+    app.command()(report)
+    app.command()(plot)
+
+
+def rows(
+    sources: Annotated[list[Path], typer.Argument(help="Run folders and rows files, or logs of another harness.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .parquet, .csv or .jsonl file.")] = Path("rows.parquet"),
+    origin: Annotated[str, typer.Option("--from", help="fathom, inspect or lm-eval.")] = "fathom",
+) -> None:
+    """Turn runs, or logs of other harnesses, into one table of scored replies."""
+    frame = api.rows(sources, out, origin=origin)
+    print(f"{out}: {len(frame):,} rows")
+
+
+def score(
+    file: Annotated[Path, typer.Argument(help="A .jsonl file, or one with .gz or .zst.")],
+    metric: Annotated[
+        str | None, typer.Option(help="SUITE/METRIC for all rows (see `fathom list metrics`); else each row's own.")
+    ] = None,
+    rule: Annotated[
+        str, typer.Option(help="official (as the paper's code) or strict (its faults mended).")
+    ] = "official",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; standard output if left out.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare with each row's own score; exit 1 if one differs.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Score replies that are already there, one JSON object a line."""
+    stream = None if check else sys.stdout
+    summary = api.score(file, out or stream, metric=metric, rule=rule, check=check)
+    if as_json and (out or check):
+        print(json.dumps(dataclasses.asdict(summary), indent=2, default=str))
+    elif out or check:
+        print_records(
+            [
+                {
+                    "metric": name or "(none named)",
+                    "rows": count.rows,
+                    "scored": count.scored,
+                    "valid": count.valid,
+                    "mean": "-" if count.mean is None else f"{count.mean:.4f}",
+                }
+                | ({"equal": f"{count.equal} of {count.checked}"} if check else {})
+                for name, count in summary.by_metric.items()
+            ],
+            as_json=False,
+        )
+        for index, error in summary.errors[:5] if not check else ():
+            print(f"  row {index}: {error}", file=sys.stderr)
+        for one in summary.differences[:10]:
+            print(f"  row {one.index} {one.case_id}: expected {one.expected}, got {one.score} {one.error}")
+    if summary.differing:
+        print(f"{summary.differing:,} of {summary.rows:,} rows differ", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def report(
+    sources: Sources,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No tables in the terminal.")] = False,
+) -> None:
+    """Write one self-contained HTML page about runs, and print its tables."""
+    print(api.report(sources, out, title=title, seed=seed))
+    if not quiet:
+        from fathom.report import show, tables
+
+        show(tables(api.rows(sources), seed=seed))
+
+
+def plot(
+    kind: Annotated[str, typer.Argument(help="curve, scores or position.")],
+    sources: Sources,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .svg, .png, .pdf or .json (Vega-Lite) file.")],
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """Draw one figure into a file."""
+    print(api.plot(sources, kind, out, seed=seed))

@@ -1,0 +1,126 @@
+"""Commands about what exists and about samples: list, build, show, export."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fathom import api
+from fathom.cli.arguments import AsJson, Lengths, Quiet, lengths_of, names_of, numbers_of, print_records, progress_bar
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands to the application."""
+    app.command("list")(list_)
+    app.command()(build)
+    app.command()(show)
+    app.command()(export)
+
+
+def list_(
+    kind: Annotated[str, typer.Argument(help="suites, tasks, metrics or models.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what exists: suites, tasks, metrics, models."""
+    records = api.catalogue(kind)
+    shown = ("suite", "tasks", "lengths", "task", "metric", "needs", "rules", "model", "window", "input", "output")
+    if not as_json:
+        records = [{k: v for k, v in record.items() if k in (*shown, "description")} for record in records]
+    print_records(records, as_json)
+
+
+def build(
+    target: Annotated[str, typer.Argument(help="A suite, or tasks separated by commas (see `fathom list`).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
+    lengths: Lengths = None,
+    items: Annotated[
+        int | None, typer.Option(help="Items per task and language, the same ones at every length.")
+    ] = None,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Documents: world, world?seed=7, a folder, or a .jsonl, .parquet, .txt or .md file (also .gz, .zst); "
+            "may be given more than once. Field names follow a question mark: "
+            "FILE.jsonl?text=input&questions=instructions&answers=outputs."
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="What lengths are counted in: tekken, tiktoken:NAME, hf:NAME, words, chars, a path."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    depth: Annotated[
+        str,
+        typer.Option(help="Where gold text lies: random, or depths from 0 to 1 to sweep, such as 0,0.25,0.5,0.75,1."),
+    ] = "random",
+    language: Annotated[
+        str | None, typer.Option(help="en, zh or en,zh; by default the languages of the corpus.")
+    ] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Fill each length to the last token (slower).")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace another suite in the folder.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build length-controlled samples from documents.
+
+    The same command again finds the suite and does no work.
+    """
+    with progress_bar("building", quiet) as progress:
+        built = api.build(
+            target,
+            out,
+            lengths=lengths_of(lengths),
+            items=items,
+            corpus=corpus,
+            tokenizer=tokenizer,
+            seed=seed,
+            depths=() if depth == "random" else numbers_of(depth, "--depth"),
+            languages=names_of(language),
+            exact=exact,
+            force=force,
+            progress=progress,
+        )
+    samples = sum(built.manifest["samples"].values())
+    print(
+        f"{built.folder}: {samples:,} samples" if built.fresh else f"{built.folder}: already built, {samples:,} samples"
+    )
+    for note in [*built.manifest["notes"], *_left_out(built.manifest["left_out"], built.manifest["duplicates"])]:
+        print(f"  note: {note}", file=sys.stderr)
+
+
+def _left_out(problems: list[str], duplicates: int) -> list[str]:
+    shown = [f"left out: {problem}" for problem in problems[:10]]
+    if len(problems) > 10:
+        shown.append(f"left out: {len(problems) - 10} more, listed in manifest.json")
+    return shown + ([f"{duplicates} documents were duplicates and count once"] if duplicates else [])
+
+
+def show(
+    folder: Annotated[Path, typer.Argument(help="A built suite.")],
+    sample: Annotated[str, typer.Argument(help="Sample or item id; the first sample if left out.")] = "",
+    text: Annotated[bool, typer.Option("--text", help="Print the whole prompt.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show one sample: its facts and where its text comes from, or its prompt."""
+    shown = api.show(folder, sample, text=text)
+    if text:
+        print(shown["prompt"])
+    elif as_json:
+        print(json.dumps(shown, indent=2, ensure_ascii=False))
+    else:
+        print_records([{"": key, " ": value} for key, value in shown.items()], as_json=False)
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="A built suite.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; standard output if left out.")] = None,
+    format: Annotated[str, typer.Option(help="jsonl.")] = "jsonl",
+    lengths: Lengths = None,
+) -> None:
+    """Write samples with their full text, one JSON object a line, for other tools."""
+    count = api.export(folder, out, format=format, lengths=lengths_of(lengths))
+    if out:
+        print(f"{out}: {count:,} samples")

@@ -1,0 +1,27 @@
+"""What several tests share: a cache of their own, and where the shared data lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+# The first example of a test may have to load a vocabulary; time is never what is tested.
+hypothesis.settings.register_profile("fathom", deadline=None, max_examples=50)
+hypothesis.settings.load_profile("fathom")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FATHOM_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder of shared data; tests that need it are skipped where it is not."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip("the shared data are not beside this checkout")
+    return SHARED

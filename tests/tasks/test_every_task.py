@@ -1,0 +1,109 @@
+"""Every promise that tasks make, walked over the registry."""
+
+from __future__ import annotations
+
+import pytest
+
+from fathom.build import build, order
+from fathom.length import render
+from fathom.registry import get_suite, get_task, suites, tasks
+from fathom.suitefile import BuiltSuite, open_suite
+from fathom.types import FathomError, Sample
+from made import write_corpus
+
+LENGTHS = (2048, 4096)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
+    folder = tmp_path_factory.mktemp("every")
+    corpus = write_corpus(folder, 150, ("en", "zh"))
+    wanted = order(",".join(tasks()), corpus=(str(corpus),), lengths=LENGTHS, items=4)
+    return open_suite(build(wanted, folder / "suite").folder)
+
+
+def samples_of(built: BuiltSuite, task: str) -> list[Sample]:
+    return list(built.samples(tasks=[task]))
+
+
+@pytest.mark.parametrize("name", sorted(tasks()))
+def test_items_exist_at_every_length_in_every_language(built: BuiltSuite, name: str) -> None:
+    found = samples_of(built, name)
+    assert {sample.language for sample in found} == set(get_task(name).languages)
+    items = {sample.item for sample in found}
+    assert len(found) == len(items) * len(LENGTHS) == 4 * len(LENGTHS) * len(get_task(name).languages)
+    assert len({sample.id for sample in found}) == len(found)
+
+
+@pytest.mark.parametrize("name", sorted(tasks()))
+def test_the_gold_reply_scores_one_and_an_empty_reply_is_invalid(built: BuiltSuite, name: str) -> None:
+    task = get_task(name)
+    for sample in samples_of(built, name):
+        for target in sample.targets:
+            verdict = task.score(target, sample)
+            assert verdict.value == 1
+            assert verdict.valid
+        for empty in ("", "   \n"):
+            verdict = task.score(empty, sample)
+            assert verdict.value == 0
+            assert not verdict.valid
+        assert task.score("I cannot tell, sorry!", sample).value in (0, pytest.approx(0, abs=0.5))
+
+
+@pytest.mark.parametrize("name", sorted(tasks()))
+def test_chance_is_a_share_and_depth_is_recorded_where_it_is_set(built: BuiltSuite, name: str) -> None:
+    for sample in samples_of(built, name):
+        assert 0 <= sample.chance <= 0.5
+        if get_task(name).positioned:
+            assert 0 <= float(sample.facets["depth"]) <= 1
+
+
+@pytest.mark.parametrize("name", sorted(tasks()))
+def test_gold_text_is_in_the_prompt_and_the_question_does_not_give_it_away(built: BuiltSuite, name: str) -> None:
+    texts = built.texts()
+    for sample in samples_of(built, name):
+        prompt = render(sample, texts)
+        question = prompt.rsplit("\n\n", 1)[1]
+        if name.startswith(("kv", "passkey", "single")):
+            assert any(target in prompt for target in sample.targets), sample.id
+            assert not any(target in question for target in sample.targets), sample.id
+
+
+def test_counting_stars_offers_five_different_lists_of_which_one_is_right(built: BuiltSuite) -> None:
+    import re
+
+    texts = built.texts()
+    for sample in [*samples_of(built, "counting_stars"), *samples_of(built, "counting_stars_corrected")]:
+        prompt = render(sample, texts)
+        options = re.findall(r"^\((\d)\) ([\d, ]+)$", prompt, re.MULTILINE)
+        assert [number for number, _ in options] == list("12345")
+        assert len({option for _, option in options}) == 5
+        pattern = r"(?:counted|found|数到了|数出是) ?(\d+) ?颗?★"
+        counts = re.findall(pattern, prompt)
+        if sample.task.endswith("corrected"):
+            counts = re.findall(r"(?:and found|重新数出是) ?(\d+) ?颗?★", prompt)
+        assert dict(options)[sample.targets[0]] == ", ".join(counts)
+
+
+def test_passage_count_counts_different_paragraphs(built: BuiltSuite) -> None:
+    import re
+
+    texts = built.texts()
+    for sample in samples_of(built, "passage_count"):
+        prompt = render(sample, texts)
+        body = re.split(r"\n\n(?:Paragraph|段落)\d* ?\d+[:：]\n", prompt.rsplit("\n\n", 1)[0])[1:]
+        assert len(body) == sample.facets["passages"]
+        assert len(set(body)) == int(sample.targets[0])
+
+
+def test_unknown_names_suggest_known_ones() -> None:
+    with pytest.raises(FathomError, match="kv_retrieval"):
+        get_task("kv_retreival")
+    with pytest.raises(FathomError, match="starter"):
+        get_suite("startr")
+
+
+def test_suites_name_known_tasks() -> None:
+    for suite in suites().values():
+        assert all(get_task(name) for name in suite.tasks)
+        assert suite.lengths == tuple(sorted(suite.lengths))

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fathom.build import build, order
+from fathom.length import render
+from fathom.suitefile import open_suite
+from fathom.types import FathomError
+from made import write_corpus
+
+TASKS = "kv_retrieval,passage_count,single_doc_qa"
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path, 60)
+
+
+def test_the_same_build_gives_the_same_bytes_and_then_no_work(tmp_path: Path, corpus: Path) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024, 2048), items=3)
+    first, second = build(wanted, tmp_path / "a"), build(wanted, tmp_path / "b")
+    assert first.fresh
+    assert digests(tmp_path / "a") == digests(tmp_path / "b")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "a").iterdir()}
+    again = build(wanted, tmp_path / "a")
+    assert not again.fresh
+    assert again.manifest == second.manifest
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "a").iterdir()}
+
+
+def test_another_build_does_not_overwrite_without_force(tmp_path: Path, corpus: Path) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    build(wanted, tmp_path / "a")
+    before = digests(tmp_path / "a")
+    other = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2, seed=1)
+    with pytest.raises(FathomError, match="another suite"):
+        build(other, tmp_path / "a")
+    assert digests(tmp_path / "a") == before
+    assert build(other, tmp_path / "a", force=True).fresh
+    assert digests(tmp_path / "a") != before
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path, corpus: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    with pytest.raises(FathomError, match="something else"):
+        build(order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2), tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_changed_corpus_is_noticed(tmp_path: Path, corpus: Path) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    build(wanted, tmp_path / "a")
+    with corpus.open("a") as stream:
+        stream.write(json.dumps({"text": "One more document. It is short."}) + "\n")
+    with pytest.raises(FathomError, match="another suite"):
+        build(wanted, tmp_path / "a")
+
+
+@given(depth=st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_size=3, unique=True))
+@settings(max_examples=5)
+def test_a_sweep_asks_the_same_question_at_each_depth(
+    tmp_path_factory: pytest.TempPathFactory, depth: list[float]
+) -> None:
+    folder = tmp_path_factory.mktemp("sweep")
+    corpus = write_corpus(folder, 60)
+    wanted = order("kv_retrieval,counting_stars", corpus=(str(corpus),), lengths=(2048,), items=2, depths=tuple(depth))
+    suite = open_suite(build(wanted, folder / "suite").folder)
+    swept = list(suite.samples(tasks=["kv_retrieval"]))
+    assert len(swept) == 2 * len(depth)
+    for item in {sample.item for sample in swept}:
+        same = [sample for sample in swept if sample.item == item]
+        assert {sample.facets["depth"] for sample in same} == set(depth)
+        assert len({sample.targets for sample in same}) == 1
+    assert len(list(suite.samples(tasks=["counting_stars"]))) == 2
+
+
+def test_samples_can_be_chosen(tmp_path: Path, corpus: Path) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024, 2048), items=4)
+    suite = open_suite(build(wanted, tmp_path / "a").folder)
+    assert len(list(suite.samples())) == 24
+    assert len(list(suite.samples(lengths=[1024], limit=2))) == 6
+    assert {s.task for s in suite.samples(tasks=["passage_count"])} == {"passage_count"}
+    with pytest.raises(FathomError, match="its first sample is"):
+        suite.sample("nonsense")
+
+
+def test_a_suite_does_not_need_its_corpus_again(tmp_path: Path, corpus: Path) -> None:
+    built = build(order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2), tmp_path / "a")
+    corpus.unlink()
+    suite = open_suite(built.folder)
+    texts = suite.texts()
+    assert all(render(sample, texts) for sample in suite.samples())
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"items": 0}, "items"),
+        ({"lengths": ()}, "length"),
+        ({"depths": (1.5,)}, "between 0"),
+        ({"corpus": ("world?colour=red",)}, "colour"),
+        ({"corpus": ("world?seed=x",)}, "seed"),
+        ({"corpus": ("/no/such/folder",)}, "no such"),
+        ({"tokenizer": "nonsense"}, "tokenizer"),
+        ({"languages": ("fr",)}, "fr"),
+        ({"lengths": (1_000_000,)}, "tokens are missing"),
+    ],
+)
+def test_impossible_orders_are_explained(
+    tmp_path: Path, corpus: Path, choices: dict[str, object], message: str
+) -> None:
+    with pytest.raises(FathomError, match=message):
+        build(order(TASKS, **{"corpus": (str(corpus),), "lengths": (1024,), "items": 2, **choices}), tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.jsonl"]
+
+
+def test_a_corpus_without_questions_says_what_the_task_needs(tmp_path: Path) -> None:
+    path = tmp_path / "plain.jsonl"
+    path.write_text("".join(json.dumps({"text": f"Document number {n}. " * 50}) + "\n" for n in range(50)))
+    with pytest.raises(FathomError, match="questions with answers"):
+        build(order("single_doc_qa", corpus=(str(path),), lengths=(1024,), items=2), tmp_path / "a")
+
+
+def test_fewer_questions_than_items_are_noted(tmp_path: Path, corpus: Path) -> None:
+    built = build(order("single_doc_qa", corpus=(str(corpus),), lengths=(2048,), items=500), tmp_path / "a")
+    assert built.manifest["samples"]["single_doc_qa"] == 60
+    assert "60 of 500 items" in built.manifest["notes"][0]
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from fathom.build import build, order
+build(order("kv_retrieval", corpus=(sys.argv[1],), lengths=(1024, 2048), items=int(sys.argv[3])), Path(sys.argv[2]))
+"""
+
+
+def start(corpus: Path, out: Path, items: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", BUILD, str(corpus), str(out), str(items)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(os.environ))
+
+
+def test_a_killed_build_leaves_no_half_suite(tmp_path: Path, corpus: Path) -> None:
+    out = tmp_path / "killed"
+    process = start(corpus, out, 100_000)
+    part = None
+    while part is None:
+        assert process.poll() is None
+        part = next((p for p in tmp_path.glob(".killed.*.part") if (p / "samples.parquet").exists()), None)
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not out.exists()
+    built = build(order("kv_retrieval", corpus=(str(corpus),), lengths=(1024,), items=3), out)
+    assert built.fresh
+    assert not list(tmp_path.glob(".killed.*"))
+
+
+def test_two_builds_into_one_folder_leave_one_whole_suite(tmp_path: Path, corpus: Path) -> None:
+    both = [start(corpus, tmp_path / "shared", 40) for _ in range(2)]
+    codes = [process.wait() for process in both]
+    for process in both:
+        process.communicate()
+    assert 0 in codes
+    suite = open_suite(tmp_path / "shared")
+    texts = suite.texts()
+    assert sum(1 for sample in suite.samples() if render(sample, texts)) == 80
+    assert not list(tmp_path.glob(".shared.*"))
+
+
+def test_a_full_disk_is_explained_and_leaves_nothing(tmp_path: Path, corpus: Path) -> None:
+    limit = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
+    )
+    command = [sys.executable, "-c", limit + BUILD, str(corpus), str(tmp_path / "full"), "60"]
+    done = subprocess.run(command, capture_output=True, env=dict(os.environ), check=False)
+    assert done.returncode == 1
+    assert b"cannot be written" in done.stderr
+    assert not (tmp_path / "full").exists()
+    assert not list(tmp_path.glob(".full.*"))
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 20000
+
+
+def test_a_damaged_manifest_is_explained(tmp_path: Path, corpus: Path) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    build(wanted, tmp_path / "a")
+    (tmp_path / "a" / "manifest.json").write_text("{")
+    with pytest.raises(FathomError, match="--force"):
+        open_suite(tmp_path / "a")

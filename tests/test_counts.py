@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fathom.corpus import document_id
+from fathom.counts import CountCache, TokenCounter, cut_points
+from fathom.tokens import get_tokenizer
+from fathom.types import Document
+from made import make_document
+
+PROSE = st.lists(
+    st.sampled_from(
+        ["The river. ", "A market?\n\n", "第三章。", "「好！」", "12,345 ", "Mr. Fox ran. ", "-- ", "\n", "word "]
+    ),
+    min_size=1,
+    max_size=40,
+).map("".join)
+
+
+def document(text: str) -> Document:
+    return Document(document_id(text), text, "made")
+
+
+@pytest.mark.parametrize("name", ["tekken", "words", "chars"])
+@given(text=PROSE, data=st.data())
+@settings(max_examples=60)
+def test_counts_of_pieces_equal_counts_of_their_text(name: str, text: str, data: st.DataObject) -> None:
+    made = document(text)
+    counter = TokenCounter(get_tokenizer(name))
+    start = data.draw(st.sampled_from(cut_points(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert counter.between(made, start, end) == counter.tokenizer.count(text[start:end])
+
+
+@given(text=PROSE)
+def test_cut_points_ascend_and_end_with_the_text(text: str) -> None:
+    points = list(cut_points(text))
+    assert points[0] == 0
+    assert points[-1] == len(text)
+    assert points == sorted(set(points))
+
+
+def test_abbreviations_do_not_end_sentences() -> None:
+    text = "Mr. Fox met Dr. Hare. They left."
+    assert [text[a:b] for a, b in zip(cut_points(text), cut_points(text)[1:], strict=False)] == [
+        "Mr. Fox met Dr. Hare.",
+        " They left.",
+    ]
+
+
+@given(seed=st.integers(0, 200), limit=st.integers(8, 200))
+@settings(max_examples=40)
+def test_pieces_cover_the_document_within_their_limit(seed: int, limit: int) -> None:
+    made = make_document(seed, "zh" if seed % 2 else "en")
+    counter = TokenCounter(get_tokenizer("tekken"))
+    pieces = counter.pieces(made, limit)
+    assert all(counter.tokenizer.count(made.text[piece.start : piece.end]) <= limit for piece in pieces)
+    between = made.text[: pieces[0].start] + "".join(made.text[a.end : b.start] for a, b in itertools.pairwise(pieces))
+    assert between.strip() == ""
+    assert pieces[-1].end == len(made.text)
+
+
+@given(seed=st.integers(0, 100), limit=st.integers(30, 400))
+@settings(max_examples=40)
+def test_a_piece_around_evidence_holds_it_and_fits(seed: int, limit: int) -> None:
+    made = make_document(seed)
+    counter = TokenCounter(get_tokenizer("tekken"))
+    evidence = made.questions[0].evidence
+    span = counter.around(made, evidence, limit)
+    if span is not None:
+        assert span.start <= evidence[0][0]
+        assert evidence[0][1] <= span.end
+        assert counter.tokenizer.count(made.text[span.start : span.end]) <= limit
+
+
+class Unwilling:
+    """A tokenizer that must not be asked."""
+
+    name = fingerprint = "unwilling"
+
+    def count(self, text: str) -> int:
+        raise AssertionError(f"tokenized {text!r}")
+
+    head = tail = None
+
+
+def test_a_second_process_need_not_tokenize(tmp_path: Path) -> None:
+    made = make_document(1)
+    tokenizer = get_tokenizer("words")
+    cache = CountCache(tmp_path / "counts.sqlite")
+    expected = TokenCounter(tokenizer, cache).outline(made)
+    cache.close()
+    again = CountCache(tmp_path / "counts.sqlite")
+    assert again.get(tokenizer.fingerprint, made) == expected
+    assert again.get("another tokenizer", made) is None
+    again.close()
+
+
+@pytest.mark.parametrize("damage", [b"not a database at all" * 100, b"", b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_a_damaged_cache_is_rebuilt(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "counts.sqlite"
+    path.write_bytes(damage)
+    made = make_document(2)
+    tokenizer = get_tokenizer("words")
+    for _ in range(2):
+        cache = CountCache(path)
+        assert TokenCounter(tokenizer, cache).size(made) == tokenizer.count(made.text)
+        cache.close()
+    cache = CountCache(path)
+    assert cache.get(tokenizer.fingerprint, made) is not None
+    cache.close()
+
+
+def test_a_damaged_entry_is_not_trusted(tmp_path: Path) -> None:
+    path = tmp_path / "counts.sqlite"
+    made = make_document(3)
+    tokenizer = get_tokenizer("words")
+    cache = CountCache(path)
+    TokenCounter(tokenizer, cache).size(made)
+    cache.close()
+    database = sqlite3.connect(path)
+    (data,) = database.execute("SELECT data FROM outlines").fetchone()
+    database.execute("UPDATE outlines SET data = ?", (data[:-1] + bytes([data[-1] ^ 1]),))
+    database.commit()
+    database.close()
+    cache = CountCache(path)
+    assert cache.get(tokenizer.fingerprint, made) is None
+    assert TokenCounter(tokenizer, cache).size(made) == tokenizer.count(made.text)
+    cache.close()
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = CountCache(tmp_path / "file" / "counts.sqlite")
+    made = make_document(4)
+    assert TokenCounter(get_tokenizer("words"), cache).size(made) == get_tokenizer("words").count(made.text)
+    cache.close()
+
+
+def _count_all(path: Path, first: int) -> list[int]:
+    cache = CountCache(path)
+    counter = TokenCounter(get_tokenizer("words"), cache)
+    sizes = [counter.size(make_document(seed)) for seed in range(first, first + 40)]
+    cache.close()
+    return sizes
+
+
+def test_two_processes_share_a_cache(tmp_path: Path) -> None:
+    path = tmp_path / "counts.sqlite"
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        first, second = pool.starmap(_count_all, [(path, 0), (path, 20)])
+    assert first[20:] == second[:20]
+    cache = CountCache(path)
+    fingerprint = get_tokenizer("words").fingerprint
+    assert all(cache.get(fingerprint, make_document(seed)) for seed in range(60))
+    cache.close()

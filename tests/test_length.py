@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fathom.build import build, order
+from fathom.counts import TokenCounter
+from fathom.length import Shelf, compose, format_length, parse_length, render
+from fathom.suitefile import open_suite
+from fathom.tokens import get_tokenizer
+from fathom.types import Ending, FathomError, Haystack, Layout, Needle, Passages, Span
+from made import make_document, write_corpus
+
+EVERY_TASK = (
+    "kv_retrieval,counting_stars,counting_stars_corrected,passkey,passkey_100,"
+    "passage_count,passage_retrieval,single_doc_qa"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("256", 256), ("8k", 8192), ("1.5k", 1536), ("1m", 1048576), (" 128K ", 131072), ("2_000_000", 2000000)],
+)
+def test_lengths_are_read_as_people_write_them(text: str, tokens: int) -> None:
+    assert parse_length(text) == tokens
+
+
+@pytest.mark.parametrize("text", ["", "8kb", "-1", "255", "3m", "2000001", "0.3k", "a", "1e5"])
+def test_impossible_lengths_are_explained(text: str) -> None:
+    with pytest.raises(FathomError, match="length"):
+        parse_length(text)
+
+
+@given(st.integers(256, 2_000_000))
+def test_names_of_lengths_read_back(tokens: int) -> None:
+    assert parse_length(format_length(tokens)) == tokens
+
+
+def shelf_of(count: int, tokenizer: str, language: str = "en") -> Shelf:
+    documents = [make_document(seed, language) for seed in range(count)]
+    return Shelf({document.id: document for document in documents}, TokenCounter(get_tokenizer(tokenizer)))
+
+
+def whole(shelf: Shelf) -> list[Span]:
+    return [Span(document.id, 0, len(document.text)) for document in shelf.documents.values()]
+
+
+def text_of(shelf: Shelf, parts: tuple[str | Span, ...]) -> str:
+    return "".join(p if isinstance(p, str) else shelf.documents[p.doc].text[p.start : p.end] for p in parts)
+
+
+def haystack(depths: list[float]) -> Haystack:
+    needles = tuple(Needle(f"Needle {number} is hidden here.", depth) for number, depth in enumerate(depths))
+    return Haystack("Read this.", needles, Ending("What was hidden?", ("all",), 0.0))
+
+
+SHELVES = {
+    (tokenizer, language): shelf_of(60, tokenizer, language)
+    for tokenizer in ("tekken", "words", "chars")
+    for language in ("en", "zh")
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("tokenizer", ["tekken", "words", "chars"])
+@given(
+    length=st.integers(256, 4000),
+    depths=st.lists(st.floats(0, 1), min_size=1, max_size=4),
+    seed=st.integers(0, 10**6),
+    exact=st.booleans(),
+)
+@settings(max_examples=30)
+def test_running_text_fills_its_budget(
+    tokenizer: str, language: str, length: int, depths: list[float], seed: int, exact: bool
+) -> None:
+    shelf = SHELVES[tokenizer, language]
+    fillers = whole(shelf)
+    Random(seed).shuffle(fillers)
+    made = compose(haystack(depths), length, fillers, shelf, exact=exact)
+    text = text_of(shelf, made.parts)
+    tokens = shelf.counter.tokenizer.count(text)
+    assert tokens == made.tokens
+    assert 0.99 * length <= tokens <= length
+    if exact and tokenizer != "tekken":
+        assert tokens == length
+    for number in range(len(depths)):
+        assert text.count(f"Needle {number} is hidden here.") == 1
+
+
+def passages(gold: tuple[tuple[Span, float], ...], copies: tuple[int, ...] = ()) -> Passages:
+    def finish(layout: Layout) -> Ending:
+        return Ending(f"There are {len(layout.spans)}. Which are gold?", tuple(str(g + 1) for g in layout.gold), 0.0)
+
+    shuffle = tuple((0.1 * (n % 7), 0.5, 0.9) for n in range(len(copies)))
+    return Passages("Read these.", "Passage {number}:\n", gold, finish, copies, shuffle)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("tokenizer", ["tekken", "words", "chars"])
+@given(length=st.integers(1500, 6000), depth=st.floats(0, 1), seed=st.integers(0, 10**6), repeat=st.booleans())
+@settings(max_examples=25)
+def test_passages_fill_their_budget_and_hold_gold_at_its_number(
+    tokenizer: str, language: str, length: int, depth: float, seed: int, repeat: bool
+) -> None:
+    shelf = SHELVES[tokenizer, language]
+    order_ = whole(shelf)
+    Random(seed).shuffle(order_)
+    gold, fillers = order_[0], order_[1:]
+    gold = Span(gold.doc, 0, min(gold.end, 200))
+    copies = tuple(1 + (seed + n) % 3 for n in range(len(fillers))) if repeat else ()
+    made = compose(passages(((gold, depth),), copies), length, fillers, shelf)
+    text = text_of(shelf, made.parts)
+    assert 0.99 * length <= shelf.counter.tokenizer.count(text) <= length
+    number = int(made.ending.targets[0])
+    after = text.split(f"Passage {number}:\n")[1]
+    assert after.startswith(shelf.documents[gold.doc].text[gold.start : gold.end])
+
+
+@given(depth=st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), length=st.integers(2000, 8000))
+@settings(max_examples=20)
+def test_a_needle_lies_at_its_depth(depth: float, length: int) -> None:
+    shelf = SHELVES["tekken", "en"]
+    made = compose(haystack([depth]), length, whole(shelf), shelf)
+    before, _, after = text_of(shelf, made.parts).partition("Needle 0 is hidden here.")
+    found = len(before) / (len(before) + len(after))
+    assert abs(found - depth) < 0.05
+
+
+def test_a_corpus_that_runs_out_says_how_many_tokens_are_missing() -> None:
+    shelf = shelf_of(3, "words")
+    available = sum(shelf.counter.size(document) for document in shelf.documents.values())
+    with pytest.raises(FathomError, match=r"too small: [\d,]+ of 9,000 tokens are missing") as caught:
+        compose(haystack([0.5]), 9000, whole(shelf), shelf)
+    missing = int(str(caught.value).split(": ")[1].split(" of")[0].replace(",", ""))
+    assert abs(missing - (9000 - available)) < 60
+
+
+def test_a_length_below_the_question_is_explained() -> None:
+    shelf = SHELVES["words", "en"]
+    plan = Haystack("Read this. " * 200, (Needle("needle", 0.5),), Ending("What?", ("x",), 0.0))
+    with pytest.raises(FathomError, match="too few"):
+        compose(plan, 300, whole(shelf), shelf)
+
+
+@pytest.mark.parametrize("tokenizer", ["tekken", "words", "chars"])
+def test_every_prompt_of_a_built_suite_is_within_its_budget(tmp_path: Path, tokenizer: str) -> None:
+    corpus = write_corpus(tmp_path, 120, ("en", "zh"))
+    lengths = (1500, 2048, 6000)
+    wanted = order(EVERY_TASK, corpus=(str(corpus),), lengths=lengths, items=3, tokenizer=tokenizer)
+    suite = open_suite(build(wanted, tmp_path / "suite").folder)
+    texts, engine = suite.texts(), get_tokenizer(tokenizer)
+    seen: dict[str, set[int]] = {}
+    for sample in suite.samples():
+        tokens = engine.count(render(sample, texts))
+        assert tokens == sample.tokens
+        assert 0.99 * sample.length <= tokens <= sample.length, sample.id
+        seen.setdefault(sample.item, set()).add(sample.length)
+    assert len(seen) == 8 * 2 * 3
+    assert all(found == set(lengths) for found in seen.values())
+
+
+def test_lengths_of_an_item_are_nested(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path, 150)
+    wanted = order(EVERY_TASK, corpus=(str(corpus),), lengths=(1500, 3000, 6000), items=2)
+    suite = open_suite(build(wanted, tmp_path / "suite").folder)
+    borrowed: dict[str, list[list[str]]] = {}
+    for sample in suite.samples():
+        docs = list(dict.fromkeys(part.doc for part in sample.parts if isinstance(part, Span)))
+        borrowed.setdefault(sample.item, []).append(docs)
+    for item, (short, middle, long) in borrowed.items():
+        # The last filler of a shorter length is cut, and a scrap may have been left out; all others are there again.
+        assert set(short) <= set(middle) <= set(long), item
+        assert len(short) < len(long)

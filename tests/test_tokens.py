@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fathom.tokens import get_tokenizer
+from fathom.types import FathomError
+
+
+def tiny_rank_file(folder: Path) -> Path:
+    pieces = [bytes([byte]) for byte in range(256)] + [b"th", b"the", b" the", b"12", b"123"]
+    path = folder / "tiny.tiktoken"
+    path.write_bytes(b"\n".join(base64.b64encode(piece) + b" %d" % rank for rank, piece in enumerate(pieces)) + b"\n")
+    return path
+
+
+def tiny_json(folder: Path) -> Path:
+    import tokenizers
+    from tokenizers import models, pre_tokenizers, trainers
+
+    engine = tokenizers.Tokenizer(models.BPE())
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, show_progress=False)
+    engine.train_from_iterator(["the river and the market by the river"] * 20, trainer)
+    path = folder / "tokenizer.json"
+    path.write_text(engine.to_str(), encoding="utf-8")
+    return path
+
+
+def tiny_sentencepiece(folder: Path) -> Path:
+    import io
+
+    import sentencepiece
+
+    model = io.BytesIO()
+    text = [f"the river and the market number {n} by the river" for n in range(200)]
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(text), model_writer=model, vocab_size=300, byte_fallback=True, model_type="bpe",
+        minloglevel=2, remove_extra_whitespaces=False, normalization_rule_name="identity",
+    )  # fmt: skip
+    path = folder / "tokenizer.model"
+    path.write_bytes(model.getvalue())
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("tokenizers")
+    return {
+        "ranks": str(tiny_rank_file(folder)),
+        "json": str(tiny_json(folder)),
+        "sentencepiece": str(tiny_sentencepiece(folder)),
+    }
+
+
+KINDS = ["tekken", "words", "chars", "ranks", "json", "sentencepiece"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(text=st.text(max_size=60), tokens=st.integers(0, 20))
+def test_head_and_tail_keep_within_their_budget(files: dict[str, str], kind: str, text: str, tokens: int) -> None:
+    tokenizer = get_tokenizer(files.get(kind, kind))
+    head, tail = tokenizer.head(text, tokens), tokenizer.tail(text, tokens)
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    if tokenizer.count(text) <= tokens:
+        assert head == tail == text
+    # A cut can leave half a word whose own pieces are more than before; never by more than a few.
+    assert tokenizer.count(head) <= tokens + 4
+    assert tokenizer.count(tail) <= tokens + 4
+
+
+def test_words_and_chars_count_what_they_say() -> None:
+    assert get_tokenizer("words").count("two words, 三个字") == 5
+    assert get_tokenizer("chars").count("abc\n") == 4
+
+
+def test_tekken_needs_no_network_and_counts_special_marks_as_text() -> None:
+    assert get_tokenizer("tekken").count("<s>[INST] hello </s>") > 3
+
+
+def test_rank_files_split_digits_as_their_vocabulary_was_trained(files: dict[str, str]) -> None:
+    assert get_tokenizer(files["ranks"]).count("123") == 1
+
+
+def test_llama_qwen_and_gpt2_files_load(shared: Path) -> None:
+    folder = shared / "data" / "tokenizers"
+    text = "The passkey is 12345. 口令是12345。"
+    counts = {
+        name: get_tokenizer(str(folder / name)).count(text)
+        for name in ("llama2/tokenizer.model", "llama3/tokenizer.model", "qwen/qwen.tiktoken", "gpt2/tokenizer.json")
+    }
+    assert all(8 <= count <= 40 for count in counts.values()), counts
+
+
+@pytest.mark.parametrize("name", ["", "nonsense", "tiktoken:nonsense", "/no/such/file"])
+def test_unknown_names_are_explained(name: str) -> None:
+    with pytest.raises(FathomError, match=r"tokenizer|tiktoken"):
+        get_tokenizer(name)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"{}", b"nonsense", b"\x00\xff" * 40, json.dumps({"a": 1}).encode()])
+def test_files_that_are_no_tokenizer_are_explained(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.model"
+    path.write_bytes(content)
+    with pytest.raises(FathomError, match="not a tokenizer"):
+        get_tokenizer(str(path))
