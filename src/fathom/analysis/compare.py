@@ -1,0 +1,194 @@
+"""Paired comparison of two models on the items that both have a score for.
+
+The p-value is that of a sign-flip permutation test: if the models were equally good, each item's difference would as
+well have come out with the other sign (Dror et al. 2018, "The Hitchhiker's Guide to Testing Statistical Significance in
+Natural Language Processing", section 3.2, approximate randomisation). An item's differences at all lengths are flipped
+together, tasks apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
+from fathom.analysis.profile import ALL, Grid, grids
+from fathom.types import FathomError
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Difference ``a - b`` on the items that both models have a score for.
+
+    Attributes:
+        model_a: First model.
+        model_b: Second model.
+        task: Name of the task, ``all`` for the mean over tasks.
+        length: Length in tokens; None for the mean over shared lengths.
+        difference: Mean of a minus mean of b over shared items.
+        interval: 95% interval of the difference, paired over items.
+        p_value: Two-sided sign-flip permutation p-value.
+        items: Shared items.
+        variant_a: Variant of the first model.
+        variant_b: Variant of the second model.
+    """
+
+    model_a: str
+    model_b: str
+    task: str
+    length: int | None
+    difference: float
+    interval: Interval
+    p_value: float
+    items: int
+    variant_a: str = ""
+    variant_b: str = ""
+
+
+def compare(
+    rows: pl.DataFrame,
+    model_a: str,
+    model_b: str,
+    *,
+    variant_a: str = "",
+    variant_b: str = "",
+    seed: int = 0,
+    permutations: int = 10_000,
+) -> list[Comparison]:
+    """Compares two models on shared items, per task and length, over lengths (None) and over tasks (``all``).
+
+    Only cells (an item at a length) that both models have a score for are used. Over lengths, the differences at the
+    lengths are averaged with equal weight; over tasks, those of the tasks. ``all`` at a length needs every shared task
+    there.
+
+    Args:
+        rows: A rows table with both models.
+        model_a: First model.
+        model_b: Second model.
+        variant_a: Variant of the first model.
+        variant_b: Variant of the second model.
+        seed: Seed of intervals and permutations.
+        permutations: Number of random sign flips; the smallest p-value is 1 / (permutations + 1).
+
+    Returns:
+        Comparisons; empty where the models share no scored item.
+
+    Raises:
+        FathomError: A model has no rows, or both are the same.
+    """
+    found = {(grid.model, grid.variant, grid.task): grid for grid in grids(rows)}
+    for model, variant in ((model_a, variant_a), (model_b, variant_b)):
+        if not any(key[:2] == (model, variant) for key in found):
+            known = ", ".join(sorted({repr(key[:2]) for key in found})) or "none"
+            raise FathomError(f"no rows of model {model!r}, variant {variant!r}; models and variants there: {known}")
+    if (model_a, variant_a) == (model_b, variant_b):
+        raise FathomError(f"cannot compare model {model_a!r} with itself; name two models or two variants")
+    shared = {
+        task: pair
+        for model, variant, task in found
+        if (model, variant) == (model_a, variant_a) and (model_b, variant_b, task) in found
+        if (pair := _paired(found[model_a, variant_a, task], found[model_b, variant_b, task])) is not None
+    }
+    comparisons: list[Comparison] = []
+    named = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
+    for task, pair in shared.items():
+        comparisons += _compared({task: pair}, task, named, seed, permutations)
+    return comparisons + _compared(shared, ALL, named, seed, permutations)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Scores of both models on shared cells, items x lengths; NaN in both where either is."""
+
+    lengths: tuple[int, ...]
+    first: Floats
+    second: Floats
+
+
+def _paired(a: Grid, b: Grid) -> _Pair | None:
+    _, in_a, in_b = np.intersect1d(a.names, b.names, return_indices=True)
+    lengths, at_a, at_b = np.intersect1d(a.lengths, b.lengths, return_indices=True)
+    first, second = a.scores[np.ix_(in_a, at_a)], b.scores[np.ix_(in_b, at_b)]
+    both = ~np.isnan(first) & ~np.isnan(second)
+    lines, columns = both.any(axis=1), both.any(axis=0)
+    if not columns.any():
+        return None
+    first, second = np.where(both, first, np.nan), np.where(both, second, np.nan)
+    kept = np.ix_(lines, columns)
+    return _Pair(tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
+
+
+def _compared(
+    pairs: Mapping[str, _Pair], task: str, named: Mapping[str, str], seed: int, permutations: int
+) -> list[Comparison]:
+    if not pairs:
+        return []
+    common = sorted(set.intersection(*(set(pair.lengths) for pair in pairs.values())))
+    parts = [_drawn(name, pair, common, 1 / len(pairs), seed, permutations) for name, pair in pairs.items()]
+    difference = np.mean([part.gaps for part in parts], axis=0)
+    draws = np.mean([part.draws for part in parts], axis=0)
+    flips = np.mean([part.flips for part in parts], axis=0)
+    items = np.sum([part.items for part in parts], axis=0)
+    at_any = sum(part.at_any for part in parts)
+    columns: list[tuple[int | None, Floats, int]] = [
+        (length, np.eye(len(common))[column], int(items[column])) for column, length in enumerate(common)
+    ]
+    if common:
+        columns.append((None, np.full(len(common), 1 / len(common)), at_any))
+    comparisons = []
+    for length, weights, count in columns:
+        point = float(difference @ weights)
+        # The slack counts permutations that are the same sum in another order.
+        extreme = int((np.abs(flips @ weights) >= abs(point) - 1e-12).sum())
+        comparisons.append(
+            Comparison(
+                **named,
+                task=task,
+                length=length,
+                difference=point,
+                interval=interval_of(draws @ weights, point),
+                p_value=(extreme + 1) / (permutations + 1),
+                items=count,
+            )
+        )
+    return comparisons
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Differences of one task by length: as they are, resampled, with flipped signs; items at each and at any."""
+
+    gaps: Floats
+    draws: Floats
+    flips: Floats
+    items: NDArray[np.int64]
+    at_any: int
+
+
+def _drawn(task: str, pair: _Pair, lengths: list[int], prior: float, seed: int, permutations: int) -> _Drawn:
+    columns = [pair.lengths.index(length) for length in lengths]
+    first, second = pair.first[:, columns], pair.second[:, columns]
+    known = ~np.isnan(first)
+    counted = known.sum(axis=0)
+    gaps = np.where(known, first - second, 0.0)
+    rng = generator(seed, task)
+    draws = resampled_means(np.concatenate([first, second], axis=1), rng, prior=prior)
+    signs = np.array([-1.0, 1.0])
+    flips = [rng.choice(signs, (size, len(gaps))) @ gaps / counted for size in _blocks(permutations, len(gaps))]
+    return _Drawn(
+        gaps=gaps.sum(axis=0) / counted,
+        draws=draws[:, : len(lengths)] - draws[:, len(lengths) :],
+        flips=np.concatenate(flips),
+        items=counted,
+        at_any=int(known.any(axis=1).sum()),
+    )
+
+
+def _blocks(count: int, items: int) -> list[int]:
+    """Sizes of blocks of permutations whose signs take at most 32 MB at once."""
+    step = max(1, 4_000_000 // max(items, 1))
+    return [min(step, count - start) for start in range(0, count, step)]

@@ -1,0 +1,96 @@
+"""Counts: what became of every reply, so that no mean hides what it leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from fathom.types import STATUSES
+
+_TASK = ["model", "variant", "task"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What became of the replies of one model, or of one model on one task at one length.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        task: Name of the task; None where counted over all tasks.
+        length: Length in tokens; None where counted over all lengths.
+        replies: Rows, one per sample and epoch.
+        scored: Rows with a value.
+        valid: Scored rows whose reply had the asked form.
+        invalid: Scored rows whose reply had not; they stay in every mean.
+        unscored: Rows with status ``ok`` and no value: the scorer could not score them.
+        truncated: Rows whose prompt was cut by the overflow policy.
+        overflow: Rows whose prompt did not fit and was not sent.
+        refused: Rows that the model or provider refused.
+        incomplete: Rows cut inside the reasoning or by the output cap.
+        error: Rows whose request failed.
+        tokens_in: Prompt tokens as the provider counts them, summed where known.
+        tokens_out: Completion tokens, summed where known.
+        tokens_reasoning: Reasoning tokens, summed where known.
+        cost: US dollars, summed where known; None where no row has a price.
+        seconds: Sum of request times, where known.
+    """
+
+    model: str
+    variant: str
+    task: str | None
+    length: int | None
+    replies: int
+    scored: int
+    valid: int
+    invalid: int
+    unscored: int
+    truncated: int
+    overflow: int
+    refused: int
+    incomplete: int
+    error: int
+    tokens_in: int
+    tokens_out: int
+    tokens_reasoning: int
+    cost: float | None
+    seconds: float
+
+
+def counts(rows: pl.DataFrame) -> list[Counts]:
+    """Counts per model and variant (``task`` and ``length`` are None), in the order in which the rows name them.
+
+    Args:
+        rows: A rows table; may be empty.
+    """
+    return _counts(rows, ["model", "variant"])
+
+
+def cell_counts(rows: pl.DataFrame) -> list[Counts]:
+    """Counts per model, variant, task and length; lengths ascending within a task.
+
+    Args:
+        rows: A rows table; may be empty.
+    """
+    order = {key: place for place, key in enumerate(dict.fromkeys(rows.select(_TASK).iter_rows()))}
+    found = _counts(rows, [*_TASK, "length"])
+    return sorted(found, key=lambda cell: (order[cell.model, cell.variant, cell.task], cell.length or 0))
+
+
+def _counts(rows: pl.DataFrame, keys: list[str]) -> list[Counts]:
+    scored = pl.col("value").fill_nan(None).is_not_null()
+    cost = pl.col("cost").fill_nan(None)
+    table = rows.group_by(keys, maintain_order=True).agg(
+        replies=pl.len(),
+        scored=scored.sum(),
+        valid=(scored & pl.col("valid")).sum(),
+        invalid=(scored & ~pl.col("valid")).sum(),
+        unscored=(~scored & (pl.col("status") == "ok")).sum(),
+        truncated=(pl.col("truncated") > 0).sum(),
+        **{status: (pl.col("status") == status).sum() for status in STATUSES if status != "ok"},
+        **{name: pl.col(name).sum() for name in ("tokens_in", "tokens_out", "tokens_reasoning")},
+        cost=pl.when(cost.is_not_null().any()).then(cost.sum()),
+        seconds=pl.col("seconds").fill_nan(None).sum(),
+    )
+    return [Counts(**{"task": None, "length": None, **row}) for row in table.iter_rows(named=True)]

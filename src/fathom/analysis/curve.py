@@ -1,0 +1,84 @@
+"""The degradation curve: mean score per length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import polars as pl
+
+from fathom.analysis.interval import Interval, interval_of
+from fathom.analysis.profile import Profile, Unscored, profiles
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Mean score of one model on one task at one length.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        task: Name of the task, ``all`` for the mean over tasks.
+        length: Length in tokens.
+        mean: Mean over scored items, epochs averaged first, in [0, 1]; None where nothing was scored.
+        interval: 95% interval of the mean; None where ``mean`` is.
+        items: Items with at least one reply at this length, scored or not.
+        scored: Items with at least one scored reply.
+        chance: Expected score of a valid answer drawn at random, averaged like the mean; None if unknown.
+        complete: For ``all``: every task of this model has scored items at this length; where False, the mean is over
+            fewer tasks than at other lengths and must not be compared with them. For one task: ``scored > 0``.
+        tasks: The tasks of this model, for ``all``; the task itself otherwise.
+    """
+
+    model: str
+    variant: str
+    task: str
+    length: int
+    mean: float | None
+    interval: Interval | None
+    items: int
+    scored: int
+    chance: float | None
+    complete: bool = True
+    tasks: tuple[str, ...] = ()
+
+
+def curve(rows: pl.DataFrame, *, seed: int = 0, unscored: Unscored = "drop") -> list[CurvePoint]:
+    """Mean score per model, variant, task and length, for every task and for ``all``.
+
+    Absent is not zero: the mean is over scored items, and ``items - scored`` says how many are missing. Replies of the
+    wrong form are scored by the scorer (0, as a rule) and stay in the mean. For ``all`` tasks have equal weight.
+
+    Args:
+        rows: A rows table; may be empty.
+        seed: Seed of the intervals.
+        unscored: ``zero`` counts prompts that did not fit, refusals and cut replies as wrong.
+
+    Returns:
+        Points in the order in which the rows name models and tasks (``all`` after a model's tasks), lengths ascending.
+    """
+    return [point for profile in profiles(rows, seed=seed, unscored=unscored) for point in _points(profile)]
+
+
+def _points(profile: Profile) -> list[CurvePoint]:
+    points = []
+    for column, length in enumerate(profile.lengths):
+        mean = float(profile.means[column])
+        chance = float(profile.chance[column])
+        absent = math.isnan(mean)
+        points.append(
+            CurvePoint(
+                model=profile.model,
+                variant=profile.variant,
+                task=profile.task,
+                length=int(length),
+                mean=None if absent else mean,
+                interval=None if absent else interval_of(profile.draws[:, column], mean),
+                items=int(profile.items[column]),
+                scored=int(profile.scored[column]),
+                chance=None if math.isnan(chance) else chance,
+                complete=bool(profile.complete[column]),
+                tasks=profile.tasks,
+            )
+        )
+    return points

@@ -1,0 +1,229 @@
+"""Effective context length: how far a model can be trusted, under three definitions.
+
+``ruler``: the longest tested length whose mean score is at least 0.856 there and at every shorter tested length. RULER
+(Hsieh et al. 2024) asks for 85.6 (Llama-2-7B at 4k) at that length alone; a length that passes beyond one that fails is
+no promise to a reader, so the first failure ends it here.
+
+``own_base``: the same with 0.85 times the model's own base (NoLiMa, Modarressi et al. 2025). The base is that of
+LongScore, or the score at the shortest tested length where no base length was scored.
+
+``half_base``: the length at which the fitted curve crosses half of the own base. The fit is a falling step curve
+(isotonic regression, weighted by scored items) with log-linear interpolation between tested lengths. The other
+candidate was a logistic curve in log length with two parameters. In simulations with a known truth
+(`benchmarks/coverage.py`, 50 items) both points are off by 0.1 octaves where the truth is logistic; behind a window,
+where it is not, isotonic is off by 0.1 and logistic by 0.25 octaves, and the logistic fit's own intervals hold the
+truth in 76% to 93% of cases, against 93% to 99%. Where a score drops at a sharp edge between two tested lengths,
+neither fit's own interval ever holds it.
+
+Intervals are honest about the grid of tested lengths. Between the last length that passes and the first that fails
+nothing was measured, so an interval runs from the 2.5% quantile of the last passing length to the 97.5% quantile of the
+first failing one. Interpolation gives a point inside, never a narrower interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fathom.analysis.interval import LEVEL, Floats, Interval
+from fathom.analysis.longscore import BASE_LENGTHS, BaseAbility, base_ability, incomplete_note, named_lengths
+from fathom.analysis.profile import Profile, Unscored, profiles
+
+Definition: TypeAlias = Literal["ruler", "own_base", "half_base"]
+Censored: TypeAlias = Literal["", "above", "below"]
+RULER_THRESHOLD = 0.856
+"""RULER's 85.6: the mean score of Llama-2-7B at 4k."""
+OWN_BASE_SHARE = 0.85
+DEFINITIONS: tuple[Definition, ...] = ("ruler", "own_base", "half_base")
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveLength:
+    """Effective context length of one model on one task under one definition.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        task: Name of the task, ``all`` for the mean over tasks.
+        definition: ``ruler``, ``own_base`` or ``half_base``.
+        tokens: The length; None where it lies below the shortest tested length, or is undefined.
+        interval: 95% interval in tokens; ``high`` is ``math.inf`` where the longest tested length may still pass,
+            ``low`` is 0 where the shortest may already fail. None where undefined.
+        censored: ``above``: it passes at the longest tested length, so the true length is ``tokens`` or more;
+            ``below``: it fails at the shortest; "" otherwise.
+        threshold: The score that a length must reach, in [0, 1]; NaN where there is none (no base).
+        note: Why it is undefined, or what base was used; "" if nothing needs saying.
+    """
+
+    model: str
+    variant: str
+    task: str
+    definition: Definition
+    tokens: int | float | None
+    interval: Interval | None
+    censored: Censored
+    threshold: float
+    note: str = ""
+
+
+def effective_length(
+    rows: pl.DataFrame,
+    *,
+    base_lengths: Sequence[int] = BASE_LENGTHS,
+    seed: int = 0,
+    unscored: Unscored = "drop",
+) -> list[EffectiveLength]:
+    """Effective context length per model, variant, task and definition.
+
+    Over all tasks, lengths at which some task has no score are left out and named in ``note``. Under ``own_base`` and
+    ``half_base`` there is no length where the base cannot be told from chance, or where guessing would pass.
+
+    Args:
+        rows: A rows table; may be empty.
+        base_lengths: Lengths in tokens whose mean score is the own base.
+        seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
+        unscored: ``zero`` counts prompts that did not fit, refusals and cut replies as wrong.
+
+    Returns:
+        Three per model and task, in the order of ``DEFINITIONS``; models and tasks as the rows name them.
+    """
+    return [
+        found
+        for profile in profiles(rows, seed=seed, unscored=unscored)
+        for found in _effective_lengths(profile, base_lengths)
+    ]
+
+
+def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[EffectiveLength]:
+    tested = profile.complete
+    if not tested.any():
+        note = incomplete_note(profile)
+        return [_undefined(profile, definition, math.nan, note) for definition in DEFINITIONS]
+    base, note = _own_base(profile, base_lengths)
+    weights = np.maximum(profile.scored[tested], 1).astype(np.float64)
+    found = []
+    for definition in DEFINITIONS:
+        means, draws = profile.means[None, tested], profile.draws[:, tested]
+        threshold, thresholds = RULER_THRESHOLD, np.full(len(draws), RULER_THRESHOLD)
+        why = incomplete_note(profile)
+        if definition != "ruler":
+            share = OWN_BASE_SHARE if definition == "own_base" else 0.5
+            threshold, thresholds = share * base.value, share * base.draws
+            why = _unusable(base, threshold)
+            if why:
+                found.append(_undefined(profile, definition, threshold, why))
+                continue
+            why = note
+        if definition == "half_base":
+            means, draws = falling_fit(means, weights), falling_fit(draws, weights)
+        found.append(_measured(profile, definition, (means, draws), (threshold, thresholds), why))
+    return found
+
+
+def _own_base(profile: Profile, base_lengths: Sequence[int]) -> tuple[BaseAbility, str]:
+    columns = profile.complete & np.isin(profile.lengths, base_lengths)
+    notes = [incomplete_note(profile)]
+    if not columns.any():
+        columns = profile.lengths == profile.lengths[profile.complete][0]
+        notes.append(f"own base is the score at {named_lengths(profile.lengths[columns])}, the shortest scored length")
+    return base_ability(profile, columns), "; ".join(note for note in notes if note)
+
+
+def _unusable(base: BaseAbility, threshold: float) -> str:
+    if base.undefined:
+        return base.undefined
+    if base.chance >= threshold:
+        return f"guessing scores {base.chance:.1%} and would pass the threshold of {threshold:.1%}"
+    return ""
+
+
+def _measured(
+    profile: Profile,
+    definition: Definition,
+    curves: tuple[Floats, Floats],
+    thresholds: tuple[float, Floats],
+    note: str,
+) -> EffectiveLength:
+    lengths = profile.lengths[profile.complete]
+    means, draws = curves
+    passed = int(_passing(means, np.array([thresholds[0]]))[0])
+    replicates = _passing(draws, thresholds[1])
+    ends = np.concatenate([[0.0], lengths.astype(np.float64), [math.inf]])
+    # Quantiles that are tested lengths themselves, never a blend of two; infinity is one of them.
+    replicates.sort()
+    tail = (1 - LEVEL) / 2 * (len(replicates) - 1)
+    low = min(float(ends[replicates[math.floor(tail)]]), float(ends[passed]))
+    high = max(float(ends[replicates[-1 - math.floor(tail)] + 1]), float(ends[passed + 1]))
+    tokens: int | float | None = int(lengths[passed - 1]) if passed else None
+    if definition == "half_base" and 0 < passed < len(lengths):
+        tokens = _crossing(lengths, means[0], passed, thresholds[0])
+    return EffectiveLength(
+        model=profile.model,
+        variant=profile.variant,
+        task=profile.task,
+        definition=definition,
+        tokens=tokens,
+        interval=Interval(low, high),
+        censored="below" if passed == 0 else "above" if passed == len(lengths) else "",
+        threshold=thresholds[0],
+        note=note,
+    )
+
+
+def _undefined(profile: Profile, definition: Definition, threshold: float, note: str) -> EffectiveLength:
+    return EffectiveLength(
+        profile.model,
+        profile.variant,
+        profile.task,
+        definition,
+        None,
+        None,
+        censored="",
+        threshold=threshold,
+        note=note,
+    )
+
+
+def _passing(curves: Floats, thresholds: Floats) -> NDArray[np.int64]:
+    """How many lengths, from the shortest on, reach the threshold without a gap; one number per curve."""
+    # The slack is for sums in another order: 6/7 of a base of 1 must not fail on the last bit.
+    above = curves >= thresholds[:, None] - 1e-12
+    passing: NDArray[np.int64] = np.cumprod(above, axis=1).sum(axis=1)
+    return passing
+
+
+def falling_fit(curves: Floats, weights: Floats) -> Floats:
+    """Isotonic regression: the falling curve nearest to each curve in weighted squares, all curves at once.
+
+    The min-max formula (Barlow et al. 1972): the fit at j is the least over s <= j of the greatest over t >= j of the
+    weighted mean from s to t.
+
+    Args:
+        curves: Curves x lengths.
+        weights: Weight of each length.
+
+    Returns:
+        Curves x lengths; no value is above the one before it.
+    """
+    size = curves.shape[1]
+    sums = np.concatenate([np.zeros((len(curves), 1)), np.cumsum(curves * weights, axis=1)], axis=1)
+    mass = np.concatenate([[0.0], np.cumsum(weights)])
+    fitted = np.full(curves.shape, math.inf)
+    for start in range(size):
+        means = (sums[:, start + 1 :] - sums[:, start, None]) / (mass[start + 1 :] - mass[start])
+        highest = np.maximum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
+        fitted[:, start:] = np.minimum(fitted[:, start:], highest)
+    return fitted
+
+
+def _crossing(lengths: NDArray[np.int64], fitted: Floats, passed: int, threshold: float) -> float:
+    """Where the fitted curve, straight in log length between tested lengths, meets the threshold."""
+    before, after = float(fitted[passed - 1]), float(fitted[passed])
+    share = (before - threshold) / (before - after)
+    return float(lengths[passed - 1] * (lengths[passed] / lengths[passed - 1]) ** share)

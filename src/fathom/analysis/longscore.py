@@ -1,0 +1,214 @@
+"""LongScore: how much of its short-context score a model keeps at longer lengths.
+
+Source: 100-LongBench, section 3.2, equations 1 and 2. Base Ability is the mean of the scores at 2k, 4k and 6k, and
+``LC_l = (S_l - Base) / Base``. Over several tasks the tasks are averaged first at each length and the ratio is taken of
+the means, as the paper's own analysis does; a model's summary is the mean of LC over the lengths beyond the base.
+
+The ratio means nothing where Base is noise: the paper's own outputs rank a model with 4 right of 99 first of eight.
+Here LongScore is undefined where the interval of ``Base - chance`` reaches 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fathom.analysis.interval import Floats, Interval, interval_of
+from fathom.analysis.profile import Profile, Unscored, mean_draws, profiles
+from fathom.length import format_length
+
+BASE_LENGTHS = (2048, 4096, 6144)
+"""2k, 4k and 6k: the paper's base lengths, in tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongScorePoint:
+    """LongScore at one length: ``(S_l - Base) / Base``, a fraction (-0.22 is a loss of 22%); None where undefined."""
+
+    length: int
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class LongScore:
+    """LongScore of one model on one task, or on the mean of its tasks.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        task: Name of the task, ``all`` for tasks averaged first.
+        base: Base Ability, in [0, 1]; None where no base length was scored.
+        base_interval: 95% interval of ``base``.
+        points: One per length beyond the base lengths, ascending.
+        average: Mean of the points' values; None where undefined.
+        average_interval: 95% interval of ``average``.
+        undefined: Why there is no LongScore, with figures; "" where there is one.
+        chance: Chance level at the base lengths; None if the rows do not say.
+        base_lengths: The base lengths that were scored and used.
+        note: What the reader should know (missing base lengths, unknown chance, ...); "" if nothing.
+    """
+
+    model: str
+    variant: str
+    task: str
+    base: float | None
+    base_interval: Interval | None
+    points: tuple[LongScorePoint, ...]
+    average: float | None
+    average_interval: Interval | None
+    undefined: str
+    chance: float | None = None
+    base_lengths: tuple[int, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseAbility:
+    """Base Ability of one profile, and whether it is more than guessing.
+
+    Attributes:
+        columns: Which of the profile's lengths it is the mean of.
+        value: The base; NaN where no base length was scored.
+        draws: Its replicates.
+        interval: Its 95% interval; None where there is no base.
+        chance: Chance level at the same lengths; NaN if unknown.
+        undefined: Why no ratio to it may be taken, with figures; "" if one may.
+    """
+
+    columns: NDArray[np.bool_]
+    value: float
+    draws: Floats
+    interval: Interval | None
+    chance: float
+    undefined: str
+
+
+def longscore_of_means(base: float, score: float) -> float | None:
+    """``(score - base) / base`` (100-LongBench, equation 2); None where ``base`` is not positive.
+
+    Args:
+        base: Base Ability, on any scale.
+        score: Score at a longer length, on the same scale.
+    """
+    return (score - base) / base if base > 0 else None
+
+
+def longscore(
+    rows: pl.DataFrame,
+    *,
+    base_lengths: Sequence[int] = BASE_LENGTHS,
+    seed: int = 0,
+    unscored: Unscored = "drop",
+) -> list[LongScore]:
+    """LongScore per model, variant and task, and over all tasks.
+
+    Values are fractions. Lengths that are neither base lengths nor longer than all of them have no part in it. Over all
+    tasks, lengths at which some task has no score are left out and named in ``note``.
+
+    Args:
+        rows: A rows table; may be empty.
+        base_lengths: Lengths in tokens whose mean score is the base; those that were not tested are named in ``note``.
+        seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
+        unscored: ``zero`` counts prompts that did not fit, refusals and cut replies as wrong.
+
+    Returns:
+        One LongScore per model and task, in the order in which the rows name them, ``all`` after a model's tasks.
+    """
+    return [_longscore(profile, base_lengths) for profile in profiles(rows, seed=seed, unscored=unscored)]
+
+
+def base_ability(profile: Profile, columns: NDArray[np.bool_]) -> BaseAbility:
+    """Base Ability over some lengths of a profile, and the test against chance.
+
+    The test is a 95% interval of ``Base - chance`` in one bootstrap of both. Unknown chance counts as 0.
+
+    Args:
+        profile: Means and replicates.
+        columns: Which lengths are the base; all of them scored.
+    """
+    if not columns.any():
+        return BaseAbility(columns, math.nan, np.full(len(profile.draws), math.nan), None, math.nan, "no base length")
+    value = float(profile.means[columns].mean())
+    draws = mean_draws(profile, columns)
+    chance = float(profile.chance[columns].mean())
+    floor = 0.0 if math.isnan(chance) else chance
+    floors = 0.0 if math.isnan(chance) else profile.chance_draws[:, columns].mean(axis=1)
+    interval = interval_of(draws, value)
+    above = interval_of(draws - floors, value - floor)
+    undefined = ""
+    if above.low <= 0:
+        verb = "is below" if above.high < 0 else "cannot be told from"
+        undefined = (
+            f"the base of {value:.1%} [{interval.low:.1%}, {interval.high:.1%}] {verb} chance ({floor:.1%}), "
+            "so a ratio to it means nothing"
+        )
+    return BaseAbility(columns, value, draws, interval, chance, undefined)
+
+
+def _longscore(profile: Profile, base_lengths: Sequence[int]) -> LongScore:
+    base = base_ability(profile, profile.complete & np.isin(profile.lengths, base_lengths))
+    later = profile.complete & (profile.lengths > max(base_lengths, default=0))
+    undefined = base.undefined
+    if base.interval is None:
+        tested = named_lengths(profile.lengths[profile.complete])
+        undefined = f"no score at a base length ({named_lengths(base_lengths)}); scored lengths: {tested}"
+    elif not later.any():
+        undefined = undefined or f"no score at a length beyond {format_length(max(base_lengths))}"
+    points: tuple[LongScorePoint, ...]
+    average, average_interval = None, None
+    if undefined:
+        points = tuple(LongScorePoint(int(length), None, None) for length in profile.lengths[later])
+    else:
+        values = profile.means[later] / base.value - 1
+        draws = profile.draws[:, later] / base.draws[:, None] - 1
+        points = tuple(
+            LongScorePoint(int(length), float(value), interval_of(draws[:, column], float(value)))
+            for column, (length, value) in enumerate(zip(profile.lengths[later], values, strict=True))
+        )
+        average = float(values.mean())
+        average_interval = interval_of(mean_draws(profile, later) / base.draws - 1, average)
+    return LongScore(
+        model=profile.model,
+        variant=profile.variant,
+        task=profile.task,
+        base=None if base.interval is None else base.value,
+        base_interval=base.interval,
+        points=points,
+        average=average,
+        average_interval=average_interval,
+        undefined=undefined,
+        chance=None if math.isnan(base.chance) else base.chance,
+        base_lengths=tuple(int(length) for length in profile.lengths[base.columns]),
+        note=_note(profile, base, base_lengths),
+    )
+
+
+def named_lengths(lengths: Sequence[int] | NDArray[np.int64]) -> str:
+    """Lengths for people: ``2k, 4k, 6k``, or ``none``."""
+    return ", ".join(format_length(int(length)) for length in lengths) or "none"
+
+
+def incomplete_note(profile: Profile) -> str:
+    """Which lengths are left out because a task (or every item) has no score there; "" if none."""
+    left_out = profile.lengths[~profile.complete]
+    if not len(left_out):
+        return ""
+    why = "not every task was scored there" if len(profile.tasks) > 1 else "nothing was scored there"
+    return f"without {named_lengths(left_out)}: {why}"
+
+
+def _note(profile: Profile, base: BaseAbility, base_lengths: Sequence[int]) -> str:
+    notes = [incomplete_note(profile)]
+    used = profile.lengths[base.columns]
+    missing = [length for length in base_lengths if length not in used]
+    if len(used) and missing:
+        notes.append(f"base is the mean at {named_lengths(used)} only: no score at {named_lengths(missing)}")
+    if len(used) and math.isnan(base.chance):
+        notes.append("chance level unknown, taken as 0")
+    return "; ".join(note for note in notes if note)

@@ -1,0 +1,22 @@
+"""Results become rows: runs of ours, and logs of other harnesses.
+
+A rows table is a polars frame with the columns of :data:`SCHEMA`; analysis, reports and the leaderboard read nothing
+else.
+"""
+
+from fathom.rows.inspect_log import rows_from_inspect
+from fathom.rows.lm_eval_log import rows_from_lm_eval
+from fathom.rows.runs import load, rows_from_run
+from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame, write_rows
+
+__all__ = [
+    "SCHEMA",
+    "check_rows",
+    "load",
+    "read_rows",
+    "rows_from_inspect",
+    "rows_from_lm_eval",
+    "rows_from_run",
+    "to_frame",
+    "write_rows",
+]

@@ -1,0 +1,180 @@
+"""Logs of Inspect (``.eval`` and ``.json``) become rows.
+
+Samples of our own tasks carry their facts in the sample's metadata (``item``, ``task``, ``length``, ``tokens``,
+``chance``, ``language``, ``facets``); for other tasks the fields are mapped as far as they exist, and ``length`` is 0
+where the log does not say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from fathom.rows.schema import check_rows, to_frame
+from fathom.types import Facet, FathomError, Row, Status
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.scorer import Score
+
+DETAIL_AT_MOST = 500
+"""Characters of an explanation that are kept: some scorers put the whole reply there."""
+_UNREAD = {"messages", "events", "store", "attachments", "timelines", "events_data"}
+_GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_FACTS = (
+    "item",
+    "task",
+    "suite",
+    "length",
+    "tokens",
+    "chance",
+    "language",
+    "facets",
+    "tokenizer",
+    "targets",
+    "truncated",
+)
+# Stop reasons of Inspect under which a reply is not an answer.
+_STOPS: Mapping[str, Status] = {"max_tokens": "incomplete", "model_length": "overflow", "content_filter": "refused"}
+
+
+def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
+    """Reads an Inspect log; a ``.eval`` file one sample at a time.
+
+    Args:
+        log: A ``.eval`` or ``.json`` log file.
+        scorer: Which scorer's value to take where samples carry several; the log's first one by default.
+
+    Returns:
+        A rows table, one row per sample and epoch. Letters are C = 1, P = 0.5, I and N = 0; a score that is no number
+        in [0, 1] leaves ``value`` empty and says so in ``detail``. A sample that failed, hit a limit, was refused or
+        was cut has a status of its own and no value.
+
+    Raises:
+        FathomError: The file is not there or not an Inspect log, or no sample has the scorer.
+    """
+    from inspect_ai.log import read_eval_log
+
+    if not log.is_file():
+        raise FathomError(f"{log}: no such file; expected an Inspect log (.eval or .json)")
+    try:
+        header = read_eval_log(log, header_only=True)
+        rows = [_row(header, sample, scorer) for sample in _samples(log, header)]
+    except Exception as error:  # a damaged zip, JSON or field: Inspect raises whatever its readers raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FathomError(f"{log}: cannot be read as an Inspect log: {reason}") from error
+    known = [found.name for found in header.eval.scorers or []]
+    if scorer and scorer not in known and all(row.metric != scorer for row in rows):
+        raise FathomError(
+            f"{log}: no sample was scored by {scorer!r}; scorers of the log: {', '.join(known) or 'none'}"
+        )
+    return check_rows(to_frame(rows), str(log))
+
+
+def _samples(log: Path, header: EvalLog) -> Iterator[EvalSample]:
+    from inspect_ai.log import read_eval_log, read_eval_log_samples
+
+    # Inspect can stream a .eval file whose header lists its samples; of a .json file it would read all for each one.
+    if log.suffix == ".eval" and header.eval.dataset.sample_ids:
+        yield from read_eval_log_samples(log, all_samples_required=False, exclude_fields=_UNREAD)
+    else:
+        yield from read_eval_log(log, exclude_fields=_UNREAD).samples or []
+
+
+def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
+    facts: Mapping[str, Any] = sample.metadata or {}
+    name, score = _score(sample, scorer)
+    status = _status(sample)
+    value, detail = (_value(score), "") if score is not None else (None, "no score in the log")
+    if status != "ok":
+        value, detail = None, sample.error.message if sample.error else f"ended by {_stop(sample)}"
+    elif score is not None:
+        detail = (score.explanation or "")[:DETAIL_AT_MOST]
+        if value is None:
+            detail = f"score {score.value!r} is not a number in [0, 1]"
+    graded: Mapping[str, Any] = (score.metadata or {}) if score is not None else {}
+    usage = sample.output.usage
+    target = sample.target if isinstance(sample.target, str) else (list(sample.target) or [""])[0]
+    return Row(
+        suite=str(facts.get("suite") or header.eval.dataset.name or ""),
+        task=str(facts.get("task") or header.eval.task),
+        item=str(facts.get("item") or sample.id),
+        sample=str(sample.id),
+        model=header.eval.model,
+        length=int(facts.get("length") or 0),
+        value=value,
+        epoch=sample.epoch,
+        valid=bool(graded.get("valid", value is not None)),
+        status=status,
+        stop=_stop(sample),
+        answer=score.answer if score is not None else None,
+        target=target,
+        language=str(facts.get("language") or "en"),
+        chance=_number(facts.get("chance")),
+        tokens=_whole(facts.get("tokens")),
+        tokens_in=usage.input_tokens if usage else None,
+        tokens_out=usage.output_tokens if usage else None,
+        tokens_reasoning=usage.reasoning_tokens if usage else None,
+        truncated=_whole(facts.get("truncated")) or 0,
+        cost=usage.total_cost if usage else None,
+        seconds=sample.total_time,
+        metric=name,
+        grader=str(graded.get("grader") or name),
+        rule=str(graded.get("rule") or ""),
+        tokenizer=str(facts.get("tokenizer") or ""),
+        source="inspect",
+        detail=detail,
+        facets=_facets(facts),
+    )
+
+
+def _score(sample: EvalSample, scorer: str) -> tuple[str, Score | None]:
+    scores = sample.scores or {}
+    name = scorer or next(iter(scores), "")
+    return (name, scores[name]) if name in scores else ("", None)
+
+
+def _value(score: Score) -> float | None:
+    value: object = score.value
+    if isinstance(value, Mapping) and len(value) == 1:
+        value = next(iter(value.values()))
+    if isinstance(value, str):
+        return _GRADES.get(value.upper())
+    number = _number(value)
+    return number if number is not None and 0 <= number <= 1 else None
+
+
+def _status(sample: EvalSample) -> Status:
+    if sample.error is not None:
+        return "error"
+    if sample.limit is not None:
+        return "incomplete"
+    return _STOPS.get(_stop(sample), "ok")
+
+
+def _stop(sample: EvalSample) -> str:
+    if sample.limit is not None:
+        return f"{sample.limit.type} limit"
+    return str(sample.output.stop_reason) if sample.output.choices else ""
+
+
+def _facets(facts: Mapping[str, Any]) -> dict[str, Facet]:
+    named = facts.get("facets")
+    found = {**{name: value for name, value in facts.items() if name not in _FACTS}}
+    found |= named if isinstance(named, Mapping) else {}
+    return {str(name): value for name, value in found.items() if isinstance(value, str | int | float | bool)}
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool | int | float) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def _whole(value: object) -> int | None:
+    number = _number(value)
+    return None if number is None else int(number)

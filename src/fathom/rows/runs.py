@@ -1,0 +1,212 @@
+"""Run folders become rows: every stored reply is scored by its task's scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fathom.registry import get_task
+from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
+from fathom.run.manifest import read_manifest
+from fathom.run.store import StoredReply, replies
+from fathom.types import FathomError, Row, Sample, Task, Verdict
+
+RULES = ("strict",)
+_KEY = ["suite", "model", "variant", "sample", "epoch"]
+_SAME_REPLY = [*_KEY, "rule", "prompt_hash", "status", "value", "answer", "tokens_out", "seconds"]
+
+
+def rows_from_run(folder: Path, rule: str = "strict") -> pl.DataFrame:
+    """Scores the replies of a run, finished or not.
+
+    Only replies with status ``ok`` are scored. A scorer that fails, or a task that is not installed, leaves ``value``
+    empty and says why in ``detail``; it never ends the reading.
+
+    Args:
+        folder: A folder that ``fathom run`` wrote.
+        rule: Scoring rule; tasks have ``strict`` scorers.
+
+    Returns:
+        A rows table, one row per sample and epoch.
+
+    Raises:
+        FathomError: The folder holds no run, its files are damaged, or the rule is unknown.
+    """
+    if rule not in RULES:
+        raise FathomError(f"scoring rule {rule!r}: the scorers of tasks know {', '.join(RULES)} only")
+    manifest = read_manifest(folder)
+    return check_rows(to_frame(_rows(folder, manifest, rule)), str(folder))
+
+
+def load(paths: Sequence[Path], rule: str = "strict") -> pl.DataFrame:
+    """Reads run folders and rows files into one table.
+
+    Runs of one model with different settings (temperature, overflow policy, window, ...) are told apart: their
+    ``variant`` names the settings that differ, and the server's address where nothing else does. Suites of one name
+    but different content get a part of their fingerprint added to their name. The same reply found twice (a run and
+    the rows file made from it) counts once.
+
+    Args:
+        paths: Run folders, and rows files as :func:`fathom.rows.read_rows` takes them.
+        rule: Scoring rule for run folders.
+
+    Returns:
+        One rows table, in the order of ``paths``.
+
+    Raises:
+        FathomError: A path holds neither, or two paths hold different replies to the same sample, by the same model,
+            in the same epoch: an average of both would count an item twice.
+    """
+    for path in paths:
+        if not path.exists():
+            raise FathomError(f"{path}: no such run folder or rows file")
+    manifests = {path: read_manifest(path) for path in paths if path.is_dir()}
+    variants, names = _variants(manifests), _suite_names(manifests)
+    frames = [pl.DataFrame(schema=dict(SCHEMA))]
+    origins: list[str] = []
+    for path in paths:
+        if path in manifests:
+            renamed = {"variant": variants[path], "suite": names[path]}
+            frame = rows_from_run(path, rule).with_columns(
+                pl.lit(value, dtype=pl.String).alias(name) for name, value in renamed.items()
+            )
+        else:
+            frame = read_rows(path)
+        frames.append(frame)
+        origins += [str(path)] * len(frame)
+    together = pl.concat(frames).with_columns(pl.Series("origin", origins, dtype=pl.String))
+    return _without_duplicates(together).drop("origin")
+
+
+def _rows(folder: Path, manifest: Mapping[str, Any], rule: str) -> Iterator[Row]:
+    suite: Mapping[str, Any] = manifest.get("suite") or {}
+    for stored in replies(folder):
+        task, verdict = _score(stored)
+        reply = stored.reply
+        yield Row(
+            suite=str(suite.get("name") or ""),
+            task=stored.task,
+            item=stored.item,
+            sample=stored.sample,
+            model=str(manifest["model"]),
+            length=stored.length,
+            value=verdict.value,
+            variant=str(manifest.get("variant") or ""),
+            epoch=stored.epoch,
+            valid=verdict.valid,
+            status=reply.status,
+            stop=reply.stop,
+            answer=verdict.answer,
+            target=stored.targets[0] if stored.targets else "",
+            language=stored.language,
+            chance=stored.chance,
+            tokens=stored.tokens,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            tokens_reasoning=reply.tokens_reasoning,
+            truncated=reply.truncated,
+            cost=stored.cost,
+            seconds=reply.seconds,
+            metric=task.metric if task else "",
+            grader=verdict.grader,
+            rule=rule,
+            tokenizer=str(suite.get("tokenizer") or ""),
+            prompt_hash=stored.prompt_hash,
+            task_version=task.version if task else 0,
+            fathom_version=stored.fathom_version,
+            detail=verdict.detail,
+            facets=stored.facets,
+        )
+
+
+def _score(stored: StoredReply) -> tuple[Task | None, Verdict]:
+    try:
+        task = get_task(stored.task)
+    except FathomError as error:
+        return None, Verdict(None, valid=False, detail=str(error))
+    if stored.reply.status != "ok":
+        return task, Verdict(None, valid=False, detail=stored.reply.error)
+    sample = Sample(
+        id=stored.sample,
+        item=stored.item,
+        task=stored.task,
+        parts=(),
+        targets=stored.targets,
+        length=stored.length,
+        tokens=stored.tokens,
+        language=stored.language,
+        chance=stored.chance,
+        facets=stored.facets,
+    )
+    try:
+        return task, task.score(stored.reply.text, sample)
+    except Exception as error:  # a scorer may come from any package, and one reply must not end the reading
+        return task, Verdict(None, valid=False, detail=f"scorer failed: {type(error).__name__}: {error}")
+
+
+def _settings(manifest: Mapping[str, Any]) -> dict[str, object]:
+    """What shapes replies, besides the model's name and the suite."""
+    nested = {**(manifest.get("generation") or {}), **(manifest.get("model_args") or {})}
+    plain = {name: manifest.get(name) for name in ("window", "on_overflow")}
+    return plain | nested
+
+
+def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
+    variants = {path: str(manifest.get("variant") or "") for path, manifest in manifests.items()}
+    unnamed = {path: manifest for path, manifest in manifests.items() if not variants[path]}
+    for fellows in _grouped(unnamed, lambda _, manifest: manifest["model"]):
+        settings = {path: _settings(manifest) for path, manifest in fellows.items()}
+        names = sorted({name for chosen in settings.values() for name in chosen})
+        differing = [name for name in names if len({repr(chosen.get(name)) for chosen in settings.values()}) > 1]
+        for path, chosen in settings.items():
+            variants[path] = ", ".join(f"{name}={_plain(chosen.get(name))}" for name in differing)
+    # A server may move between runs, so its address is no setting; but two servers that were asked the same are two.
+    for fellows in _grouped(unnamed, lambda path, manifest: (manifest["model"], variants[path], manifest.get("suite"))):
+        if len({manifest.get("base_url") for manifest in fellows.values()}) > 1:
+            for path, manifest in fellows.items():
+                address = f"base_url={_plain(manifest.get('base_url'))}"
+                variants[path] = f"{variants[path]}, {address}" if variants[path] else address
+    return variants
+
+
+def _grouped(
+    manifests: Mapping[Path, Mapping[str, Any]], key: Callable[[Path, Mapping[str, Any]], object]
+) -> list[dict[Path, Mapping[str, Any]]]:
+    groups: dict[str, dict[Path, Mapping[str, Any]]] = {}
+    for path, manifest in manifests.items():
+        groups.setdefault(repr(key(path, manifest)), {})[path] = manifest
+    return list(groups.values())
+
+
+def _plain(value: object) -> str:
+    return "default" if value is None else str(value)
+
+
+def _suite_names(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
+    suites = {path: manifest.get("suite") or {} for path, manifest in manifests.items()}
+    prints: dict[str, set[str]] = {}
+    for suite in suites.values():
+        prints.setdefault(str(suite.get("name") or ""), set()).add(str(suite.get("fingerprint")))
+    names = {}
+    for path, suite in suites.items():
+        name = str(suite.get("name") or "")
+        names[path] = f"{name}#{str(suite.get('fingerprint'))[:8]}" if len(prints[name]) > 1 else name
+    return names
+
+
+def _without_duplicates(rows: pl.DataFrame) -> pl.DataFrame:
+    rows = rows.unique(_SAME_REPLY, keep="first", maintain_order=True)
+    twice = rows.filter(pl.struct(_KEY).is_duplicated())
+    if len(twice):
+        first = twice.row(0, named=True)
+        same = twice.filter(pl.all_horizontal(pl.col(name).eq(first[name]) for name in _KEY))
+        places = " and ".join(dict.fromkeys(same["origin"]))
+        raise FathomError(
+            f"{places}: {len(same)} different replies of model {first['model']!r} to sample {first['sample']!r}, "
+            f"epoch {first['epoch']} ({len(twice)} such rows). Read one of them; to repeat samples, "
+            "use `fathom run --epochs`."
+        )
+    return rows

@@ -1,0 +1,235 @@
+"""The rows table: its columns, and reading and writing it.
+
+A rows table is a polars frame whose columns are the fields of :class:`fathom.types.Row`; ``facets`` is a column of
+JSON objects, so that the table has the same columns whatever the tasks break their results down by.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import polars as pl
+
+from fathom.types import STATUSES, FathomError, Row
+
+FORMATS = (".parquet", ".csv", ".jsonl")
+
+_TYPES: Mapping[str, type[pl.DataType]] = MappingProxyType(
+    {
+        "str": pl.String,
+        "str | None": pl.String,
+        "Status": pl.String,
+        "int": pl.Int64,
+        "int | None": pl.Int64,
+        "float | None": pl.Float64,
+        "bool": pl.Boolean,
+        "Mapping[str, Facet]": pl.String,
+    }
+)
+
+SCHEMA: Mapping[str, type[pl.DataType]] = MappingProxyType(
+    {field.name: _TYPES[str(field.type)] for field in dataclasses.fields(Row)}
+)
+"""Column name -> polars type, in the order of the fields of ``Row``."""
+
+_REQUIRED = tuple(
+    field.name
+    for field in dataclasses.fields(Row)
+    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+)
+_DEFAULTS = {
+    field.name: field.default for field in dataclasses.fields(Row) if field.default is not dataclasses.MISSING
+} | {"facets": "{}"}
+_BOOLEANS = {"true": True, "false": False}
+
+
+def to_frame(rows: Iterable[Row]) -> pl.DataFrame:
+    """Turns rows into a rows table.
+
+    Args:
+        rows: Rows in any order; the order is kept.
+
+    Returns:
+        A frame with the columns of ``SCHEMA``; empty, with the same columns, where there are no rows.
+    """
+    columns: dict[str, list[object]] = {name: [] for name in SCHEMA}
+    for row in rows:
+        for name, values in columns.items():
+            value = getattr(row, name)
+            values.append(json.dumps(dict(value), ensure_ascii=False, sort_keys=True) if name == "facets" else value)
+    return pl.DataFrame(columns, schema=dict(SCHEMA))
+
+
+def read_rows(path: Path) -> pl.DataFrame:
+    """Reads a rows table from a file.
+
+    Args:
+        path: A ``.parquet``, ``.csv`` or ``.jsonl`` file. Columns beyond those of ``Row`` are dropped, columns that
+            ``Row`` has a default for may be absent.
+
+    Returns:
+        A frame with the columns of ``SCHEMA``.
+
+    Raises:
+        FathomError: The file cannot be read, lacks a column, or holds a value that a row cannot have.
+    """
+    frame = _read(path)
+    missing = [name for name in _REQUIRED if name not in frame.columns]
+    if missing:
+        raise FathomError(
+            f"{path}: not a rows table: missing columns {', '.join(missing)} "
+            f"(it has {', '.join(frame.columns) or 'none'}). Write one with `fathom rows RUN --out FILE.parquet`."
+        )
+    frame = frame.with_columns(
+        pl.lit(_DEFAULTS[name], dtype=SCHEMA[name]).alias(name) for name in SCHEMA if name not in frame.columns
+    )
+    return check_rows(_cast(frame, path), str(path))
+
+
+def check_rows(frame: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Checks what analysis relies on: no empty required fields, known statuses, scores in [0, 1].
+
+    Args:
+        frame: A rows table.
+        source: Where it came from, for the message.
+
+    Returns:
+        The frame, with NaN scores turned into absent ones.
+
+    Raises:
+        FathomError: Naming the source, the first bad row (from 1) and the field.
+    """
+    frame = frame.with_columns(pl.col("value").fill_nan(None))
+    checks = {
+        **{name: pl.col(name).is_null() for name in _REQUIRED if name != "value"},
+        "status": ~pl.col("status").is_in(STATUSES),
+        "value": (pl.col("value") < 0) | (pl.col("value") > 1),
+        "chance": (pl.col("chance") < 0) | (pl.col("chance") > 1),
+        "length": pl.col("length").is_null() | (pl.col("length") < 0),
+    }
+    expected = {
+        "status": f"one of {', '.join(STATUSES)}",
+        "value": "a score between 0 and 1, or nothing",
+        "chance": "a score between 0 and 1, or nothing",
+        "length": "a length in tokens",
+    }
+    for name, bad in checks.items():
+        where = frame.select(bad.fill_null(False).arg_true()).to_series()
+        if len(where):
+            first = int(where[0])
+            raise FathomError(
+                f"{source}: row {first + 1}: {name} is {frame[name][first]!r}, "
+                f"expected {expected.get(name, 'a value')} ({len(where)} such rows). Mend or drop them."
+            )
+    return frame
+
+
+def write_rows(frame: pl.DataFrame, path: Path) -> None:
+    """Writes a rows table; a reader sees the old file or the whole new one, never half.
+
+    Args:
+        frame: A rows table.
+        path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is made where it does not exist.
+
+    Raises:
+        FathomError: The suffix is another one, or the file cannot be written.
+    """
+    _check_format(path)
+    frame = frame.select(list(SCHEMA))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise FathomError(f"{path}: cannot write: {error.strerror}") from error
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            if path.suffix == ".parquet":
+                frame.write_parquet(stream)
+            elif path.suffix == ".csv":
+                frame.write_csv(stream)
+            else:
+                frame.write_ndjson(stream)
+        part.chmod(0o644)
+        part.replace(path)
+    except OSError as error:
+        raise FathomError(f"{path}: cannot write: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _check_format(path: Path) -> None:
+    if path.suffix not in FORMATS:
+        raise FathomError(
+            f"{path}: a rows table is a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'!r}."
+        )
+
+
+def _read(path: Path) -> pl.DataFrame:
+    _check_format(path)
+    try:
+        if path.suffix == ".parquet":
+            return pl.read_parquet(path, glob=False)
+        if path.suffix == ".csv":
+            # All columns as text first: the first rows do not show that a column holds numbers further on.
+            return pl.read_csv(path, infer_schema=False, glob=False)
+        return _read_jsonl(path)
+    except FileNotFoundError as error:
+        raise FathomError(f"{path}: no such file.") from error
+    except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FathomError(f"{path}: cannot be read as {path.suffix[1:]}: {reason}") from error
+
+
+def _read_jsonl(path: Path) -> pl.DataFrame:
+    """The lines as a table of texts, like CSV: objects (facets) become JSON texts, numbers what they are written as."""
+    lines: list[dict[str, object]] = []
+    with path.open(encoding="utf-8") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                record = json.loads(line) if line.strip() else None
+            except ValueError as error:
+                raise FathomError(f"{path}: line {number}: not JSON: {error}") from None
+            if record is not None and not isinstance(record, dict):
+                raise FathomError(f"{path}: line {number}: expected a JSON object with the fields of a row.")
+            if record is not None:
+                lines.append(record)
+    # A file without a line is a table without a row, whose columns cannot be known.
+    names = dict.fromkeys(name for record in lines for name in record) if lines else dict.fromkeys(SCHEMA)
+    return pl.DataFrame(
+        {name: [_text(record.get(name)) for record in lines] for name in names}, dict.fromkeys(names, pl.String)
+    )
+
+
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _cast(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    columns: list[pl.Series] = []
+    for name, kind in SCHEMA.items():
+        column = frame[name]
+        if kind == pl.Boolean and column.dtype == pl.String:
+            cast = column.str.to_lowercase().replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
+        else:
+            cast = column.cast(kind, strict=False)
+        lost = (cast.is_null() & column.is_not_null()).arg_true()
+        if len(lost):
+            first = int(lost[0])
+            raise FathomError(
+                f"{path}: row {first + 1}: {name} is {column[first]!r}, expected {kind.__name__.lower()}."
+            )
+        if _DEFAULTS.get(name) is not None:
+            cast = cast.fill_null(pl.Series([_DEFAULTS[name]], dtype=kind)[0])
+        columns.append(cast)
+    return pl.DataFrame(columns)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from simulated import drawn, row, table
+
+from fathom.analysis import Comparison, compare
+from fathom.rows import to_frame
+from fathom.types import FathomError
+
+
+def of(found: list[Comparison], length: int | None, task: str = "kv") -> Comparison:
+    (one,) = [item for item in found if (item.task, item.length) == (task, length)]
+    return one
+
+
+def test_only_shared_cells_count() -> None:
+    rows = pl.concat([table([[1, 1], [1, None], [0, 1]], model="a"), table([[0, 1], [1, 0]], model="b")])
+    found = compare(rows, "a", "b")
+    assert (of(found, 2048).difference, of(found, 2048).items) == (0.5, 2)
+    assert (of(found, 4096).difference, of(found, 4096).items) == (0.0, 1)
+    assert (of(found, None).difference, of(found, None).items) == (0.25, 2)
+
+
+def test_the_other_way_round_has_the_other_sign() -> None:
+    rng = np.random.default_rng(0)
+    rows = pl.concat([drawn([0.9, 0.5], 40, rng, model="a"), drawn([0.6, 0.4], 40, rng, model="b")])
+    there, back = compare(rows, "a", "b"), compare(rows, "b", "a")
+    for one, other in zip(there, back, strict=True):
+        assert one.difference == pytest.approx(-other.difference)
+        assert one.p_value == pytest.approx(other.p_value, abs=0.03)
+
+
+def test_p_value_is_that_of_all_sign_flips() -> None:
+    gaps = np.array([0.5, 0.25, 0.75, -0.25, 0.5, 0.1])
+    flips = np.array(list(itertools.product((-1, 1), repeat=len(gaps))))
+    exact = (np.abs(flips @ gaps) >= abs(gaps.sum()) - 1e-9).mean()
+    rows = pl.concat(
+        [table([[0.25 + gap] for gap in gaps], model="a"), table([[0.25] for _ in gaps], model="b")],
+    )
+    assert of(compare(rows, "a", "b"), 2048).p_value == pytest.approx(exact, abs=0.01)
+
+
+def test_equal_models_are_equal() -> None:
+    rows = pl.concat([table([[1], [0], [1]], model="a"), table([[1], [0], [1]], model="b")])
+    one = of(compare(rows, "a", "b"), None)
+    assert (one.difference, one.p_value) == (0, 1)
+    assert one.interval.low < 0 < one.interval.high
+
+
+def test_pairing_finds_a_small_difference() -> None:
+    ease = np.random.default_rng(1).beta(0.5, 0.5, 80)
+    rows = pl.concat([table([[0.9 * e + 0.05] for e in ease], model="a"), table([[0.9 * e] for e in ease], model="b")])
+    one = of(compare(rows, "a", "b"), 2048)
+    assert one.p_value < 0.001
+    assert one.interval.low > 0
+
+
+def test_false_alarms_are_as_rare_as_they_should_be() -> None:
+    rng = np.random.default_rng(2)
+    alarms = 0
+    for seed in range(100):
+        rows = pl.concat([drawn([0.7], 30, rng, model=model) for model in ("a", "b")])
+        alarms += of(compare(rows, "a", "b", seed=seed, permutations=400), 2048).p_value < 0.05
+    assert alarms <= 11
+
+
+def test_tasks_are_averaged_with_equal_weight() -> None:
+    rows = pl.concat(
+        [
+            table([[1]] * 30, model="a", task="x"),
+            table([[0]] * 30, model="b", task="x"),
+            table([[0.5]], model="a", task="y"),
+            table([[0.5]], model="b", task="y"),
+            table([[1]], model="a", task="only of a"),
+        ]
+    )
+    one = of(compare(rows, "a", "b"), 2048, task="all")
+    assert (one.difference, one.items) == (0.5, 31)
+
+
+def test_variants_of_one_model() -> None:
+    rows = to_frame(
+        row(value, item=item, variant=variant)
+        for item in range(5)
+        for variant, value in (("short", 0.0), ("long", 1.0))
+    )
+    one = of(compare(rows, "m", "m", variant_a="long", variant_b="short"), 2048)
+    assert (one.difference, one.variant_a, one.variant_b) == (1.0, "long", "short")
+
+
+def test_nothing_shared() -> None:
+    rows = pl.concat([table([[1]], model="a", task="x"), table([[1]], model="b", task="y")])
+    assert compare(rows, "a", "b") == []
+    unscored = to_frame([row(1.0, model="a"), row(None, model="b", status="error")])
+    assert compare(unscored, "a", "b") == []
+
+
+def test_unknown_models_are_named() -> None:
+    rows = table([[1]], model="a")
+    with pytest.raises(FathomError, match=r"'b'.*'a'"):
+        compare(rows, "a", "b")
+    with pytest.raises(FathomError, match="itself"):
+        compare(rows, "a", "a")

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from simulated import LENGTHS, drawn, row, table
+
+from fathom.analysis import DEFINITIONS, EffectiveLength, effective_length
+from fathom.analysis.effective import falling_fit
+from fathom.rows import to_frame
+
+
+def of(found: list[EffectiveLength], definition: str, task: str = "kv") -> EffectiveLength:
+    (one,) = [length for length in found if (length.definition, length.task) == (definition, task)]
+    return one
+
+
+def ends(found: EffectiveLength) -> tuple[float, float]:
+    assert found.interval is not None
+    return found.interval.low, found.interval.high
+
+
+def window(size: int) -> list[float]:
+    """A reader that sees ``size`` tokens of a prompt cut in the middle: right where the gold text was kept."""
+    return [min(1.0, size / length) for length in LENGTHS]
+
+
+def test_no_rows() -> None:
+    assert effective_length(to_frame([])) == []
+
+
+@pytest.mark.parametrize("size", [4096, 8192, 16384])
+def test_a_reader_behind_a_window_is_measured_as_such(size: int) -> None:
+    held = dict.fromkeys(DEFINITIONS, 0)
+    truth = {"ruler": size, "own_base": size, "half_base": 2 * size}
+    for seed in range(10):
+        found = effective_length(drawn(window(size), 50, np.random.default_rng(seed)), seed=seed)
+        for definition in DEFINITIONS:
+            low, high = ends(of(found, definition))
+            held[definition] += low <= truth[definition] <= high
+    # Where the window is 4k the base itself is cut: half of a base of 0.89 is met at 2.25 windows, still inside.
+    assert min(held.values()) >= 9
+
+
+def test_few_items_widen_the_interval_and_it_still_holds_the_window() -> None:
+    for seed in range(5):
+        low, high = ends(of(effective_length(drawn(window(8192), 8, np.random.default_rng(seed))), "ruler"))
+        assert low <= 8192 <= high
+
+
+def test_the_first_failing_length_ends_it() -> None:
+    found = effective_length(table([[1, 1, 0.2, 1, 1]] * 40))
+    assert of(found, "ruler").tokens == 4096
+    assert ends(of(found, "ruler")) == (4096, 6144)
+
+
+def test_passing_everywhere_is_censored_above() -> None:
+    found = effective_length(table([[1] * 6] * 50))
+    for definition in DEFINITIONS:
+        one = of(found, definition)
+        assert (one.tokens, one.censored) == (32768, "above")
+        assert ends(one)[1] == math.inf
+    assert ends(of(found, "half_base"))[0] == 32768
+
+
+def test_failing_at_the_shortest_is_censored_below() -> None:
+    one = of(effective_length(table([[0.5, 0.5, 0.5, 0.4]] * 50)), "ruler")
+    assert (one.tokens, one.censored) == (None, "below")
+    assert ends(one) == (0, 2048)
+
+
+def test_own_base_is_relative() -> None:
+    found = effective_length(table([[0.5, 0.5, 0.5, 0.45, 0.1]] * 50))
+    one = of(found, "own_base")
+    assert one.tokens == 8192
+    assert one.threshold == pytest.approx(0.425)
+
+
+def test_half_base_is_interpolated_in_log_length_within_the_bracket() -> None:
+    one = of(effective_length(table([[0.8, 0.8, 0.8, 0.8, 0.0]] * 60)), "half_base")
+    assert one.tokens == pytest.approx(8192 * math.sqrt(2))
+    assert ends(one) == (8192, 16384)
+
+
+def test_a_sharp_edge_between_tested_lengths_is_inside_the_interval() -> None:
+    # The true window is 9,000; nothing between 8k and 16k was tested, so an interval inside would be a guess.
+    found = effective_length(table([[1, 1, 1, 1, 0, 0]] * 50))
+    for definition in DEFINITIONS:
+        low, high = ends(of(found, definition))
+        assert low <= 9000 <= high
+
+
+def test_without_base_lengths_the_shortest_length_is_the_base() -> None:
+    rows = to_frame(
+        row(value, length=length, item=item)
+        for item in range(30)
+        for length, value in ((8192, 0.8), (16384, 0.8), (32768, 0.2))
+    )
+    one = of(effective_length(rows), "own_base")
+    assert one.tokens == 16384
+    assert "8k, the shortest scored length" in one.note
+
+
+def test_a_base_that_is_chance_has_no_own_length() -> None:
+    rows = drawn([0.25] * 6, 40, np.random.default_rng(0)).with_columns(pl.lit(0.25).alias("chance"))
+    found = effective_length(rows)
+    for definition in ("own_base", "half_base"):
+        one = of(found, definition)
+        assert (one.tokens, one.interval, one.censored) == (None, None, "")
+        assert "chance" in one.note
+    assert of(found, "ruler").censored == "below"
+
+
+def test_no_length_where_guessing_would_pass() -> None:
+    rows = table([[0.9, 0.9, 0.9, 0.6, 0.5]] * 60).with_columns(pl.lit(0.5).alias("chance"))
+    found = effective_length(rows)
+    assert "would pass" in of(found, "half_base").note
+    assert of(found, "half_base").interval is None
+    assert of(found, "own_base").tokens == 6144
+
+
+def test_nothing_scored() -> None:
+    rows = to_frame([row(None, status="error"), row(None, length=8192, status="overflow")])
+    found = effective_length(rows)
+    assert len(found) == 6
+    assert all(one.tokens is None and one.interval is None and "nothing was scored" in one.note for one in found[:3])
+
+
+def test_overflow_may_count_as_wrong() -> None:
+    rows = to_frame(
+        row(None if length > 8192 else 1.0, length=length, item=item, status="overflow" if length > 8192 else "ok")
+        for item in range(50)
+        for length in LENGTHS
+    )
+    dropped = of(effective_length(rows), "ruler")
+    zeroed = of(effective_length(rows, unscored="zero"), "ruler")
+    assert (dropped.tokens, dropped.censored) == (8192, "above")
+    assert "16k, 32k" in dropped.note
+    assert (zeroed.tokens, zeroed.censored) == (8192, "")
+    assert ends(zeroed) == (8192, 16384)
+
+
+def test_over_all_tasks() -> None:
+    rows = pl.concat([table([[1, 1, 1, 1, 0]] * 30, task=task) for task in ("a", "b")])
+    one = of(effective_length(rows), "ruler", task="all")
+    assert ends(one) == (8192, 16384)
+
+
+def test_the_fit_is_the_nearest_falling_curve() -> None:
+    fitted = falling_fit(np.array([[1.0, 0.2, 0.6, 0.1], [0.4, 0.3, 0.2, 0.1]]), np.array([1.0, 1.0, 1.0, 1.0]))
+    assert fitted[0] == pytest.approx([1.0, 0.4, 0.4, 0.1])
+    assert fitted[1] == pytest.approx([0.4, 0.3, 0.2, 0.1])
+    weighted = falling_fit(np.array([[0.0, 1.0]]), np.array([3.0, 1.0]))
+    assert weighted[0] == pytest.approx([0.25, 0.25])

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fathom import registry
+from fathom.rows import SCHEMA, load, rows_from_run, to_frame, write_rows
+from fathom.run.ledger import Ledger
+from fathom.run.worker import this_worker
+from fathom.types import Draw, FathomError, Plan, Reply, Sample, Status, Task, Verdict
+
+SAMPLE = Sample(
+    id="kv/0@2048", item="kv/0", task="kv", parts=(), targets=("blue", "azure"), length=2048, tokens=2040,
+    language="zh", chance=0.125, facets={"depth": 0.5, "kind": "深"},
+)  # fmt: skip
+
+
+def score(text: str, sample: Sample) -> Verdict:
+    """Reads the answer after the colon; stumbles where there is none."""
+    answer = text.split(":")[1].strip()
+    return Verdict(float(answer in sample.targets), valid=True, answer=answer, grader="colon", detail="read")
+
+
+@pytest.fixture(autouse=True)
+def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def plan(_: Draw) -> Plan:
+        raise NotImplementedError
+
+    kv = Task("kv", plan, score, "accuracy", 32, "a test", "none", version=3)
+    monkeypatch.setattr(registry, "tasks", lambda: {"kv": kv})
+
+
+def make_run(folder: Path, replies: list[tuple[Sample, Reply]], **manifest: Any) -> Path:
+    folder.mkdir()
+    facts = {
+        "format": 1,
+        "suite": {"name": "tiny", "fingerprint": "f00df00df00d", "tokenizer": "words"},
+        "model": "lab/m",
+        "generation": {"temperature": 0.0},
+        "window": None,
+        "on_overflow": "refuse",
+    }
+    (folder / "run.json").write_text(json.dumps(facts | manifest))
+    ledger = Ledger(folder, this_worker())
+    for sample, reply in replies:
+        ledger.finish(sample, 1, reply, prompt_hash="abc", cost=0.5)
+    ledger.close()
+    return folder
+
+
+def test_a_reply_becomes_a_row(tmp_path: Path) -> None:
+    reply = Reply(
+        "ok", "It is: blue", stop="stop", tokens_in=9, tokens_out=8, tokens_reasoning=7, seconds=2.0, truncated=5
+    )
+    frame = rows_from_run(make_run(tmp_path / "run", [(SAMPLE, reply)]))
+    assert list(frame.columns) == list(SCHEMA)
+    row = frame.row(0, named=True)
+    assert json.loads(row.pop("facets")) == {"depth": 0.5, "kind": "深"}
+    del row["fathom_version"]
+    assert row == {
+        "suite": "tiny", "task": "kv", "item": "kv/0", "sample": "kv/0@2048", "model": "lab/m", "length": 2048,
+        "value": 1.0, "variant": "", "epoch": 1, "valid": True, "status": "ok", "stop": "stop", "answer": "blue",
+        "target": "blue", "language": "zh", "chance": 0.125, "tokens": 2040, "tokens_in": 9, "tokens_out": 8,
+        "tokens_reasoning": 7, "truncated": 5, "cost": 0.5, "seconds": 2.0, "metric": "accuracy", "grader": "colon",
+        "rule": "strict", "tokenizer": "words", "prompt_hash": "abc", "source": "fathom", "task_version": 3,
+        "detail": "read",
+    }  # fmt: skip
+
+
+def test_only_ok_replies_are_scored(tmp_path: Path) -> None:
+    statuses: tuple[Status, ...] = ("overflow", "refused", "incomplete", "error")
+    replies = [(replace(SAMPLE, id=status), Reply(status, "It is: blue", error="no answer")) for status in statuses]
+    frame = rows_from_run(make_run(tmp_path / "run", replies))
+    assert sorted(frame["status"]) == sorted(statuses)
+    assert frame["value"].to_list() == [None] * 4
+    assert frame["valid"].to_list() == [False] * 4
+    assert frame["detail"].to_list() == ["no answer"] * 4
+
+
+def test_a_scorer_that_stumbles_ends_nothing(tmp_path: Path) -> None:
+    replies = [(SAMPLE, Reply("ok", "no colon")), (replace(SAMPLE, id="z"), Reply("ok", ": azure"))]
+    frame = rows_from_run(make_run(tmp_path / "run", replies))
+    assert frame["value"].to_list() == [None, 1.0]
+    assert frame["detail"][0] == "scorer failed: IndexError: list index out of range"
+
+
+def test_a_task_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    frame = rows_from_run(make_run(tmp_path / "run", [(replace(SAMPLE, task="kvv"), Reply("ok", ": blue"))]))
+    assert frame["value"].to_list() == [None]
+    assert "unknown task 'kvv'" in frame["detail"][0]
+
+
+def test_a_folder_without_a_run(tmp_path: Path) -> None:
+    with pytest.raises(FathomError, match="no run here"):
+        rows_from_run(tmp_path)
+    with pytest.raises(FathomError, match="strict"):
+        rows_from_run(tmp_path, rule="official")
+
+
+def test_a_run_and_its_rows_file_count_once(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", [(SAMPLE, Reply("ok", ": blue")), (replace(SAMPLE, id="z"), Reply("error"))])
+    file = tmp_path / "rows.csv"
+    write_rows(rows_from_run(run), file)
+    assert load([run, file]).equals(load([run]))
+    assert load([file]).equals(load([run]))
+
+
+def test_different_replies_to_one_sample_are_refused(tmp_path: Path) -> None:
+    first = make_run(tmp_path / "first", [(SAMPLE, Reply("ok", ": blue"))])
+    second = make_run(tmp_path / "second", [(SAMPLE, Reply("ok", ": red"))])
+    with pytest.raises(FathomError) as error:
+        load([first, second])
+    for part in (str(first), str(second), "lab/m", "kv/0@2048", "--epochs"):
+        assert part in str(error.value)
+
+
+def test_other_settings_are_variants(tmp_path: Path) -> None:
+    replies = [(SAMPLE, Reply("ok", ": blue"))]
+    runs = [
+        make_run(tmp_path / "a", replies),
+        make_run(tmp_path / "b", replies, on_overflow="middle", generation={"temperature": 0.0, "top_p": 0.5}),
+        make_run(tmp_path / "c", replies, model="lab/other", on_overflow="left"),
+    ]
+    assert load(runs)["variant"].to_list() == [
+        "on_overflow=refuse, top_p=default", "on_overflow=middle, top_p=0.5", "",
+    ]  # fmt: skip
+    assert load(runs[1:])["variant"].to_list() == ["", ""]
+
+
+def test_two_servers_are_variants_only_if_nothing_else_tells_them_apart(tmp_path: Path) -> None:
+    here, there = ({"base_url": f"http://{name}/v1"} for name in ("here", "there"))
+    other = {"suite": {"name": "tiny", "fingerprint": "beefbeefbeef"}}
+    replies = [(SAMPLE, Reply("ok", ": blue"))]
+    same = [make_run(tmp_path / "a", replies, **here), make_run(tmp_path / "b", replies, **there)]
+    moved = make_run(tmp_path / "c", [(replace(SAMPLE, id="q"), Reply("ok", ": blue"))], **(there | other))
+    assert load(same)["variant"].to_list() == ["base_url=http://here/v1", "base_url=http://there/v1"]
+    assert load([same[0], moved])["variant"].to_list() == ["", ""]
+
+
+def test_suites_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    other = {"name": "tiny", "fingerprint": "beefbeefbeef"}
+    replies = [(SAMPLE, Reply("ok", ": blue"))]
+    runs = [make_run(tmp_path / "a", replies), make_run(tmp_path / "b", replies, suite=other)]
+    assert load(runs)["suite"].to_list() == ["tiny#f00df00d", "tiny#beefbeef"]
+
+
+def test_nothing_to_load(tmp_path: Path) -> None:
+    assert load([]).equals(to_frame([]))
+    with pytest.raises(FathomError, match="no such run folder or rows file"):
+        load([tmp_path / "nothing"])
+    with pytest.raises(FathomError, match="no run here"):
+        load([tmp_path])
