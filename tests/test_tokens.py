@@ -24,7 +24,7 @@ def tiny_json(folder: Path) -> Path:
     from tokenizers import models, pre_tokenizers, trainers
 
     engine = tokenizers.Tokenizer(models.BPE())
-    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, show_progress=False)
     engine.train_from_iterator(["the river and the market by the river"] * 20, trainer)

@@ -137,7 +137,9 @@ def _confirm(plan: Preflight, yes: bool, quiet: bool) -> bool:
 def _print_preflight(plan: Preflight) -> None:
     from fathom.length import format_length
 
-    money = "unknown price" if plan.cost_least is None else f"${plan.cost_least:,.2f} to ${plan.cost_most:,.2f}"
+    money = "free of charge" if plan.cost_most == 0 else "unknown price"
+    if plan.cost_most:
+        money = f"${plan.cost_least:,.2f} to ${plan.cost_most:,.2f}"
     checked = f" (prices of {plan.checked})" if plan.checked and plan.cost_most else ""
     print(
         f"{plan.model}: {plan.requests:,} requests, {plan.tokens_in:,} tokens in, at most {plan.tokens_out:,} out, "
@@ -145,7 +147,7 @@ def _print_preflight(plan: Preflight) -> None:
         file=sys.stderr,
     )
     for forecast in plan.lengths:
-        cost = "" if forecast.cost_most is None else f", up to ${forecast.cost_most:,.2f}"
+        cost = "" if not forecast.cost_most else f", up to ${forecast.cost_most:,.2f}"
         beyond = f", {forecast.beyond:,} beyond the window" if forecast.beyond else ""
         print(
             f"  {format_length(forecast.length):>6}: {forecast.requests:,} requests, "

@@ -1,0 +1,115 @@
+"""The page in a browser: it opens quietly, fits a phone, and has a dark side."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from report_rows import make_rows
+
+from fathom.report import report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CANDIDATES = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+pytestmark = pytest.mark.browser
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    named = (os.environ.get("FATHOM_CHROMIUM", ""), *CANDIDATES)
+    executable = next((path for name in named if name and (path := shutil.which(name))), None)
+    if executable is None:
+        pytest.skip("no Chromium here: install one, or name its executable in FATHOM_CHROMIUM")
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    name = "lab/a-very-long-model-name-without-any-place-to-break-0123456789-0123456789"
+    rows = make_rows(items=3)
+    longer = rows["model"].str.replace("orca/small-7b", name, literal=True)
+    return report(rows.with_columns(longer), tmp_path_factory.mktemp("page") / "report.html").as_uri()
+
+
+def opened(browser: Browser, address: str, *, width: int, scheme: Literal["light", "dark"]) -> Page:
+    """The page in a window of this width; fails where it complains or asks for anything."""
+    tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    complaints: list[str] = []
+    requests: list[str] = []
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("request", lambda request: requests.append(request.url))
+    tab.goto(address)
+    tab.wait_for_load_state("networkidle")
+    assert complaints == []
+    assert [url for url in requests if url != "data:,"] == [address]
+    return tab
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_no_sideways_scrolling(browser: Browser, address: str, width: int) -> None:
+    tab = opened(browser, address, width=width, scheme="light")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    # Wide tables scroll within their own box, and what stays fixed in it leaves room for the rest.
+    assert tab.evaluate("[...document.querySelectorAll('.scroll')].every(box => box.clientWidth <= innerWidth)")
+    assert tab.evaluate(
+        "[...document.querySelectorAll('th[scope=row]')].every(head => head.offsetWidth < innerWidth * 0.6)"
+    )
+    tab.close()
+
+
+def test_parts_are_there_and_figures_can_be_read_on_a_phone(browser: Browser, address: str) -> None:
+    tab = opened(browser, address, width=375, scheme="light")
+    assert tab.locator("h1").count() == 1
+    headings = tab.locator("h2").all_inner_texts()
+    assert headings[:3] == ["At a glance", "Score against length", "Scores"]
+    assert {"LongScore", "Effective context length", "Position", "Counts", "Settings"} <= set(headings)
+    assert tab.locator("table").count() >= 10
+    sizes = tab.evaluate(
+        "[...document.querySelectorAll('figure svg text')].filter(text => text.getClientRects().length)"
+        ".map(text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
+    )
+    assert len(sizes) > 20
+    assert min(sizes) >= 9
+    tab.close()
+
+
+def test_dark_follows_the_system_and_the_button(browser: Browser, address: str) -> None:
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    line = "getComputedStyle(document.querySelector('figure svg path[stroke^=\"var(--series-0\"]')).stroke"
+    light = opened(browser, address, width=1280, scheme="light")
+    dark = opened(browser, address, width=1280, scheme="dark")
+    assert light.evaluate(paper) != dark.evaluate(paper)
+    assert light.evaluate(line) != dark.evaluate(line)
+    dark.get_by_role("button", name="Switch to the light theme").click()
+    assert dark.evaluate(paper) == light.evaluate(paper)
+    light.close()
+    dark.close()
+
+
+def test_paper_is_light_and_shows_what_is_folded(browser: Browser, address: str) -> None:
+    tab = opened(browser, address, width=1280, scheme="dark")
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    tab.emulate_media(media="print")
+    assert tab.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 254)"
+    assert tab.locator("details:not([open])").count() == 0
+    tab.close()

@@ -1,0 +1,129 @@
+"""Figures: valid specifications, drawings that follow the page's colours, files of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import altair as alt
+import polars as pl
+import pytest
+from report_rows import make_rows
+
+from fathom.report import plot
+from fathom.report.colours import HEAT, INK, NAMES, PAPER, SERIES, Colour, heat_step
+from fathom.report.figures import CONFIG, Size, curve_chart, style
+from fathom.report.plot import KINDS, Kind, chart_of
+from fathom.report.results import ALL, Results, measure
+from fathom.report.svg import inline
+from fathom.types import FathomError
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return measure(make_rows(tasks=3, items=5))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_valid_vega_lite(results: Results, kind: Kind) -> None:
+    chart = chart_of(results, kind)
+    assert alt.Chart.from_dict({**chart.to_dict(validate=True), "config": dict(CONFIG)})
+
+
+def test_a_curve_holds_the_means_and_the_intervals(results: Results) -> None:
+    points = [point for (_, task, _), point in results.curve.items() if task == ALL]
+    drawn = json.dumps(curve_chart(points, results.systems, Size(300, 200)).to_dict())
+    for point in points:
+        if point.mean is not None and point.interval is not None:
+            assert f'"mean": {point.mean}, "low": {point.interval.low}, "high": {point.interval.high}' in drawn
+    assert '"mean": null' not in drawn
+
+
+def test_a_mean_over_fewer_tasks_is_drawn_hollow(results: Results) -> None:
+    points = [point for (system, task, _), point in results.curve.items() if task == ALL and system.variant]
+    whole = json.dumps(curve_chart(points, results.systems, Size(300, 200)).to_dict())
+    assert '"filled": false' not in whole
+    holed = measure(
+        make_rows(models=1, items=3, failures=False).filter((pl.col("task") != "passkey") | (pl.col("length") < 9000))
+    )
+    points = [point for (_, task, _), point in holed.curve.items() if task == ALL]
+    assert '"filled": false' in json.dumps(curve_chart(points, holed.systems, Size(300, 200)).to_dict())
+
+
+def test_an_inline_drawing_follows_the_page(results: Results) -> None:
+    points = [point for (_, task, _), point in results.curve.items() if task == ALL]
+    text = inline(curve_chart(points, results.systems, Size(300, 200)), 'a "label" <&>')
+    root = ElementTree.fromstring(text)
+    assert root.tag == "svg"
+    assert root.attrib["aria-label"] == 'a "label" <&>'
+    assert root.attrib["viewBox"].startswith("0 0 ")
+    assert "width" not in root.attrib
+    painted = re.findall(r' (?:fill|stroke)="([^"]*)"', text)
+    assert {colour for colour in painted if colour.startswith("#")} == set()
+    assert f"var(--series-0, {SERIES[0].light})" in painted
+    assert "font-family" not in text
+    for system in results.systems:
+        assert system.name not in text
+
+
+def test_a_drawing_with_names_keeps_them_as_text() -> None:
+    hostile = '<script>alert(1)</script>"& opacity="1"\x07'
+    measured = measure(make_rows(models=2, tasks=1, items=3).with_columns(model=pl.lit(hostile) + pl.col("model")))
+    points = [point for (_, task, _), point in measured.curve.items() if task == ALL]
+    text = inline(curve_chart(points, measured.systems, Size(900, 200), legend=True), "curve")
+    assert "<script" not in text
+    assert any("alert(1)" in (element.text or "") for element in ElementTree.fromstring(text).iter("text"))
+
+
+def test_systems_look_different_without_colour_too() -> None:
+    styles = [style(number) for number in range(24)]
+    assert len({(one.dash, one.shape) for one in styles}) == 24
+    assert len(set(styles)) == 24
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_and_lines_stand_out_in_both_themes(theme: str) -> None:
+    def pick(colour: Colour) -> str:
+        return str(getattr(colour, theme))
+
+    for colour in (INK, NAMES["muted"], *SERIES):
+        assert contrast(pick(colour), pick(PAPER)) >= 4.5
+    for step in HEAT:
+        assert contrast(pick(INK), pick(step)) >= 4.5
+
+
+def test_heat_steps() -> None:
+    assert [heat_step(value) for value in (0.0, 0.0999, 0.1, 0.95, 1.0)] == [0, 0, 1, 9, 9]
+    assert len({colour.light for colour in NAMES.values()}) == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".json", b"{")]
+)
+def test_a_figure_as_a_file(tmp_path: Path, suffix: str, start: bytes) -> None:
+    rows = make_rows(models=2, tasks=2, items=3, lengths=(2048, 8192))
+    out = plot(rows, "curve", tmp_path / f"figure{suffix}")
+    assert out.read_bytes().startswith(start)
+    assert [path.name for path in tmp_path.iterdir()] == [out.name]
+
+
+def test_what_cannot_be_drawn_says_why(tmp_path: Path) -> None:
+    rows = make_rows(models=1, tasks=1, items=2, lengths=(2048,), depths=False)
+    with pytest.raises(FathomError, match="no depth varies"):
+        plot(rows, "position", tmp_path / "a.svg")
+    with pytest.raises(FathomError, match=r"a\.gif: a figure is a \.svg"):
+        plot(rows, "curve", tmp_path / "a.gif")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,209 @@
+"""What the tables and the summary say, against the numbers themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from report_rows import LENGTHS, READERS, make_rows
+
+from fathom.analysis import Interval
+from fathom.report.results import ALL, Results, System, measure
+from fathom.report.summary import summary
+from fathom.report.table import Table
+from fathom.report.tables import ranks, tables, tables_of
+from fathom.types import FathomError
+
+SHORT = (2048, 4096, 8192)
+ACME = System("acme/long-1", "thinking")
+ORCA = System("orca/small-7b", "")
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return measure(make_rows())
+
+
+@pytest.fixture(scope="module")
+def found(results: Results) -> dict[str, Table]:
+    return {table.name: table for table in tables_of(results)}
+
+
+def column(table: Table, label: str) -> dict[str, str]:
+    """The texts of one column by the heading of their row."""
+    place = [one.label for one in table.columns].index(label)
+    return {row[0].text: str(row[place]) for row in table.rows}
+
+
+def said(results: Results) -> str:
+    return " ".join(str(sentence) for sentence in summary(results))
+
+
+def test_every_row_has_a_cell_for_every_column_and_names_are_unique(results: Results) -> None:
+    all_tables = tables_of(results)
+    assert len({table.name for table in all_tables}) == len(all_tables)
+    for table in all_tables:
+        assert all(len(row) == len(table.columns) for row in table.rows), table.name
+
+
+def test_the_average_score_is_the_mean_over_tasks_then_lengths() -> None:
+    rows = make_rows(models=1, tasks=3, lengths=SHORT, failures=False, items=6)
+    cells = rows.group_by("task", "length").agg(pl.col("value").mean())
+    mean = cells["value"].mean()
+    assert isinstance(mean, float)
+    (table,) = [table for table in tables(rows) if table.name == "headline"]
+    assert column(table, "Average score")[ACME.name].startswith(f"{100 * mean:.1f} [")
+    assert f"{ACME.name} scores {100 * mean:.1f}% [" in said(measure(rows))
+
+
+def test_figures_of_the_heat_table_are_plain_means(found: dict[str, Table]) -> None:
+    rows = make_rows()
+    table = found["scores-1"]
+    assert table.title == ACME.name
+    cell = rows.filter((pl.col("model") == ACME.model) & (pl.col("task") == "passkey") & (pl.col("length") == 65536))
+    mean = cell["value"].mean()
+    assert isinstance(mean, float)
+    assert column(table, "64k")["passkey"].startswith(f"{100 * mean:.1f} [")
+
+
+def test_no_place_is_claimed_where_intervals_overlap() -> None:
+    rows = make_rows(models=1, tasks=2, lengths=SHORT, failures=False, items=8)
+    twins = pl.concat([rows, rows.with_columns(model=pl.lit("acme/twin"))])
+    measured = measure(twins)
+    table = tables_of(measured)[0]
+    assert set(column(table, "Place").values()) == {"1–2"}
+    assert "do not tell which is better" in said(measured)
+
+
+def test_models_apart_have_places_of_their_own() -> None:
+    rows = make_rows(models=1, tasks=2, lengths=SHORT, failures=False, items=8)
+    worse = rows.with_columns(model=pl.lit("zzz/none"), value=pl.lit(0.0))
+    measured = measure(pl.concat([worse, rows]))
+    assert column(tables_of(measured)[0], "Place") == {ACME.name: "1", "zzz/none · thinking": "2"}
+    assert "No two intervals of the average scores overlap." in said(measured)
+
+
+def test_places_follow_the_intervals(results: Results) -> None:
+    intervals = dict(zip(results.systems, (Interval(0.5, 0.7), Interval(0.6, 0.8), Interval(0.1, 0.5)), strict=True))
+    average = {
+        (system, ALL): replace(results.average[system, ALL], interval=interval)
+        for system, interval in intervals.items()
+    }
+    measured = replace(results, average=average, comparable=frozenset(intervals))
+    # The first touches both of the others; those two are apart.
+    assert [cell.text for cell in ranks(measured)] == ["1–3", "1–2", "2–3"]
+
+
+def test_an_average_over_fewer_lengths_has_no_place_among_the_others(results: Results, found: dict[str, Table]) -> None:
+    headline = found["headline"]
+    assert column(headline, "Place")[ORCA.name] == "–"
+    assert results.systems[-1] == ORCA
+    assert (results.average[ORCA, ALL].mean or 0) > (results.average[results.systems[1], ALL].mean or 0)
+    assert any("Leaves out 64k" in note for note in headline.notes)
+    assert f"The average of {ORCA.name} is over other tasks or lengths, and is not compared." in said(results)
+
+
+def test_absent_is_a_dash_with_its_reason_and_not_a_zero(results: Results, found: dict[str, Table]) -> None:
+    table = found[f"scores-{results.systems.index(ORCA) + 1}"]
+    assert set(column(table, "64k").values()) == {"–"}
+    assert "Nothing was scored: 20 overflow." in table.notes
+
+
+def test_an_undefined_longscore_shows_its_reason(results: Results, found: dict[str, Table]) -> None:
+    one = results.longscore[ACME, "passage_count"]
+    assert one.undefined
+    table = found[f"longscore-{results.systems.index(ACME) + 1}"]
+    row = next(row for row in table.rows if row[0].text == "passage_count")
+    place = [column.label for column in table.columns].index("Mean")
+    assert row[place].text == "undefined"
+    assert row[place].note.casefold().rstrip(".") == one.undefined.casefold().rstrip(".")
+    assert row[place].note in table.notes
+    assert {cell.text for cell in row[place + 1 : place + 5]} == {"–"}
+
+
+def test_effective_length_of_a_reader_behind_a_window(results: Results, found: dict[str, Table]) -> None:
+    system = System("fathom/lexical?window=8k", "")
+    one = results.effective[system, ALL, "own_base"]
+    assert one.interval is not None
+    assert one.interval.low <= 8192 <= one.interval.high
+    text = column(found["effective"], "85% of base")[system.name]
+    assert f"{system.name} scores" in said(results)
+    length, interval = text.split(" ", 1)
+    assert f"up to {length} tokens {interval}." in said(results)
+
+
+def test_a_reader_that_never_fades_is_said_to_pass_the_longest_length() -> None:
+    rows = make_rows(models=1, tasks=1, failures=False, items=30, depths=False).with_columns(value=pl.lit(1.0))
+    measured = measure(rows)
+    assert column(tables_of(measured)[0], "85% of base")[ACME.name].startswith("≥ 64k")
+    assert "up to the longest length tested, 64k tokens" in said(measured)
+
+
+def test_summary_counts_and_chance(results: Results) -> None:
+    rows = make_rows()
+    unscored = rows["value"].null_count()
+    assert said(results).startswith("Three models were measured on 6 tasks at 8 lengths from 1k to 64k tokens: ")
+    assert f"{rows.height:,} replies, {rows['value'].count():,} of them scored." in said(results)
+    assert f"{unscored} requests brought no score" in said(results)
+    assert f"{rows.filter(pl.col('truncated') > 0).height} prompts were cut" in said(results)
+    assert "drawn at random would score 4.5%" in said(results)
+
+
+def test_counts_add_up(found: dict[str, Table]) -> None:
+    rows = make_rows()
+    counts = found["counts"]
+    for model, variant, *_ in READERS:
+        own = rows.filter(pl.col("model") == model)
+        name = System(model, variant).name
+        assert column(counts, "Replies")[name] == f"{own.height:,}"
+        assert column(counts, "Scored")[name] == f"{own['value'].count():,}"
+        assert column(found["headline"], "Unscored")[name] == f"{own['value'].null_count():,}"
+        for status in ("overflow", "refused", "incomplete", "error"):
+            expected = own.filter(pl.col("status") == status).height
+            assert column(counts, status.capitalize())[name] == f"{expected:,}"
+    assert column(counts, "Cost")["fathom/lexical?window=8k"] == "–"
+
+
+def test_every_table_of_scores_carries_the_counts(results: Results) -> None:
+    for table in tables_of(results):
+        if table.section in ("headline", "scores", "longscore", "effective"):
+            labels = {column.label for column in table.columns}
+            assert {"Chance", "Scored", "Unscored", "Invalid", "Cut", "Cost"} <= labels, table.name
+
+
+def test_settings_say_what_the_rows_say(found: dict[str, Table]) -> None:
+    values = column(found["settings"], "Value")
+    assert values["Suite"] == "first-light"
+    assert values["Tokenizer of the lengths"] == "tekken"
+    assert values["Scoring rule"] == "strict"
+    assert values["Task single_doc_qa"] == "version 1, scored by token_f1"
+
+
+def test_nothing_scored_at_all() -> None:
+    rows = make_rows(models=2, tasks=2, items=3).with_columns(
+        value=pl.lit(None, dtype=pl.Float64), status=pl.lit("error"), chance=pl.lit(None, dtype=pl.Float64)
+    )
+    measured = measure(rows)
+    assert "has no scored reply, and so no score" in said(measured)
+    assert "The chance level is not known." in said(measured)
+    assert set(column(tables_of(measured)[0], "Average score").values()) == {"–"}
+
+
+def test_a_missing_cell_is_named() -> None:
+    rows = make_rows(models=1, tasks=3, failures=False, items=4)
+    holed = rows.filter(~((pl.col("task") == "passkey") & (pl.col("length") == LENGTHS[3])))
+    found = {table.name: table for table in tables(holed)}
+    table = found["scores-1"]
+    assert column(table, "6k")["passkey"] == "–"
+    assert any("Not every task has a score here" in note for note in table.notes)
+    assert any(note.startswith("Leaves out 6k,") for note in found["headline"].notes)
+    rest = holed.filter(pl.col("length") != LENGTHS[3]).group_by("task", "length").agg(pl.col("value").mean())
+    mean = rest["value"].mean()
+    assert isinstance(mean, float)
+    assert column(found["headline"], "Average score")[ACME.name].startswith(f"{100 * mean:.1f} [")
+
+
+def test_no_rows_is_an_error_for_the_user() -> None:
+    with pytest.raises(FathomError, match="no rows"):
+        tables(make_rows(models=1, tasks=1, items=1).clear())

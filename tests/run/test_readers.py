@@ -1,0 +1,169 @@
+"""Offline readers on real prompts: guessing gives chance, matching words gives most, a window takes it away again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from math import sqrt
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fathom.build import build, order
+from fathom.length import render
+from fathom.registry import get_task
+from fathom.run.model import Call, reader_client
+from fathom.run.overflow import fit
+from fathom.run.readers import get_reader, readers
+from fathom.run.readers.asked import numbered, understand
+from fathom.run.readers.retrieval import rank, sentences
+from fathom.suitefile import open_suite
+from fathom.tokens import get_tokenizer
+from fathom.types import FathomError, Sample
+
+TASKS = (
+    "kv_retrieval,passkey,passkey_100,counting_stars,counting_stars_corrected,passage_count,passage_retrieval,"
+    "single_doc_qa"
+)
+SHORT, LONG, WINDOW = 1024, 8192, 2048
+
+Prompts = list[tuple[Sample, str]]
+
+
+@pytest.fixture(scope="module")
+def prompts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]:
+    """Every task in both languages at two lengths, six items each."""
+    folder = tmp_path_factory.mktemp("readers")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FATHOM_CACHE", str(folder / "cache"))
+        wanted = order(TASKS, lengths=(SHORT, LONG), items=6, languages=("en", "zh"), tokenizer="words")
+        suite = open_suite(build(wanted, folder / "suite").folder)
+        texts = suite.texts()
+        yield [(sample, render(sample, texts)) for sample in suite.samples()]
+
+
+def mean_score(reader: str, prompts: Prompts, name: str, length: int | None = None) -> float:
+    client = reader_client(reader, lambda: get_tokenizer("words"))
+    values = []
+    for sample, prompt in prompts:
+        if sample.task == name and length in (None, sample.length):
+            reply = asyncio.run(client.complete(prompt, Call(sample.id, 1, 0, 64)))
+            verdict = get_task(name).score(reply.text, sample)
+            assert verdict.valid, (sample.id, reply.text)
+            values.append(verdict.value or 0.0)
+    assert values
+    return sum(values) / len(values)
+
+
+def test_lists_and_finds_the_readers() -> None:
+    assert list(readers()) == ["fathom/guess", "fathom/lexical"]
+    assert all(line and "\n" not in line for line in readers().values())
+    assert all(callable(get_reader(name)) for name in readers())
+
+
+def test_names_the_known_readers_where_one_is_unknown() -> None:
+    with pytest.raises(FathomError, match=r"'fathom/gues'.*mean fathom/guess.*fathom/lexical"):
+        get_reader("fathom/gues")
+
+
+def test_guesses_reach_the_chance_level(prompts: Prompts) -> None:
+    guess, rounds = get_reader("fathom/guess"), 300
+    checked = set()
+    for sample, prompt in prompts:
+        if sample.task == "single_doc_qa" or sample.length != SHORT:
+            continue
+        rng = Random(f"chance/{sample.id}")
+        verdicts = [get_task(sample.task).score(guess(prompt, rng), sample) for _ in range(rounds)]
+        assert all(verdict.valid for verdict in verdicts)
+        mean = sum(verdict.value or 0.0 for verdict in verdicts) / rounds
+        band = 4.5 * sqrt(sample.chance * (1 - sample.chance) / rounds)
+        assert abs(mean - sample.chance) <= band, (sample.id, mean, sample.chance)
+        checked.add(sample.task)
+    assert len(checked) == 7
+
+
+def test_guesses_behind_a_window_are_still_at_chance(prompts: Prompts) -> None:
+    sample, prompt = next((s, p) for s, p in prompts if s.task == "passage_retrieval" and s.length == LONG)
+    fitted = fit(prompt, WINDOW, "middle", get_tokenizer("words"))
+    assert fitted is not None
+    assert fitted.removed
+    guess, rng = get_reader("fathom/guess"), Random(0)
+    seen = {guess(fitted.prompt, rng) for _ in range(400)}
+    assert len(seen) > 0.9 * int(sample.facets["passages"])
+
+
+@pytest.mark.parametrize("name", TASKS.split(","))
+def test_matching_words_reads_whole_prompts(prompts: Prompts, name: str) -> None:
+    least = {"single_doc_qa": 0.2, "passage_retrieval": 0.9}.get(name, 1.0)
+    assert mean_score("fathom/lexical", prompts, name) >= least
+
+
+@pytest.mark.parametrize("name", ["kv_retrieval", "passkey", "passage_retrieval", "passage_count"])
+def test_a_window_bounds_what_is_read(prompts: Prompts, name: str) -> None:
+    reader = f"fathom/lexical?window={WINDOW}&truncate=middle"
+    assert mean_score(reader, prompts, name, SHORT) == mean_score("fathom/lexical", prompts, name, SHORT)
+    # 12 items, each with a chance of 1 in 4 to lie within the window.
+    assert mean_score(reader, prompts, name, LONG) <= 0.67
+
+
+def test_the_same_dice_give_the_same_reply(prompts: Prompts) -> None:
+    for name in readers():
+        for _, prompt in prompts[::7]:
+            assert get_reader(name)(prompt, Random(3)) == get_reader(name)(prompt, Random(3))
+
+
+def test_reading_prints_nothing(prompts: Prompts, capfd: pytest.CaptureFixture[str]) -> None:
+    for _, prompt in prompts[::9]:
+        get_reader("fathom/lexical")(prompt, Random(0))
+    assert capfd.readouterr() == ("", "")
+
+
+@given(st.text(), st.sampled_from(["fathom/guess", "fathom/lexical"]))
+def test_any_text_gets_a_reply(prompt: str, reader: str) -> None:
+    assert get_reader(reader)(prompt, Random(0))
+
+
+@given(st.data())
+def test_any_remainder_gets_a_valid_reply(prompts: Prompts, data: st.DataObject) -> None:
+    """Whatever is cut out before the question, the reply has the asked form."""
+    sample, prompt = data.draw(st.sampled_from(prompts))
+    question = prompt.rfind("\n\n")
+    start = data.draw(st.integers(0, question))
+    end = data.draw(st.integers(start, question))
+    for reader in readers():
+        reply = get_reader(reader)(prompt[:start] + prompt[end:], Random(0))
+        assert get_task(sample.task).score(reply, sample).valid, reply
+
+
+def test_understands_a_question_about_a_named_passage() -> None:
+    prompt = (
+        "Below are numbered passages.\n\nPassage 1:\nOne.\n\nTwo.\n\nPassage 2:\nThree.\n\n"
+        "Answer the following question about Passage 2 from what the passage says.\nQuestion: Which\n\ncame last?\n"
+        "Reply with the answer only, in as few words as possible.\nAnswer:"
+    )
+    asked = understand(prompt)
+    assert (asked.form, asked.passage, asked.question) == ("words", 2, "Which\n\ncame last?")
+    assert [(found.number, found.text) for found in numbered(asked.context)] == [(1, "One.\n\nTwo."), (2, "Three.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("Mr. Hale paid 3.5 crowns. “Why?” He left.", ["Mr. Hale paid 3.5 crowns.", "“Why?”", "He left."]),
+        ("他来了。“真的？”她问……然后走了", ["他来了。", "“真的？”", "她问……", "然后走了"]),
+        ("", []),
+    ],
+)
+def test_cuts_sentences(text: str, pieces: list[str]) -> None:
+    assert sentences(text) == pieces
+
+
+def test_word_order_decides_between_texts_of_the_same_words() -> None:
+    key, other = "0f8fad5b", "7c9e6679"
+    texts = [f"The value of the key {other} is {key}.", f"The value of the key {key} is {other}."]
+    first, second = rank(f"What is the value of the key {key}?", texts)
+    assert second > first > 0
+    assert rank("nothing like that", texts) == [0.0, 0.0]

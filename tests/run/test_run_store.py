@@ -1,0 +1,215 @@
+"""What is written: little, whole, without secrets or prompts, and clear words when the disk is full."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from run_suites import FILLER, make_suite, sample
+
+from fathom.run import model as model_module
+from fathom.run import read_manifest, replies, run, status
+from fathom.run.ledger import Ledger
+from fathom.run.manifest import hide_secrets
+from fathom.run.worker import Worker, _born, is_alive, retire, this_worker
+from fathom.types import STATUSES, FathomError, Reply
+
+
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """An offline reader ``fathom/fake`` that answers ``nine``; gives the prompts it saw."""
+    seen: list[str] = []
+
+    def read(prompt: str, rng: object) -> str:
+        seen.append(prompt)
+        return "nine"
+
+    monkeypatch.setattr(model_module, "_find_reader", lambda name: read)
+    return seen
+
+
+def written() -> int:
+    """Bytes that this process handed to write calls, files only: sockets are not counted."""
+    lines = Path("/proc/self/io").read_text().splitlines()
+    return int(dict(line.split(": ") for line in lines)["wchar"])
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the system does not count written bytes")
+def test_at_most_5_kb_are_written_for_a_sample(tmp_path: Path, reader: list[str]) -> None:
+    """Every write call counts: rows, index, claims, write-ahead log and its copying back."""
+    suite = make_suite(tmp_path, 1000)
+    before = written()
+    run(suite, "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
+    assert (written() - before) / 1000 <= 5 * 1024
+    assert len(reader) == 1000
+    on_disk = sum(path.stat().st_size for path in (tmp_path / "run").iterdir())
+    assert on_disk / 1000 <= 2 * 1024
+
+
+def test_no_prompt_is_stored(tmp_path: Path, reader: list[str]) -> None:
+    run(make_suite(tmp_path, 20), "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
+    assert FILLER[:26] in reader[0]
+    for path in (tmp_path / "run").iterdir():
+        assert FILLER[:26].encode() not in path.read_bytes()
+
+
+def test_a_row_carries_the_facts_of_its_sample(tmp_path: Path, reader: list[str]) -> None:
+    out = tmp_path / "run"
+    run(make_suite(tmp_path, 3, lengths=(256, 512)), "fathom/fake", out=out, max_output_tokens=50, epochs=2)
+    rows = list(replies(out))
+    keys = [(row.sample, row.epoch) for row in rows]
+    assert keys == [
+        ("item0@256", 1),
+        ("item0@256", 2),
+        ("item2@256", 1),
+        ("item2@256", 2),
+        ("item1@512", 1),
+        ("item1@512", 2),
+    ]
+    row, wanted = rows[0], sample(0)
+    for name in ("item", "task", "length", "tokens", "language", "chance", "targets", "facets"):
+        assert getattr(row, name) == getattr(wanted, name), name
+    assert (row.reply.status, row.reply.text, row.cost, len(row.prompt_hash)) == ("ok", "nine", 0.0, 16)
+    assert rows[0].prompt_hash == rows[1].prompt_hash != rows[2].prompt_hash
+
+
+def test_secrets_are_not_stored(tmp_path: Path, reader: list[str]) -> None:
+    secret = "sk-do-not-write-this"
+    run(
+        make_suite(tmp_path, 1),
+        "fathom/fake",
+        out=tmp_path / "run",
+        max_output_tokens=50,
+        model_args={"api_key": secret, "default_headers": {"X": secret}, "region": "eu"},
+        generation={"extra_headers": {"Authorization": secret}, "extra_body": {"nested": {"my_token": secret}}},
+        model_base_url=f"http://me:{secret}@127.0.0.1:1/v1?k={secret}",
+    )
+    for path in (tmp_path / "run").iterdir():
+        assert secret.encode() not in path.read_bytes()
+    manifest = read_manifest(tmp_path / "run")
+    assert manifest["model_args"] == {"api_key": "***", "default_headers": "***", "region": "eu"}
+    assert manifest["base_url"] == "http://127.0.0.1:1/v1?***"
+    assert manifest["suite"]["fingerprint"] == "f00d"
+
+
+def test_amounts_of_tokens_are_no_secrets() -> None:
+    assert hide_secrets({"max_tokens": 5, "auth_token": "x"}) == {"max_tokens": 5, "auth_token": "***"}
+
+
+def test_disk_full_is_told_and_nothing_is_lost(tmp_path: Path, reader: list[str]) -> None:
+    """A limit on the size of files stands for the full disk: both end in the same SQLite errors."""
+    suite, out = make_suite(tmp_path, 400), tmp_path / "run"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(FathomError, match=r"the disk is full or failing.*run the same command again"):
+            run(suite, "fathom/fake", out=out, max_output_tokens=50)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    kept = {row.sample for row in replies(out)}
+    assert 0 < len(kept) < 400
+    reader.clear()
+    run(suite, "fathom/fake", out=out, max_output_tokens=50)
+    assert len(reader) == 400 - len(kept)
+    assert len(list(replies(out))) == 400
+
+
+def test_sqlite_full_is_told(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, this_worker())
+    ledger._db.execute("PRAGMA max_page_count = 30")
+
+    def fill() -> None:
+        for number in range(200):
+            ledger.finish(sample(number), 1, Reply(status="ok", text="nine"), prompt_hash="", cost=None)
+
+    with pytest.raises(FathomError, match="the disk is full or failing"):
+        fill()
+    ledger.close()
+
+
+def test_a_damaged_store_is_told(tmp_path: Path, reader: list[str]) -> None:
+    suite, out = make_suite(tmp_path, 50), tmp_path / "run"
+    run(suite, "fathom/fake", out=out, max_output_tokens=50)
+    store = out / "replies.sqlite"
+    store.write_bytes(b"not a database" + store.read_bytes()[14:])
+    for attempt in (lambda: list(replies(out)), lambda: run(suite, "fathom/fake", out=out, max_output_tokens=50)):
+        with pytest.raises(FathomError, match=r"replies.sqlite is damaged"):
+            attempt()
+
+
+def test_no_run_is_told(tmp_path: Path) -> None:
+    for look in (status, read_manifest, lambda folder: list(replies(folder))):
+        with pytest.raises(FathomError, match="no run here"):
+            look(tmp_path)
+
+
+anything = st.text(st.characters(), max_size=30)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    reply=st.builds(
+        Reply,
+        status=st.sampled_from(STATUSES),
+        text=anything,
+        reasoning=anything,
+        error=anything,
+        tokens_in=st.none() | st.integers(0, 2**40),
+        tokens_cached=st.none() | st.integers(0, 2**40),
+        seconds=st.floats(0, 1e6),
+        truncated=st.integers(0, 2**30),
+    ),
+    cost=st.none() | st.floats(0, 1e6),
+)
+def test_what_is_read_is_what_was_written(reply: Reply, cost: float | None) -> None:
+    with TemporaryDirectory() as place:
+        ledger = Ledger(Path(place), this_worker())
+        ledger.finish(sample(1), 1, reply, prompt_hash="cafe", cost=cost)
+        ledger.close()
+        (row,) = replies(Path(place))
+    assert (row.reply, row.cost, row.prompt_hash) == (reply, cost, "cafe")
+
+
+def test_half_a_surrogate_pair_is_kept_as_an_escape(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, this_worker())
+    ledger.finish(sample(1), 1, Reply(status="ok", text="a\ud800b"), prompt_hash="", cost=None)
+    ledger.close()
+    assert next(iter(replies(tmp_path))).reply.text == "a\\ud800b"
+
+
+def test_a_worker_lives_as_long_as_its_process() -> None:
+    here, parent = this_worker(), os.getppid()
+    assert is_alive(here, beat=0, now=1e9)
+    assert not is_alive(Worker(here.id, 2**22 + 1, here.host, here.born, 0), beat=0, now=0)
+    assert is_alive(Worker("w", parent, here.host, _born(parent), 0), beat=0, now=0)
+    assert not is_alive(Worker("w", parent, here.host, "another start", 0), beat=0, now=0)
+    retire(here)
+    assert not is_alive(here, beat=0, now=0)
+    assert not is_alive(Worker(here.id, 0, here.host, here.born, 0), beat=0, now=0)
+    elsewhere = Worker(here.id, 1, "another machine", "", 0)
+    assert is_alive(elsewhere, beat=1000, now=1100)
+    assert not is_alive(elsewhere, beat=1000, now=2000)
+
+
+def test_small_pages_and_write_ahead_log(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, this_worker())
+    db = sqlite3.connect(tmp_path / "replies.sqlite")
+    assert db.execute("PRAGMA page_size").fetchone() == (1024,)
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    db.close()
+    ledger.close()
+
+
+def test_run_json_names_versions_and_is_json(tmp_path: Path, reader: list[str]) -> None:
+    run(make_suite(tmp_path, 1), "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
+    manifest = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert manifest["model"] == "fathom/fake"
+    assert "fathom-eval" in manifest["versions"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["replies.sqlite", "run.json"]
