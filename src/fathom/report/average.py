@@ -1,0 +1,80 @@
+"""The average score: tasks with equal weight, then lengths with equal weight, with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis import Interval
+from fathom.analysis.interval import interval_of
+from fathom.analysis.profile import Profile, profiles
+
+
+@dataclass(frozen=True, slots=True)
+class AverageScore:
+    """Mean score of one model on one task, or on the mean of its tasks, over its lengths.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        task: Name of the task, ``all`` for tasks averaged first.
+        mean: Mean over ``lengths``, in [0, 1]; None where there is none.
+        interval: 95% interval of the mean, paired over lengths; None where ``mean`` is.
+        chance: Chance level over the same lengths; None if unknown.
+        lengths: Lengths that the mean is taken over: those at which every task has a score.
+        tasks: Tasks that the mean is taken over.
+    """
+
+    model: str
+    variant: str
+    task: str
+    mean: float | None
+    interval: Interval | None
+    chance: float | None
+    lengths: tuple[int, ...]
+    tasks: tuple[str, ...]
+
+
+def average_scores(rows: pl.DataFrame, *, seed: int = 0) -> list[AverageScore]:
+    """Average score per model and variant, for every task and for ``all``.
+
+    A length at which some task has no score is left out: with it, the mean would be over other tasks there than
+    elsewhere.
+
+    Args:
+        rows: A rows table (``fathom.rows``); may be empty.
+        seed: Seed of the intervals.
+    """
+    return [_average(profile) for profile in profiles(rows, seed=seed)]
+
+
+def _average(profile: Profile) -> AverageScore:
+    columns = np.flatnonzero(profile.complete & ~np.isnan(profile.means))
+    mean = float(profile.means[columns].mean()) if len(columns) else None
+    chance = float(profile.chance[columns].mean()) if len(columns) else math.nan
+    return AverageScore(
+        model=profile.model,
+        variant=profile.variant,
+        task=profile.task,
+        mean=mean,
+        interval=None if mean is None else interval_of(profile.draws[:, columns].mean(axis=1), mean),
+        chance=None if math.isnan(chance) else chance,
+        lengths=tuple(int(length) for length in profile.lengths[columns]),
+        tasks=profile.tasks,
+    )
+
+
+def comparable(scores: Iterable[AverageScore]) -> list[AverageScore]:
+    """The averages that are over the same tasks and lengths: the largest such group, the widest where groups tie.
+
+    The others are averages of something else, and no order between them and these means anything.
+    """
+    groups: dict[tuple[frozenset[str], tuple[int, ...]], list[AverageScore]] = {}
+    for score in scores:
+        if score.mean is not None:
+            groups.setdefault((frozenset(score.tasks), score.lengths), []).append(score)
+    return max(groups.values(), key=lambda group: (len(group), len(group[0].tasks) * len(group[0].lengths)), default=[])

@@ -1,0 +1,156 @@
+"""The tables of what becomes of a score as the text grows: LongScore and effective length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fathom.analysis import Definition, EffectiveLength, LongScore
+from fathom.report import words
+from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.table import Cell, Column, Table
+from fathom.report.tally import CHANCE, TALLY, chance_cell, tally
+
+DEFINITIONS: dict[Definition, tuple[str, str]] = {
+    "ruler": (
+        "RULER",
+        "The longest tested length at which the score is still 85.6% or more, the threshold of the RULER benchmark.",
+    ),
+    "own_base": (
+        "85% of base",
+        "The longest tested length at which the score is still at least 85% of the model's own base.",
+    ),
+    "half_base": (
+        "Half of base",
+        "The length at which a smooth curve fitted to the scores crosses half of the model's own base.",
+    ),
+}
+LENGTHS = tuple(Column(label, help=text, group="Effective length") for label, text in DEFINITIONS.values())
+
+
+def longscores(results: Results, system: System | None) -> Table:
+    """LongScore per length: of all models over their tasks, or of one model task by task."""
+    lengths = tuple(sorted({point.length for one in results.longscore.values() for point in one.points}))
+    lines = [
+        (
+            _heading(results, one, task, system),
+            chance_cell(results, one, task),
+            *longscore_cells(results.longscore.get((one, task)), lengths),
+            *tally(results, one, task),
+        )
+        for one, task in _breakdown(results, system)
+    ]
+    columns = (
+        Column("Task" if system else "Model", number=False),
+        CHANCE,
+        Column("Base", help="Mean score at 2k, 4k and 6k, percent"),
+        Column("Mean", group="LongScore", help="Mean over the longer lengths, percent"),
+        *(Column(words.tokens(length), group="LongScore", help="Percent") for length in lengths),
+        *TALLY,
+    )
+    about = (
+        "Base is the mean score at 2k, 4k and 6k; LongScore is the relative change from it, (score − base) / base, at "
+        "each longer length and on average. It is undefined where base cannot be told from chance: a ratio to noise "
+        "means nothing."
+    )
+    return _table(results, "longscore", "LongScore", about, columns, lines, system)
+
+
+def longscore_cells(one: LongScore | None, lengths: Sequence[int]) -> list[Cell]:
+    """Base, mean LongScore and LongScore at each of ``lengths``."""
+    if one is None:
+        return [Cell()] * (2 + len(lengths))
+    values = {point.length: point for point in one.points}
+    cells = [Cell(words.percent(one.base), words.bounds(one.base_interval), _sentence(one.note))]
+    if one.undefined:
+        cells.append(Cell("undefined", note=_sentence(one.undefined)))
+    else:
+        cells.append(Cell(words.change(one.average), words.bounds(one.average_interval, signed=True)))
+    for length in lengths:
+        point = values.get(length)
+        known = point is not None and point.value is not None
+        cells.append(
+            Cell(words.change(point.value), words.bounds(point.interval, signed=True)) if point and known else Cell()
+        )
+    return cells
+
+
+def effective_lengths(results: Results, system: System | None) -> Table:
+    """Effective context length by three definitions: of all models over their tasks, or of one model task by task."""
+    lines = [
+        (
+            _heading(results, one, task, system),
+            chance_cell(results, one, task),
+            *effective_cells(results, one, task),
+            *tally(results, one, task),
+        )
+        for one, task in _breakdown(results, system)
+    ]
+    columns = (
+        Column("Task" if system else "Model", number=False),
+        CHANCE,
+        *LENGTHS,
+        *TALLY,
+    )
+    about = (
+        "In tokens, with 95% intervals. “≥” means that the longest tested length still passes, so that the true "
+        "length may be greater; “<” that the shortest already fails."
+    )
+    return _table(results, "effective", "Effective context length", about, columns, lines, system)
+
+
+def effective_cells(results: Results, system: System, task: str) -> list[Cell]:
+    """The effective length by each of ``DEFINITIONS``."""
+    found = [results.effective.get((system, task, definition)) for definition in DEFINITIONS]
+    return [effective_cell(results, one) if one is not None else Cell() for one in found]
+
+
+def effective_cell(results: Results, one: EffectiveLength) -> Cell:
+    """An effective length in words: "≥ 64k", "< 1k", "7.9k [6.8k, 9.1k]", or "undefined" with its reason."""
+    interval = words.token_bounds(one.interval)
+    if one.censored == "below":
+        return Cell(f"< {words.tokens(shortest(results, system_of(one), one.task))}", interval, _sentence(one.note))
+    if one.tokens is None or math.isnan(one.tokens):
+        return Cell("undefined", note=_sentence(one.note))
+    sign = "≥ " if one.censored == "above" else ""
+    return Cell(f"{sign}{words.tokens(one.tokens)}", interval, _sentence(one.note))
+
+
+def shortest(results: Results, system: System, task: str) -> int:
+    """The shortest length at which the system has a score on the task."""
+    scored = (
+        length
+        for length in results.lengths
+        if (point := results.curve.get((system, task, length))) is not None and point.mean is not None
+    )
+    return next(scored, results.lengths[0])
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+
+
+def _breakdown(results: Results, system: System | None) -> list[tuple[System, str]]:
+    if system is None:
+        return [(one, ALL) for one in results.systems]
+    return [(system, task) for task in results.tasks]
+
+
+def _heading(results: Results, one: System, task: str, system: System | None) -> Cell:
+    return Cell(task) if system else Cell(one.name, series=results.systems.index(one))
+
+
+def _table(
+    results: Results,
+    section: str,
+    title: str,
+    about: str,
+    columns: tuple[Column, ...],
+    lines: Sequence[Sequence[Cell]],
+    system: System | None,
+) -> Table:
+    rows = tuple(tuple(line) for line in lines)
+    if system is None:
+        return Table(section, section, title, about, columns, rows)
+    name = f"{section}-{results.systems.index(system) + 1}"
+    return Table(name, section, system.name, "", columns, rows, detail=True)

@@ -1,0 +1,175 @@
+"""The report as one self-contained HTML page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import altair as alt
+import jinja2
+import polars as pl
+from markupsafe import Markup, escape
+
+from fathom.analysis import PositionPoint
+from fathom.report import figures, svg
+from fathom.report.colours import css_variables
+from fathom.report.figures import Size
+from fathom.report.lengths import DEFINITIONS
+from fathom.report.results import ALL, Results, System, measure, system_of
+from fathom.report.summary import summary
+from fathom.report.table import Table
+from fathom.report.tables import tables_of
+from fathom.report.words import printable
+from fathom.report.written import write
+from fathom.types import FathomError
+
+TITLE = "How deep the models read"
+WIDE, NARROW, SMALL, TILE = Size(880, 330), Size(290, 250), Size(250, 150), Size(230, 130)
+# Up to this many models share one chart; beyond, each has a chart of its own with the others behind it.
+TOGETHER = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing on the page: its heading, and the drawing for wide and (where another is better) narrow screens."""
+
+    title: str
+    wide: Markup
+    narrow: Markup | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Figures under one heading, "" for none."""
+
+    title: str
+    figures: tuple[Figure, ...]
+
+
+def report(rows: pl.DataFrame, out: Path, *, title: str = TITLE, seed: int = 0) -> Path:
+    """Writes a report on rows as one HTML page that needs nothing beside it and loads nothing from elsewhere.
+
+    Args:
+        rows: A rows table (``fathom.rows``).
+        out: The file to write; its folder is made where it does not exist.
+        title: Title of the page.
+        seed: Seed of the bootstrap; the same rows and seed give the same page, byte for byte.
+
+    Returns:
+        ``out``.
+
+    Raises:
+        FathomError: There are no rows, or the file cannot be written.
+    """
+    text = page(measure(rows, seed=seed), title=title)
+    return write(text.encode(), out)
+
+
+def page(results: Results, *, title: str = TITLE) -> str:
+    """The page as HTML text. Every text from the rows is escaped; a policy in the page forbids loading anything."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("fathom.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["soft"] = soft
+    script = Markup(_resource(environment, "theme.js"))
+    sections: dict[str, list[Table]] = {}
+    for table in tables_of(results):
+        sections.setdefault(table.section, []).append(table)
+    text = environment.get_template("page.html.j2").render(
+        title=printable(title),
+        summary=summary(results),
+        systems=[(system.name, *figures.style(number)[1:]) for number, system in enumerate(results.systems)],
+        sections=sections,
+        curves=_curves(results),
+        together=len(results.systems) <= TOGETHER,
+        tasks=_task_curves(results),
+        positions=_positions(results),
+        definitions=list(DEFINITIONS.values()),
+        unfolded=len(results.systems) <= 3,
+        light=Markup(css_variables("light")),
+        dark=Markup(css_variables("dark")),
+        style=Markup(_resource(environment, "style.css")),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+    # The template's macros stand before the page and leave their line ends.
+    return text.lstrip()
+
+
+def soft(text: str) -> Markup:
+    """Escapes a name and lets it break after "_", "/" and "?", where a narrow screen needs it."""
+    return Markup(re.sub(r"([_/?]+)(?=.)", r"\1<wbr>", str(escape(text))))
+
+
+def _resource(environment: jinja2.Environment, name: str) -> str:
+    if environment.loader is None:
+        raise FathomError("The report's templates are missing: install fathom again.")
+    return environment.loader.get_source(environment, name)[0]
+
+
+def _curves(results: Results) -> tuple[Figure, ...]:
+    task = ALL if len(results.tasks) != 1 else results.tasks[0]
+    points = [point for key, point in results.curve.items() if key[1] == task]
+    if not any(point.mean is not None for point in points):
+        return ()
+    systems = results.systems
+    if len(systems) <= TOGETHER:
+        label = f"Score against length, {'all tasks' if task == ALL else task}; figures in the table of scores"
+        drawn = [_drawn(figures.curve_chart(points, systems, size), label) for size in (WIDE, NARROW)]
+        return (Figure("", drawn[0], drawn[1]),)
+    return tuple(
+        Figure(
+            system.name,
+            _drawn(figures.curve_chart(points, systems, SMALL, focus=system), f"Score against length of {system.name}"),
+        )
+        for system in systems
+        if any(system_of(point) == system and point.mean is not None for point in points)
+    )
+
+
+def _task_curves(results: Results) -> tuple[Figure, ...]:
+    if len(results.tasks) < 2:
+        return ()
+    made = []
+    for task in results.tasks:
+        points = [point for key, point in results.curve.items() if key[1] == task]
+        if any(point.mean is not None for point in points):
+            chart = figures.curve_chart(points, results.systems, SMALL)
+            made.append(Figure(task, _drawn(chart, f"Score against length on {task}")))
+    return tuple(made)
+
+
+def _positions(results: Results) -> tuple[Group, ...]:
+    groups: dict[System, dict[str, list[PositionPoint]]] = {}
+    for point in results.position:
+        groups.setdefault(system_of(point), {}).setdefault(point.task, []).append(point)
+    return tuple(
+        Group(system.name, tuple(_position_figures(system, groups[system].items(), results.lengths)))
+        for system in results.systems
+        if system in groups
+    )
+
+
+def _position_figures(
+    system: System, tasks: Iterable[tuple[str, list[PositionPoint]]], lengths: Sequence[int]
+) -> list[Figure]:
+    return [
+        Figure(
+            "all tasks" if task == ALL else task,
+            _drawn(figures.position_chart(points, lengths, TILE), f"Score of {system.name} by depth and length"),
+        )
+        for task, points in tasks
+    ]
+
+
+def _drawn(chart: alt.LayerChart, label: str) -> Markup:
+    # The drawing comes from an XML writer that escapes what it holds.
+    return Markup(svg.inline(chart, label))

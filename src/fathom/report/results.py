@@ -1,0 +1,199 @@
+"""Everything a report shows, measured once from the rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+import polars as pl
+
+from fathom.analysis import (
+    Counts,
+    CurvePoint,
+    Definition,
+    EffectiveLength,
+    LongScore,
+    PositionPoint,
+    cell_counts,
+    curve,
+    effective_length,
+    longscore,
+    position,
+)
+from fathom.report.average import AverageScore, average_scores, comparable
+from fathom.report.words import printable
+from fathom.types import FathomError
+
+ALL = "all"
+
+NAMES = (
+    *("model", "variant", "task", "suite", "source", "tokenizer"),
+    *("rule", "grader", "language", "fathom_version", "metric"),
+)
+SUMMED = (
+    *("replies", "scored", "valid", "invalid", "unscored", "truncated", "overflow", "refused", "incomplete", "error"),
+    *("tokens_in", "tokens_out", "tokens_reasoning"),
+)
+Measure = TypeVar("Measure", AverageScore, CurvePoint, LongScore, EffectiveLength, PositionPoint, Counts)
+Key = TypeVar("Key", bound=Hashable)
+
+
+class System(NamedTuple):
+    """One thing that was measured: a model and the variant of it that ran ("" if there is one only)."""
+
+    model: str
+    variant: str
+
+    @property
+    def name(self) -> str:
+        """Model and variant as one name."""
+        return f"{self.model} · {self.variant}" if self.variant else self.model
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What was measured; the mappings hold what exists, and a key that is not there was not measured.
+
+    Attributes:
+        systems: Models and variants: the comparable ones by average score, then the others likewise.
+        comparable: Systems whose averages are over the same tasks and lengths.
+        tasks: Names of the tasks, in the order of the rows.
+        lengths: Lengths in tokens, ascending.
+        average: Average score by system and task (``all`` too).
+        curve: Score by system, task (``all`` too) and length.
+        longscore: LongScore by system and task (``all`` too).
+        effective: Effective length by system, task (``all`` too) and definition.
+        position: Score by depth, where depths vary.
+        by_task: Counts by system and task (``all`` too).
+        by_length: Counts by system and length.
+        by_cell: Counts by system, task (``all`` too) and length.
+        settings: What the rows say of how they came about: name and value.
+    """
+
+    systems: tuple[System, ...]
+    comparable: frozenset[System]
+    tasks: tuple[str, ...]
+    lengths: tuple[int, ...]
+    average: Mapping[tuple[System, str], AverageScore]
+    curve: Mapping[tuple[System, str, int], CurvePoint]
+    longscore: Mapping[tuple[System, str], LongScore]
+    effective: Mapping[tuple[System, str, Definition], EffectiveLength]
+    position: tuple[PositionPoint, ...]
+    by_task: Mapping[tuple[System, str], Counts]
+    by_length: Mapping[tuple[System, int], Counts]
+    by_cell: Mapping[tuple[System, str, int], Counts]
+    settings: tuple[tuple[str, str], ...]
+
+
+def system_of(measure: Measure) -> System:
+    """The system that a measure is about."""
+    return System(measure.model, measure.variant)
+
+
+def measure(rows: pl.DataFrame, *, seed: int = 0) -> Results:
+    """Measures everything that a report shows.
+
+    Args:
+        rows: A rows table (``fathom.rows``).
+        seed: Seed of the bootstrap.
+
+    Returns:
+        The results. Control characters in names are replaced, since the names come from outside.
+
+    Raises:
+        FathomError: There are no rows.
+    """
+    if rows.is_empty():
+        raise FathomError("There are no rows to report on: run a suite first (`fathom run`), or name another file.")
+    rows = rows.with_columns(pl.col(NAMES).str.replace_all(r"\p{C}", "\N{REPLACEMENT CHARACTER}"))
+    average = {(system_of(one), one.task): one for one in average_scores(rows, seed=seed)}
+    alike = {system_of(one) for one in comparable(one for one in average.values() if one.task == ALL)}
+    counted = cell_counts(rows)
+    systems = [System(*pair) for pair in rows.select("model", "variant").unique(maintain_order=True).rows()]
+    return Results(
+        systems=tuple(sorted(systems, key=lambda system: (system not in alike, -_mean(average.get((system, ALL)))))),
+        comparable=frozenset(alike),
+        tasks=tuple(task for task in rows["task"].unique(maintain_order=True) if task != ALL),
+        lengths=tuple(sorted(set(rows["length"]))),
+        average=average,
+        curve={(system_of(one), one.task, one.length): one for one in curve(rows, seed=seed)},
+        longscore={(system_of(one), one.task): one for one in longscore(rows, seed=seed)},
+        effective={(system_of(one), one.task, one.definition): one for one in effective_length(rows, seed=seed)},
+        position=tuple(position(rows, seed=seed)),
+        by_task=_totals(counted, lambda one: (system_of(one), one.task or ALL))
+        | _totals(counted, lambda one: (system_of(one), ALL)),
+        by_length=_totals(counted, lambda one: (system_of(one), one.length or 0)),
+        by_cell=_totals(counted, lambda one: (system_of(one), one.task or ALL, one.length or 0))
+        | _totals(counted, lambda one: (system_of(one), ALL, one.length or 0)),
+        settings=tuple(_settings(rows)),
+    )
+
+
+def _mean(point: AverageScore | None) -> float:
+    return point.mean if point is not None and point.mean is not None else -1.0
+
+
+def total(counts: Sequence[Counts]) -> Counts:
+    """Adds up counts of one system; a sum of nothing known stays unknown.
+
+    Raises:
+        ValueError: ``counts`` is empty.
+    """
+    if not counts:
+        raise ValueError("no counts to add up")
+    costs = [one.cost for one in counts if one.cost is not None]
+    tasks, lengths = {one.task for one in counts}, {one.length for one in counts}
+    return replace(
+        counts[0],
+        task=counts[0].task if len(tasks) == 1 else None,
+        length=counts[0].length if len(lengths) == 1 else None,
+        cost=sum(costs) if costs else None,
+        seconds=sum(one.seconds for one in counts),
+        **{name: sum(getattr(one, name) for one in counts) for name in SUMMED},
+    )
+
+
+def _totals(counted: Iterable[Counts], key: Callable[[Counts], Key]) -> dict[Key, Counts]:
+    groups: dict[Key, list[Counts]] = {}
+    for one in counted:
+        groups.setdefault(key(one), []).append(one)
+    return {name: total(group) for name, group in groups.items()}
+
+
+def _settings(rows: pl.DataFrame) -> list[tuple[str, str]]:
+    named = {
+        "Suite": "suite",
+        "Source of the rows": "source",
+        "Tokenizer of the lengths": "tokenizer",
+        "Scoring rule": "rule",
+        "Graded by": "grader",
+        "Languages": "language",
+        "fathom version": "fathom_version",
+    }
+    settings = [(label, ", ".join(_distinct(rows, column))) for label, column in named.items()]
+    epochs = rows["epoch"].max()
+    versions = rows.select("task", "task_version", "metric").unique(maintain_order=True).sort("task").rows()
+    settings.append(("Epochs per sample", str(epochs)))
+    settings.extend(
+        (f"Task {task}", f"version {version}" + (f", scored by {metric}" if metric else ""))
+        for task, version, metric in versions
+    )
+    settings.append(("What results can be broken down by", ", ".join(_facets(rows))))
+    return [(label, value) for label, value in settings if value]
+
+
+def _distinct(rows: pl.DataFrame, column: str) -> list[str]:
+    return [str(value) for value in rows[column].drop_nulls().unique(maintain_order=True) if str(value)]
+
+
+def _facets(rows: pl.DataFrame) -> list[str]:
+    names: set[str] = set()
+    for text in rows["facets"].drop_nulls().unique():
+        try:
+            names.update(json.loads(text))
+        except (ValueError, TypeError):
+            # Rows of other tools may carry what they like here; it names nothing that we could break down by.
+            continue
+    return [printable(name) for name in sorted(names)]

@@ -1,0 +1,121 @@
+"""The report's first paragraph: words made from the numbers, and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from fathom.analysis import Interval
+from fathom.report import words
+from fathom.report.lengths import effective_cell, shortest
+from fathom.report.results import ALL, Results, System
+
+# How many models the paragraph speaks of; the table has the rest.
+NAMED = 3
+
+
+class Sentence(NamedTuple):
+    """A sentence: the model that it begins with, or "", and the rest."""
+
+    subject: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.text}".lstrip()
+
+
+def summary(results: Results) -> tuple[Sentence, ...]:
+    """Sentences that say who was measured over what, how far each may be trusted, and what chance would give."""
+    said = [Sentence("", _scope(results))]
+    said.extend(Sentence(system.name, _about(results, system)) for system in results.systems[:NAMED])
+    rest = len(results.systems) - NAMED
+    more = f"The table below has the other {words.several(rest, 'model')}." if rest > 0 else ""
+    said.extend(Sentence("", text) for text in (more, _ties(results), _chance(results), _unscored(results)))
+    return tuple(sentence for sentence in said if sentence.text)
+
+
+def _scope(results: Results) -> str:
+    counts = [results.by_task[system, ALL] for system in results.systems]
+    replies, scored = sum(one.replies for one in counts), sum(one.scored for one in counts)
+    lengths = [words.tokens(length) for length in results.lengths]
+    over = f"at {lengths[0]}" if len(lengths) == 1 else f"at {len(lengths)} lengths from {lengths[0]} to {lengths[-1]}"
+    tasks = f"the task {results.tasks[0]}" if len(results.tasks) == 1 else words.several(len(results.tasks), "task")
+    models = words.several(len(results.systems), "model")
+    verb = "was" if len(results.systems) == 1 else "were"
+    return words.opening(
+        f"{models} {verb} measured on {tasks} {over} tokens: "
+        f"{words.several(replies, 'reply', 'replies')}, {words.count(scored)} of them scored."
+    )
+
+
+def _about(results: Results, system: System) -> str:
+    point = results.average.get((system, ALL))
+    if point is None or point.mean is None:
+        return "has no scored reply, and so no score."
+    said = f"scores {words.percent(point.mean)}% {words.bounds(point.interval)} on average"
+    effective = results.effective.get((system, ALL, "own_base"))
+    if effective is None:
+        return f"{said}."
+    cell = effective_cell(results, effective)
+    if cell.text == "undefined":
+        return f"{said}; its effective length is undefined."
+    ends = f"{cell.text.removeprefix('≥ ')} tokens {cell.interval}".rstrip()
+    if effective.censored == "below":
+        start = words.tokens(shortest(results, system, ALL))
+        return f"{said} and falls below 85% of its own base already at the shortest length, {start}."
+    if effective.censored == "above":
+        return f"{said} and keeps at least 85% of its own base up to the longest length tested, {ends}."
+    return f"{said} and keeps at least 85% of its own base up to {ends}."
+
+
+def _ties(results: Results) -> str:
+    known = {
+        system: interval
+        for system in results.systems
+        if system in results.comparable and (interval := results.average[system, ALL].interval) is not None
+    }
+    apart = [system.name for system in results.systems if system not in known]
+    said = []
+    if apart and known and len(apart) <= NAMED:
+        noun, verb = ("average", "is") if len(apart) == 1 else ("averages", "are")
+        said.append(f"The {noun} of {words.listed(apart)} {verb} over other tasks or lengths, and {verb} not compared.")
+    elif apart and known:
+        said.append(f"The averages of {len(apart)} models are over other tasks or lengths, and are not compared.")
+    if len(known) > 1:
+        said.append(_overlaps(known))
+    return " ".join(said)
+
+
+def _overlaps(known: Mapping[System, Interval]) -> str:
+    tied = [
+        system.name
+        for system, own in known.items()
+        if any(own.low <= other.high and other.low <= own.high for name, other in known.items() if name != system)
+    ]
+    if not tied:
+        return "No two intervals of the average scores overlap."
+    if len(tied) == 2:
+        return f"The intervals of {words.listed(tied)} overlap: their average scores do not tell which is better."
+    who = words.listed(tied) if len(tied) <= NAMED else f"{len(tied)} models"
+    return f"The intervals of {who} overlap with another's: the table's places say which are told apart."
+
+
+def _chance(results: Results) -> str:
+    levels = [results.average[key].chance for key in results.average if key[1] == ALL]
+    if all(level is None for level in levels):
+        return "The chance level is not known."
+    return f"A valid answer drawn at random would score {words.span(levels)}%."
+
+
+def _unscored(results: Results) -> str:
+    counts = [results.by_task[system, ALL] for system in results.systems]
+    unscored = sum(one.replies - one.scored for one in counts)
+    truncated = sum(one.truncated for one in counts)
+    said = []
+    if unscored:
+        verb = "is" if unscored == 1 else "are"
+        said.append(f"{words.several(unscored, 'request')} brought no score and {verb} counted apart, not as wrong")
+    if truncated:
+        said.append(f"{words.several(truncated, 'prompt')} {'was' if truncated == 1 else 'were'} cut to fit a window")
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""

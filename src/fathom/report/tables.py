@@ -1,0 +1,166 @@
+"""The tables of a report."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fathom.report import words
+from fathom.report.average import AverageScore
+from fathom.report.colours import heat_step
+from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
+from fathom.report.results import ALL, Results, System, measure
+from fathom.report.table import Cell, Column, Table
+from fathom.report.tally import CHANCE, TALLY, chance_cell, counts_tables, failed, tally
+
+
+def tables(rows: pl.DataFrame, *, seed: int = 0) -> tuple[Table, ...]:
+    """All tables of a report on ``rows``, in reading order.
+
+    Args:
+        rows: A rows table (``fathom.rows``).
+        seed: Seed of the bootstrap.
+
+    Returns:
+        Tables with their figures written out; the page and the terminal show these and compute nothing themselves.
+
+    Raises:
+        FathomError: There are no rows.
+    """
+    return tables_of(measure(rows, seed=seed))
+
+
+def tables_of(results: Results) -> tuple[Table, ...]:
+    """All tables of a report on results that are already measured."""
+    broken_down = results.systems if len(results.tasks) > 1 else ()
+    return (
+        headline(results),
+        *(scores(results, system) for system in results.systems),
+        longscores(results, None),
+        *(longscores(results, system) for system in broken_down),
+        effective_lengths(results, None),
+        *(effective_lengths(results, system) for system in broken_down),
+        *counts_tables(results),
+        Table(
+            name="settings",
+            section="settings",
+            title="Settings",
+            about="What the rows say of how they came about.",
+            columns=(Column("Setting", number=False), Column("Value", number=False)),
+            rows=tuple((Cell(label), Cell(value)) for label, value in results.settings),
+        ),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ headline
+
+
+def headline(results: Results) -> Table:
+    """One row per model: average score, base, LongScore, effective lengths, chance, counts."""
+    several = len(results.systems) > 1
+    places = ranks(results)
+    lines = []
+    for number, system in enumerate(results.systems):
+        average = results.average.get((system, ALL))
+        lines.append(
+            (
+                Cell(system.name, series=number),
+                *([places[number]] if several else []),
+                _average_cell(average, _gaps(results, system)),
+                chance_cell(results, system, ALL),
+                *longscore_cells(results.longscore.get((system, ALL)), ()),
+                *effective_cells(results, system, ALL),
+                *tally(results, system),
+            )
+        )
+    place = Column("Place", help="A range where intervals overlap: those models are not told apart")
+    columns = (
+        Column("Model", number=False),
+        *([place] if several else []),
+        Column("Average score", help="Percent; tasks averaged, then lengths"),
+        CHANCE,
+        Column("Base", help="Mean score at 2k, 4k and 6k"),
+        Column("LongScore", help="Mean relative change from base at longer lengths, percent"),
+        *LENGTHS,
+        *TALLY,
+    )
+    about = "Scores in percent and lengths in tokens, with 95% intervals."
+    if several:
+        about += (
+            " A place is a range wherever intervals overlap: within it no order is claimed. "
+            "Only averages over the same tasks and lengths have places."
+        )
+    return Table("headline", "headline", "At a glance", about, columns, tuple(lines))
+
+
+def ranks(results: Results) -> list[Cell]:
+    """Places that the intervals allow: "1" where a model stands apart, "1–3" where intervals overlap."""
+    intervals = {system: results.average[system, ALL].interval for system in results.comparable}
+    known = [interval for interval in intervals.values() if interval is not None]
+    places = []
+    for system in results.systems:
+        own = intervals.get(system)
+        if own is None or len(known) < 2:
+            places.append(Cell())
+            continue
+        best = 1 + sum(other.low > own.high for other in known)
+        worst = len(known) - sum(other.high < own.low for other in known)
+        places.append(Cell(str(best) if best == worst else f"{best}–{worst}"))
+    return places
+
+
+def _average_cell(average: AverageScore | None, note: str) -> Cell:
+    if average is None:
+        return Cell()
+    return Cell(words.percent(average.mean), words.bounds(average.interval), note)
+
+
+def _gaps(results: Results, system: System) -> str:
+    average = results.average.get((system, ALL))
+    if average is None:
+        return ""
+    absent = [words.tokens(length) for length in results.lengths if length not in average.lengths]
+    if absent:
+        return f"Leaves out {words.listed(absent)}, where not every task has a score."
+    untried = [task for task in results.tasks if task not in average.tasks]
+    return f"Leaves out {words.listed(untried)}, which this model was not asked." if untried else ""
+
+
+# -------------------------------------------------------------------------------------------------- scores
+
+
+def scores(results: Results, system: System) -> Table:
+    """Task by length for one model; cells carry the heat of their score."""
+    number = results.systems.index(system)
+    lines = []
+    for task in (*results.tasks, *([ALL] if len(results.tasks) > 1 else [])):
+        lines.append(
+            (
+                Cell("all tasks" if task == ALL else task),
+                *(_score_cell(results, system, task, length) for length in results.lengths),
+                _average_cell(results.average.get((system, task)), ""),
+                chance_cell(results, system, task),
+                *tally(results, system, task),
+            )
+        )
+    columns = (
+        Column("Task", number=False),
+        *(Column(words.tokens(length), group="Length in tokens") for length in results.lengths),
+        Column("All lengths"),
+        CHANCE,
+        *TALLY,
+    )
+    return Table(f"scores-{number + 1}", "scores", system.name, "", columns, tuple(lines))
+
+
+def _score_cell(results: Results, system: System, task: str, length: int) -> Cell:
+    point = results.curve.get((system, task, length))
+    counted = results.by_cell.get((system, task, length))
+    if point is None or point.mean is None:
+        reason = failed(counted) if counted else ""
+        return Cell(note=f"Nothing was scored: {reason}." if reason else "")
+    return Cell(
+        words.percent(point.mean),
+        words.bounds(point.interval),
+        "" if point.complete else "Not every task has a score here: not to be compared with the other lengths.",
+        heat_step(point.mean),
+    )

@@ -1,0 +1,119 @@
+"""How numbers are written, on the page and in the terminal alike: one place, so that both say the same."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from fathom.analysis.interval import Interval
+
+ABSENT = "–"
+
+
+def printable(text: str) -> str:
+    """Text from outside with its control and direction characters replaced: they could rewrite a line or a terminal."""
+    return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(one)[0] == "C" else one for one in text)
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and not math.isnan(value)
+
+
+def percent(value: float | None) -> str:
+    """A fraction as a percentage with one decimal: 0.712 is "71.2"; None is a dash."""
+    if value is None or not _known(value):
+        return ABSENT
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{100 * value:.1f}".replace("-", "−")
+    return "0.0" if text == "−0.0" else text
+
+
+def change(value: float | None) -> str:
+    """A relative change as a signed percentage: -0.123 is "−12.3"; None is a dash."""
+    if value is None or not _known(value):
+        return ABSENT
+    text = percent(value)
+    return text if text.startswith("−") or text in ("0.0", "∞") else f"+{text}"
+
+
+def bounds(interval: Interval | None, *, signed: bool = False) -> str:
+    """The interval of a fraction: "[64.0, 77.9]"; "" where there is none."""
+    if interval is None or not (_known(interval.low) and _known(interval.high)):
+        return ""
+    write = change if signed else percent
+    return f"[{write(interval.low)}, {write(interval.high)}]"
+
+
+def tokens(value: float | None) -> str:
+    """A length in tokens: 8192 is "8k", 9216 is "9k", 9300 is "9.1k", 2 ** 20 is "1M"; None is a dash."""
+    if value is None or not _known(value):
+        return ABSENT
+    if math.isinf(value):
+        return "∞"
+    if value < 1000:
+        return f"{value:.0f}"
+    for unit, size in (("M", 1024 * 1024), ("k", 1024)):
+        if value >= size * 0.97:
+            return f"{value / size:.1f}".removesuffix(".0") + unit
+    return f"{value:.0f}"
+
+
+def token_bounds(interval: Interval | None) -> str:
+    """The interval of a length: "[6.8k, 9.1k]", open at the right where it has no end: "[48k, ∞)"."""
+    if interval is None:
+        return ""
+    return f"[{tokens(interval.low)}, {tokens(interval.high)}{')' if math.isinf(interval.high) else ']'}"
+
+
+def count(value: float | None) -> str:
+    """A whole number with thousands apart: "4,608"; None is a dash."""
+    return f"{value:,.0f}" if value is not None and _known(value) else ABSENT
+
+
+def money(value: float | None) -> str:
+    """US dollars: "$1.23", "<$0.01" for less than a cent, "$0" for nothing; None is a dash."""
+    if value is None or not _known(value):
+        return ABSENT
+    if value == 0:
+        return "$0"
+    return f"${value:,.2f}" if value >= 0.005 else "<$0.01"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the largest unit that leaves it above 2: "95 s", "12.4 min", "3.2 h"; None is a dash."""
+    if seconds is None or not _known(seconds):
+        return ABSENT
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+
+
+def span(values: Iterable[float | None]) -> str:
+    """Fractions as one percentage, or as a range where they differ: "4.5", "1.1–10.0"; none is a dash."""
+    known = sorted(value for value in values if value is not None and _known(value))
+    if not known:
+        return ABSENT
+    low, high = percent(known[0]), percent(known[-1])
+    return low if low == high else f"{low}–{high}"
+
+
+def several(number: int, noun: str, plural: str = "") -> str:
+    """ "1 model", "3 models", "4,608 replies"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def opening(text: str) -> str:
+    """A sentence that begins with a small number, with the number as a word: "3 models ..." is "Three models ..."."""
+    number, space, rest = text.partition(" ")
+    small = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"]
+    return f"{small[int(number)]}{space}{rest}" if number.isdigit() and int(number) < len(small) else text
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
