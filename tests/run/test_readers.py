@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from math import sqrt
-from pathlib import Path
 from random import Random
 
 import pytest

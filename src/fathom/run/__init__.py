@@ -1,0 +1,20 @@
+"""The only room that talks to models: put a suite to a model, keep every reply, go on after any interruption."""
+
+from fathom.run.manifest import read_manifest
+from fathom.run.preflight import Forecast, Preflight
+from fathom.run.progress import Progress, RunStatus, RunSummary, status
+from fathom.run.runner import run
+from fathom.run.store import StoredReply, replies
+
+__all__ = [
+    "Forecast",
+    "Preflight",
+    "Progress",
+    "RunStatus",
+    "RunSummary",
+    "StoredReply",
+    "read_manifest",
+    "replies",
+    "run",
+    "status",
+]

@@ -1,0 +1,168 @@
+"""The client of every model that Inspect's model layer knows.
+
+Only ``get_model(...).generate(...)`` is used, one request a call. Retries are the runner's, so Inspect's loop and the
+provider library's own are switched off; the connection limit is the runner's too, so Inspect's is opened wide.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from typing import TYPE_CHECKING, Any
+
+from fathom.run.answers import Output, to_reply
+from fathom.run.failures import Failure, understand
+from fathom.run.model import Call, RequestError, Settings
+from fathom.run.overflow import Overflow
+from fathom.types import FathomError, Reply
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model, ModelOutput
+
+# Local servers want no key, but the client libraries insist on one.
+NO_KEY = "no-key-needed"
+OPEN_WIDE = 100_000
+
+
+class InspectClient:
+    """Asks a model through Inspect; ``window`` is None because Inspect cuts nothing."""
+
+    window: int | None = None
+    policy: Overflow = "refuse"
+
+    def __init__(self, model: Model, settings: Settings) -> None:
+        self._model = model
+        self._settings = settings
+        # Inspect keeps an event with the prompt for every request in the transcript of the current context. Each
+        # request gets a context of its own, made from this clean one, so that the prompt dies with it.
+        self._context = contextvars.copy_context()
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        """Send one request and judge what comes back."""
+        self._still_retries()
+        task = asyncio.create_task(self._generate(prompt, call), context=self._context.copy())
+        try:
+            output = await task
+        except Exception as error:
+            failure = understand(error)
+            if failure.kind == "bad" and self._model.api.should_retry(_innermost(error)):
+                failure = Failure("busy", failure.message, failure.wait)
+            raise RequestError(failure) from None
+        return to_reply(_read(output))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._model.__aexit__(None, None, None)
+
+    async def _generate(self, prompt: str, call: Call) -> ModelOutput:
+        from inspect_ai.model import GenerateConfig
+
+        config = GenerateConfig(max_tokens=call.max_output_tokens, seed=call.seed + call.epoch - 1)
+        return await self._model.generate(prompt, config=config, cache=False)
+
+    def _still_retries(self) -> None:
+        # The OpenAI and Anthropic libraries retry twice on their own and give up after ten minutes; some providers
+        # of Inspect make their client at the first request only, so this is done before each.
+        client: Any = getattr(self._model.api, "client", None)
+        if hasattr(client, "max_retries"):
+            client.max_retries = 0
+        if hasattr(client, "timeout"):
+            client.timeout = None
+
+
+def open_inspect_client(settings: Settings) -> InspectClient:
+    """Open a model by its Inspect name.
+
+    Args:
+        settings: How the model is asked. With a ``base_url`` a missing key is no error: a local server needs none.
+
+    Raises:
+        FathomError: Inspect does not know the model, its library is absent, an option is wrong or a key is missing.
+    """
+    from inspect_ai._util.error import PrerequisiteError
+    from inspect_ai.model import GenerateConfig, get_model
+
+    unknown = sorted(set(settings.generation) - set(GenerateConfig.model_fields))
+    if unknown:
+        raise FathomError(f"model {settings.model!r}: unknown generation option {unknown[0]!r}")
+    fixed = {"temperature": settings.temperature, "max_retries": 0, "max_connections": OPEN_WIDE, "cache": False}
+    try:
+        config = GenerateConfig.model_validate({**settings.generation, **fixed})
+    except ValueError as error:
+        raise FathomError(f"model {settings.model!r}: bad generation option: {_first_error(error)}") from None
+
+    def get(**more: Any) -> Model:
+        arguments = {**settings.model_args, **more}
+        return get_model(_inspect_name(settings), config=config, base_url=settings.base_url, memoize=False, **arguments)
+
+    try:
+        try:
+            model = get()
+        except PrerequisiteError:
+            if settings.base_url is None or "api_key" in settings.model_args:
+                raise
+            model = get(api_key=NO_KEY)
+    except PrerequisiteError as error:
+        raise FathomError(f"model {settings.model!r}: {_plain(error.message)}") from None
+    except (ValueError, TypeError, ImportError) as error:
+        raise FathomError(f"model {settings.model!r}: {error}") from None
+    return InspectClient(model, settings)
+
+
+def _inspect_name(settings: Settings) -> str:
+    """The name by which Inspect asks the server in the way that is meant.
+
+    Inspect's ``openai`` provider takes every model that it does not know for OpenAI's newest: it uses the Responses API
+    and drops the temperature. A name with another server's address is meant for a server that speaks OpenAI's chat
+    completions, which is Inspect's ``openai-api`` provider; the key is looked for in the same variable.
+    """
+    provider, _, name = settings.model.partition("/")
+    elsewhere = settings.base_url is not None and provider == "openai"
+    return f"openai-api/openai/{name}" if elsewhere else settings.model
+
+
+def _read(output: ModelOutput) -> Output:
+    from inspect_ai.model import ContentReasoning, ContentText
+
+    if not output.choices:
+        raise RequestError(Failure("busy", "the reply holds no choice"))
+    choice = output.choices[0]
+    content = choice.message.content
+    parts = [ContentText(text=content)] if isinstance(content, str) else content
+    texts = [part for part in parts if isinstance(part, ContentText)]
+    thoughts = [part for part in parts if isinstance(part, ContentReasoning)]
+    usage = output.usage
+    cached = ((usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)) if usage else 0
+    counted = usage is not None and (usage.input_tokens + cached > 0 or usage.output_tokens > 0)
+    return Output(
+        text="".join(part.text for part in texts),
+        reasoning="\n\n".join((part.summary or "") if part.redacted else part.reasoning for part in thoughts),
+        stop=choice.stop_reason,
+        tokens_in=usage.input_tokens + cached if usage and counted else None,
+        tokens_out=usage.output_tokens if usage and counted else None,
+        tokens_reasoning=usage.reasoning_tokens if usage else None,
+        refusal=any(part.refusal for part in texts),
+        seconds=output.time or 0.0,
+        tokens_cached=usage.input_tokens_cache_read if usage else None,
+    )
+
+
+def _innermost(error: BaseException) -> Exception:
+    cause = error.__cause__
+    return cause if isinstance(cause, Exception) else error if isinstance(error, Exception) else RuntimeError()
+
+
+def _plain(message: object) -> str:
+    """Inspect's messages carry markup for the terminal."""
+    from rich.text import Text
+
+    return " ".join(Text.from_markup(str(message)).plain.split())
+
+
+def _first_error(error: ValueError) -> str:
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"

@@ -1,0 +1,187 @@
+"""The tasks of fathom inside Inspect: ``inspect eval fathom/kv_retrieval -T length=8k --model ...``.
+
+Inspect imports this module through the entry point of the package, and only Inspect does. Samples carry their facts as
+metadata, so that ``fathom rows --from inspect`` reads the log back as rows. Inspect keeps every prompt in memory and in
+its log; for long contexts ``fathom run`` is the lighter way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from inspect_ai import Task as InspectTask
+from inspect_ai import task as inspect_task
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.dataset import MemoryDataset
+from inspect_ai.dataset import Sample as InspectSample
+from inspect_ai.model import GenerateConfig
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
+from inspect_ai.solver import TaskState, generate
+from inspect_ai.util import registry_info
+
+from fathom.build import Order, build, order
+from fathom.counts import cache_folder
+from fathom.length import parse_length, render
+from fathom.registry import get_task, tasks
+from fathom.suitefile import BuiltSuite, open_suite
+from fathom.types import FathomError, Sample, Task
+
+NAMESPACE = "fathom"
+
+Texts = str | Sequence[str] | None
+Numbers = str | float | Sequence[str | float]
+
+
+@metric
+def invalid() -> Metric:
+    """The share of replies that do not have the asked form; they count as 0 in the mean."""
+
+    def share(scores: list[SampleScore]) -> float:
+        flags = [not (found.score.metadata or {}).get("valid", True) for found in scores]
+        return sum(flags) / len(flags) if flags else math.nan
+
+    return share
+
+
+def _scorer_of(name: str) -> Callable[[str], Scorer]:
+    """Inspect's scorer of all tasks with the metric ``name``, so that logs and rows name it as ours do."""
+
+    @scorer(name=name, metrics=[mean(), stderr(), invalid()])
+    def by_task(task: str) -> Scorer:
+        declared = get_task(task)
+
+        async def score(state: TaskState, target: Target) -> Score:
+            verdict = declared.score(state.output.completion, _sample(state, target))
+            return Score(
+                value=math.nan if verdict.value is None else verdict.value,
+                answer=verdict.answer,
+                explanation=verdict.detail or None,
+                metadata={"valid": verdict.valid, "grader": verdict.grader, "rule": "strict"},
+            )
+
+        return score
+
+    return by_task
+
+
+_SCORERS = {name: _scorer_of(name) for name in dict.fromkeys(task.metric for task in tasks().values())}
+
+
+def _sample(state: TaskState, target: Target) -> Sample:
+    """What scorers need of a sample, from the log alone, so that ``inspect score`` works too."""
+    facts = state.metadata
+    return Sample(
+        id=str(state.sample_id),
+        item=facts["item"],
+        task=facts["task"],
+        parts=(),
+        targets=tuple(target),
+        length=facts["length"],
+        tokens=facts["tokens"],
+        language=facts["language"],
+        chance=facts["chance"],
+        facets=facts["facets"],
+    )
+
+
+def _register(declared: Task) -> None:
+    """Make a task known to Inspect as ``fathom/NAME``."""
+
+    def create(
+        length: Numbers = "8k",
+        items: int = 50,
+        corpus: Texts = "world",
+        tokenizer: str | None = None,
+        seed: int = 0,
+        depth: Numbers = "random",
+        language: Texts = None,
+    ) -> InspectTask:
+        try:
+            wanted = order(
+                declared.name,
+                lengths=tuple(parse_length(text) for text in _texts(length)),
+                items=items,
+                corpus=_texts(corpus),
+                tokenizer=tokenizer,
+                seed=seed,
+                depths=_depths(depth),
+                languages=_texts(language),
+            )
+            return _inspect_task(declared, wanted)
+        except FathomError as error:
+            raise PrerequisiteError(str(error)) from error
+
+    create.__name__, create.__doc__ = declared.name, declared.description
+    made = inspect_task(create)
+    # Inspect puts the package's name before the task's, except for an editable install whose distribution has another
+    # name than its package, as ours has.
+    if registry_info(made).name != f"{NAMESPACE}/{declared.name}":
+        inspect_task(name=f"{NAMESPACE}/{declared.name}")(create)
+
+
+def _texts(given: Numbers | Texts) -> tuple[str, ...]:
+    """One or several values, as Inspect reads them from its command line: ``2k,4k`` may come as text or as a list."""
+    if given is None:
+        return ()
+    values = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else given
+    return tuple(text for value in values if (text := str(value).strip()))
+
+
+def _depths(given: Numbers) -> tuple[float, ...]:
+    if given == "random":
+        return ()
+    try:
+        return tuple(float(text) for text in _texts(given))
+    except ValueError as error:
+        raise FathomError(f"depth={given}: expected `random`, or numbers between 0 and 1 such as 0,0.5,1") from error
+
+
+def _inspect_task(declared: Task, wanted: Order) -> InspectTask:
+    key = hashlib.sha256(json.dumps(asdict(wanted), sort_keys=True).encode()).hexdigest()[:16]
+    folder = cache_folder() / "inspect" / f"{declared.name}-{key}"
+    suite = open_suite(build(wanted, folder, force=True).folder)
+    return InspectTask(
+        dataset=MemoryDataset(_samples(suite), name=suite.manifest["suite"]),
+        solver=generate(),
+        scorer=_SCORERS[declared.metric](declared.name),
+        config=GenerateConfig(max_tokens=declared.max_output_tokens),
+        version=declared.version,
+        metadata={"fingerprint": suite.manifest["fingerprint"]},
+    )
+
+
+def _samples(suite: BuiltSuite) -> list[InspectSample]:
+    texts = suite.texts()
+    return [
+        InspectSample(
+            id=sample.id,
+            input=render(sample, texts),
+            target=list(sample.targets),
+            metadata=_facts(sample, suite.manifest),
+        )
+        for sample in suite.samples()
+    ]
+
+
+def _facts(sample: Sample, manifest: Any) -> dict[str, Any]:
+    """What ``fathom.rows`` reads back from a log."""
+    return {
+        "suite": manifest["suite"],
+        "tokenizer": manifest["tokenizer"],
+        "task": sample.task,
+        "item": sample.item,
+        "length": sample.length,
+        "tokens": sample.tokens,
+        "language": sample.language,
+        "chance": sample.chance,
+        "facets": dict(sample.facets),
+    }
+
+
+for _declared in tasks().values():
+    _register(_declared)

@@ -1,0 +1,171 @@
+"""The writing side of a run's store: claims before a request, one committed row after it.
+
+A process claims a few (sample, epoch) pairs before it sends them, so that two processes never send the same request.
+The claims of a process that is gone are free. An ``error`` row written before this process joined is asked for again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from fathom.run.manifest import fathom_version
+from fathom.run.store import BUSY_SECONDS, COLUMNS, FILE, PAGE_BYTES, SCHEMA, Totals, clear_errors, read_totals
+from fathom.run.worker import Worker, is_alive, retire
+from fathom.types import FathomError, Reply, Sample
+
+Key: TypeAlias = tuple[str, int]
+
+_INSERT = f"INSERT OR REPLACE INTO replies ({COLUMNS}) VALUES ({', '.join('?' * 26)})"
+
+
+class Ledger:
+    """The store of a run, open for writing, for one process.
+
+    Args:
+        folder: The run folder; must exist.
+        worker: Who writes. Its claims keep others from sending the same requests.
+    """
+
+    def __init__(self, folder: Path, worker: Worker) -> None:
+        self.folder = folder
+        self.worker = worker
+        self._version = fathom_version()
+        with clear_errors(folder):
+            self._db = sqlite3.connect(folder / FILE, timeout=BUSY_SECONDS, isolation_level=None)
+            self._db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+            _enter_wal(self._db)
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.executescript(SCHEMA)
+            with self._writing():
+                self._bury_the_dead()
+                self._db.execute(
+                    "INSERT INTO workers VALUES (?, ?, ?, ?, ?, ?, 0)",
+                    (worker.id, worker.pid, worker.host, worker.born, worker.started, worker.started),
+                )
+
+    def plan(self, planned: int) -> None:
+        """Note how many replies the run will hold when this process and its fellows are done."""
+        with self._writing():
+            self._db.execute("UPDATE workers SET planned = ? WHERE id = ?", (planned, self.worker.id))
+
+    def beat(self) -> None:
+        """Show processes on other machines that this one lives."""
+        with self._writing():
+            self._db.execute("UPDATE workers SET beat = ? WHERE id = ?", (time.time(), self.worker.id))
+
+    def is_finished(self, key: Key) -> bool:
+        """Whether a reply stands that will not be asked for again: any status but ``error``, or a fresh error."""
+        row = self._db.execute(
+            "SELECT status != 'error' OR finished_at >= ? FROM replies WHERE sample = ? AND epoch = ?",
+            (self.worker.started, *key),
+        ).fetchone()
+        return row is not None and bool(row[0])
+
+    def claim(self, keys: Sequence[Key]) -> tuple[list[Key], int]:
+        """Claim what is neither finished nor claimed by a living process.
+
+        Args:
+            keys: (sample, epoch) pairs in the order in which they should run.
+
+        Returns:
+            The pairs that now belong to this process, in the same order, and how many are held by other living
+            processes. Earlier claims of this process that are finished are given up.
+        """
+        with self._writing():
+            self._bury_the_dead()
+            self._db.execute(
+                "DELETE FROM claims WHERE worker = ? AND EXISTS (SELECT 1 FROM replies AS r WHERE r.sample = "
+                "claims.sample AND r.epoch = claims.epoch AND r.finished_at >= ?)",
+                (self.worker.id, self.worker.started),
+            )
+            mine, held = [], 0
+            for key in keys:
+                if self.is_finished(key):
+                    continue
+                if self._db.execute("INSERT OR IGNORE INTO claims VALUES (?, ?, ?)", (*key, self.worker.id)).rowcount:
+                    mine.append(key)
+                else:
+                    query = "SELECT worker != ? FROM claims WHERE sample = ? AND epoch = ?"
+                    held += self._db.execute(query, (self.worker.id, *key)).fetchone()[0]
+            return mine, held
+
+    def finish(self, sample: Sample, epoch: int, reply: Reply, *, prompt_hash: str, cost: float | None) -> None:
+        """Commit one reply. When this returns, ``kill -9`` cannot take it away."""
+        targets = json.dumps(list(sample.targets), ensure_ascii=False)
+        facets = json.dumps(dict(sample.facets), ensure_ascii=False)
+        facts = (sample.item, sample.task, sample.length, sample.tokens, sample.language, sample.chance)
+        said = (reply.status, reply.text, reply.reasoning, reply.stop, reply.tokens_in, reply.tokens_out)
+        how = (reply.tokens_reasoning, reply.seconds, reply.attempts, reply.truncated, reply.error, reply.tokens_cached)
+        row = (sample.id, epoch, *facts, targets, facets, prompt_hash, *said, *how, cost, time.time(), self._version)
+        with self._writing():
+            self._db.execute(_INSERT, _storable(row))
+
+    def totals(self) -> Totals:
+        """Sums over all finished replies."""
+        return read_totals(self._db)
+
+    def others(self) -> int:
+        """Pairs that other living processes hold."""
+        return int(self._db.execute("SELECT count(*) FROM claims WHERE worker != ?", (self.worker.id,)).fetchone()[0])
+
+    def close(self) -> None:
+        """Give up all claims and close the file."""
+        # Where the disk is full, this fails too; that has been told already, and claims of the dead are free.
+        with suppress(FathomError), self._writing():
+            self._db.execute("DELETE FROM claims WHERE worker = ?", (self.worker.id,))
+            self._db.execute("UPDATE workers SET pid = 0 WHERE id = ?", (self.worker.id,))
+        self._db.close()
+        retire(self.worker)
+
+    def _bury_the_dead(self) -> None:
+        now = time.time()
+        for row in self._db.execute("SELECT id, pid, host, born, started, beat FROM workers WHERE pid != 0").fetchall():
+            if row[0] != self.worker.id and not is_alive(Worker(*row[:5]), beat=row[5], now=now):
+                self._db.execute("UPDATE workers SET pid = 0 WHERE id = ?", (row[0],))
+                self._db.execute("DELETE FROM claims WHERE worker = ?", (row[0],))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with clear_errors(self.folder):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+
+def _enter_wal(db: sqlite3.Connection) -> None:
+    """Two processes that start together can collide here, where SQLite does not wait by itself."""
+    for attempt in range(100):
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or attempt == 99:
+                raise
+            time.sleep(0.05)
+
+
+def _storable(row: tuple[object, ...]) -> tuple[object, ...]:
+    """Models can emit half a surrogate pair, which no UTF-8 text can hold: it is written out as an escape."""
+    return tuple(
+        value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) and not _is_utf8(value) else value
+        for value in row
+    )
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

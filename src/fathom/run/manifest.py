@@ -1,0 +1,201 @@
+"""``run.json``: what a run folder holds and how its replies came about. Written once, compared ever after."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from fathom.run.model import Settings, is_reader
+from fathom.types import FathomError, Json
+
+FILE = "run.json"
+FORMAT = 1
+
+# What may lie in a folder before run.json does: another process may be starting.
+_OURS = (".run-", "replies.sqlite", FILE)
+
+_SECRET = re.compile(r"key|token|secret|password|passwd|credential|auth|header|cookie|bearer", re.IGNORECASE)
+# These name amounts of tokens, not secrets.
+_OPEN = frozenset({"max_tokens", "reasoning_tokens", "max_model_len", "prompt_cache_key", "tokenizer"})
+
+
+def fathom_version() -> str:
+    """The installed version, or ``0`` where the package runs from its source without being installed."""
+    try:
+        return version("fathom-eval")
+    except PackageNotFoundError:
+        return "0"
+
+
+def describe_run(suite: Path, suite_manifest: Mapping[str, Any], settings: Settings) -> dict[str, Json]:
+    """What ``run.json`` says.
+
+    Args:
+        suite: The suite folder.
+        suite_manifest: Its manifest.
+        settings: How the model is asked.
+
+    Returns:
+        A JSON object. Nothing in it is secret: values of arguments whose names smell of keys are ``***``.
+    """
+    packages = ("fathom-eval",) if is_reader(settings.model) else ("fathom-eval", "inspect-ai", "openai", "anthropic")
+    return {
+        "format": FORMAT,
+        "suite": {
+            "name": suite_manifest.get("suite"),
+            "path": str(suite),
+            "fingerprint": suite_manifest.get("fingerprint"),
+            "tokenizer": suite_manifest.get("tokenizer"),
+        },
+        "model": settings.model,
+        "base_url": _without_password(settings.base_url),
+        "model_args": hide_secrets(settings.model_args),
+        "generation": {
+            "temperature": settings.temperature,
+            "seed": settings.seed,
+            "max_output_tokens": settings.max_output_tokens,
+            **hide_secrets(settings.generation),
+        },
+        "window": settings.window,
+        "on_overflow": settings.on_overflow,
+        "versions": {name: found for name in packages if (found := _version(name))},
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def check_run(folder: Path, manifest: Mapping[str, Json]) -> None:
+    """Make sure that a folder can hold a run, without making anything.
+
+    Raises:
+        FathomError: It holds something else, or a run with another setting; the message names it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise FathomError(f"{folder}: is a file; give a folder with --out")
+    if (folder / FILE).exists():
+        _compare(folder / FILE, read_manifest(folder), manifest)
+    elif folder.exists() and any(not name.name.startswith(_OURS) for name in folder.iterdir()):
+        raise FathomError(f"{folder}: holds other files and no run; give a new folder with --out")
+
+
+def join_run(folder: Path, manifest: Mapping[str, Json]) -> None:
+    """Make a run folder with its ``run.json``; another process may have been first, with the same settings.
+
+    Args:
+        folder: The run folder; made if absent.
+        manifest: What ``describe_run`` says of the run that is to begin or to go on.
+
+    Raises:
+        FathomError: The folder holds something else, or a run with another setting; the message names it.
+    """
+    check_run(folder, manifest)
+    path = folder / FILE
+    if path.exists():
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FathomError(f"{folder}: cannot make the run folder: {error.strerror}") from None
+    if not _write_first(path, manifest):
+        _compare(path, read_manifest(folder), manifest)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The content of a run's ``run.json``.
+
+    Raises:
+        FathomError: It is missing or not readable.
+    """
+    path = folder / FILE
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise FathomError(
+            f"{folder}: no run here ({FILE} is missing); expected a folder that fathom run wrote"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise FathomError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise FathomError(f"{path}: expected a run of format {FORMAT}; this version of fathom cannot read it")
+    return manifest
+
+
+def hide_secrets(arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """The arguments, nested ones too, with ``***`` for every value whose name smells of a secret."""
+    return {
+        name: "***"
+        if name not in _OPEN and _SECRET.search(name)
+        else hide_secrets(value)
+        if isinstance(value, Mapping)
+        else value
+        for name, value in arguments.items()
+    }
+
+
+def _without_password(url: str | None) -> str | None:
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="***" if parts.query else "")
+    return urlunsplit(bare)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
+    """Write the file unless it is there; False if another process was first."""
+    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    try:
+        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".run-", delete=False) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise FathomError(f"{path}: cannot be written: {error.strerror}") from None
+    # A hard link either appears whole or fails because the name is taken, which replacing would not.
+    try:
+        os.link(file.name, path)
+    except FileExistsError:
+        return False
+    except OSError:
+        Path(file.name).replace(path)
+        return True
+    finally:
+        Path(file.name).unlink(missing_ok=True)
+    return True
+
+
+def _compare(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """The server's address, the suite's place and versions may change; nothing that shapes replies may."""
+    olds, news = _shaping(old), _shaping(json.loads(json.dumps(new)))
+    for name in sorted(set(olds) | set(news)):
+        before, now = olds.get(name), news.get(name)
+        if before != now:
+            raise FathomError(
+                f"{path}: this folder holds a run with {name} = {before!r}, but now {name} = {now!r} was asked; "
+                "give another folder with --out, or the same setting"
+            )
+
+
+def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    suite = manifest.get("suite") or {}
+    return {
+        "model": manifest.get("model"),
+        "suite fingerprint": suite.get("fingerprint"),
+        "window": manifest.get("window"),
+        "on_overflow": manifest.get("on_overflow"),
+        **{f"model_args.{name}": value for name, value in (manifest.get("model_args") or {}).items()},
+        **(manifest.get("generation") or {}),
+    }

@@ -1,0 +1,182 @@
+"""The protocol behind which every model and offline reader stands, and the client of the offline readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Protocol, TypeAlias
+from urllib.parse import parse_qsl
+
+from fathom.length import parse_length
+from fathom.run.failures import Failure
+from fathom.run.overflow import Overflow, fit, parse_policy
+from fathom.tokens import Tokenizer
+from fathom.types import FathomError, Json, Reply
+
+Reader: TypeAlias = Callable[[str, Random], str]
+
+READERS = "fathom/"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a request needs besides its prompt.
+
+    Attributes:
+        sample: Id of the sample.
+        epoch: Number of the repetition, from 1.
+        seed: Seed of the run; epochs differ by their number.
+        max_output_tokens: Cap on the reply, reasoning included.
+    """
+
+    sample: str
+    epoch: int
+    seed: int
+    max_output_tokens: int
+
+
+class RequestError(Exception):
+    """One request failed; ``failure`` says what that means."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Client(Protocol):
+    """Answers prompts. One call is one request: the runner repeats failed ones, the client does not.
+
+    ``window`` and ``policy`` describe cuts that the client makes itself; ``window`` is None where it makes none.
+    """
+
+    @property
+    def window(self) -> int | None:
+        """Tokens (suite's tokenizer) beyond which the client itself cuts or refuses a prompt."""
+        ...
+
+    @property
+    def policy(self) -> Overflow:
+        """What the client does with a longer prompt."""
+        ...
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        """Answer one prompt.
+
+        Raises:
+            RequestError: No reply came.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a model is asked: everything that changes replies. Two runs with other settings do not mix.
+
+    Attributes:
+        model: Name, ``PROVIDER/NAME`` as Inspect takes it or ``fathom/READER[?window=4k&truncate=middle]``.
+        temperature: Sampling temperature; None leaves it to the provider.
+        seed: Seed for readers, and for providers that take one.
+        max_output_tokens: Cap on every reply; None takes each task's own.
+        window: Model's window in tokens, prompt and reply together; None if unknown.
+        on_overflow: What happens to prompts beyond the window.
+        generation: Further options of Inspect's ``GenerateConfig`` (``reasoning_effort``, ``top_p``, ...).
+        model_args: Arguments of the provider.
+        base_url: Address of the server; None takes the provider's own.
+    """
+
+    model: str
+    temperature: float | None = 0.0
+    seed: int = 0
+    max_output_tokens: int | None = None
+    window: int | None = None
+    on_overflow: Overflow = "refuse"
+    generation: Mapping[str, Json] = field(default_factory=dict)
+    model_args: Mapping[str, Json] = field(default_factory=dict)
+    base_url: str | None = None
+
+
+def is_reader(model: str) -> bool:
+    """Whether a model name names one of the offline readers."""
+    return model.startswith(READERS)
+
+
+def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
+    """The client of a model.
+
+    Args:
+        settings: How the model is asked.
+        tokenizer: Loads the tokenizer of the suite; only readers behind a window need it.
+
+    Raises:
+        FathomError: The model is unknown, its library is absent, or a key is missing.
+    """
+    if is_reader(settings.model):
+        return reader_client(settings.model, tokenizer)
+    from fathom.run.inspect_client import open_inspect_client
+
+    return open_inspect_client(settings)
+
+
+@dataclass(frozen=True)
+class ReaderClient:
+    """An offline reader, behind a window if its name says so: it cuts prompts as a server of that window would."""
+
+    reader: Reader
+    tokenizer: Tokenizer | None = None
+    window: int | None = None
+    policy: Overflow = "refuse"
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        """Read the prompt; the reader's dice are seeded by (seed, sample, epoch)."""
+        removed = 0
+        if self.window is not None and self.tokenizer is not None:
+            fitted = fit(prompt, self.window, self.policy, self.tokenizer)
+            if fitted is None:
+                raise RequestError(
+                    Failure("overflow", f"the prompt exceeds the reader's window of {self.window} tokens")
+                )
+            prompt, removed = fitted.prompt, fitted.removed
+        rng = Random(f"{call.seed}/{call.sample}/{call.epoch}")
+        try:
+            text = self.reader(prompt, rng)
+        except Exception as error:
+            raise RequestError(Failure("bad", f"{type(error).__name__}: {error}"[:300])) from error
+        return Reply(status="ok", text=text, stop="stop", truncated=removed)
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+def reader_client(model: str, tokenizer: Callable[[], Tokenizer]) -> ReaderClient:
+    """The client of an offline reader.
+
+    Args:
+        model: ``fathom/NAME``, or ``fathom/NAME?window=4k&truncate=refuse|middle|left|right``.
+        tokenizer: Loads the tokenizer in which the window is measured.
+
+    Raises:
+        FathomError: The reader or an option is unknown.
+    """
+    name, _, query = model.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    unknown = sorted(set(options) - {"window", "truncate"})
+    if unknown or (query and not options):
+        raise FathomError(
+            f"model {model!r}: unknown reader option {(unknown or [query])[0]!r}; expected window, truncate"
+        )
+    if "truncate" in options and "window" not in options:
+        raise FathomError(f"model {model!r}: truncate needs a window, as in {name}?window=4k&truncate=middle")
+    window = parse_length(options["window"]) if "window" in options else None
+    policy = parse_policy(options.get("truncate", "refuse"), f"model {model!r}")
+    return ReaderClient(_find_reader(name), tokenizer() if window else None, window, policy)
+
+
+def _find_reader(name: str) -> Reader:
+    from fathom.run.readers import get_reader
+
+    return get_reader(name)

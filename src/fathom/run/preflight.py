@@ -1,0 +1,277 @@
+"""What a run will ask for, before it asks: requests, tokens, money, and prompts that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from fathom.run.model import Client, Settings
+from fathom.run.overflow import Overflow
+from fathom.run.prices import Price
+from fathom.types import FathomError, Sample
+
+# Reasoning counts against the output cap. Where a model reasons and no budget is given, it gets this many tokens.
+REASONING_ALLOWANCE = 16_384
+
+Caps = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Requests of one length.
+
+    Attributes:
+        length: Budget of the prompts in tokens.
+        requests: Requests still to be made, those refused beforehand not among them.
+        tokens_in: Prompt tokens of these (suite's tokenizer), after cuts.
+        tokens_out: The most that replies can have.
+        beyond: Samples, times epochs, that exceed the window.
+        cost_least: US dollars if replies are empty; None where no price is known.
+        cost_most: US dollars if every reply is as long as it may be.
+    """
+
+    length: int
+    requests: int
+    tokens_in: int
+    tokens_out: int
+    beyond: int
+    cost_least: float | None
+    cost_most: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """All that is known before the first request.
+
+    Attributes:
+        model: The model's name.
+        total: Replies that the run will hold at its end.
+        finished: Replies that it holds already.
+        lengths: One forecast a length, ascending.
+        window: The model's window in tokens; None if unknown, and then nothing is cut or refused beforehand.
+        window_from: Where the window is known from: ``--window``, ``price table``, ``reader`` or "".
+        on_overflow: What happens to prompts beyond the window.
+        checked: Month in which the price was last checked; "" if no price is known.
+        source: The provider's price page.
+    """
+
+    model: str
+    total: int
+    finished: int
+    lengths: tuple[Forecast, ...]
+    window: int | None
+    window_from: str
+    on_overflow: Overflow
+    checked: str = ""
+    source: str = ""
+
+    @property
+    def requests(self) -> int:
+        """Requests still to be made."""
+        return sum(forecast.requests for forecast in self.lengths)
+
+    @property
+    def tokens_in(self) -> int:
+        """Prompt tokens of these requests."""
+        return sum(forecast.tokens_in for forecast in self.lengths)
+
+    @property
+    def tokens_out(self) -> int:
+        """The most tokens that their replies can have."""
+        return sum(forecast.tokens_out for forecast in self.lengths)
+
+    @property
+    def beyond(self) -> int:
+        """Samples, times epochs, that exceed the window."""
+        return sum(forecast.beyond for forecast in self.lengths)
+
+    @property
+    def cost_least(self) -> float | None:
+        """US dollars if all replies are empty; None where no price is known."""
+        return _sum(forecast.cost_least for forecast in self.lengths)
+
+    @property
+    def cost_most(self) -> float | None:
+        """US dollars if all replies are as long as they may be; None where no price is known."""
+        return _sum(forecast.cost_most for forecast in self.lengths)
+
+    @property
+    def fate(self) -> str:
+        """What happens to prompts beyond the window, in words; "" if there are none."""
+        if not self.beyond:
+            return ""
+        words = {
+            "refuse": "are not sent and count as overflow",
+            "middle": "lose their middle",
+            "left": "lose their beginning",
+            "right": "lose their end",
+        }
+        return f"{self.beyond} prompts exceed the window of {self.window:,} tokens: they {words[self.on_overflow]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The window that rules a run, and who cuts.
+
+    Attributes:
+        window: Tokens; None if unknown.
+        source: Where it is known from.
+        policy: What happens beyond it.
+        by_client: Whether the client cuts itself, and then the reply takes no room in the window.
+    """
+
+    window: int | None
+    source: str
+    policy: Overflow
+    by_client: bool = False
+
+    def budget(self, cap: int) -> int | None:
+        """Prompt tokens that fit beside a reply of ``cap`` tokens; None if the window is unknown."""
+        return None if self.window is None else self.window if self.by_client else self.window - cap
+
+
+def find_limit(settings: Settings, client: Client, price: Price) -> Limit:
+    """The window of a model: given by the user, the client's own, or from the price table."""
+    if settings.window is not None:
+        return Limit(settings.window, "--window", settings.on_overflow)
+    if client.window is not None:
+        return Limit(client.window, "reader", client.policy, by_client=True)
+    return Limit(price.window, "price table" if price.window else "", settings.on_overflow)
+
+
+def output_caps(settings: Settings, price: Price, task_cap: Caps) -> Caps:
+    """The output cap by task name.
+
+    Args:
+        settings: How the model is asked.
+        price: The model's entry, which says whether it reasons unasked.
+        task_cap: The task's own cap, for replies without reasoning.
+
+    Returns:
+        A function from task name to tokens: the user's cap if given, else the task's with room for reasoning.
+    """
+    fixed = settings.max_output_tokens
+    if fixed is not None:
+        return lambda task: fixed
+    allowance = _reasoning_allowance(settings, price)
+    return lambda task: task_cap(task) + allowance
+
+
+def _reasoning_allowance(settings: Settings, price: Price) -> int:
+    tokens = settings.generation.get("reasoning_tokens")
+    if isinstance(tokens, int):
+        return tokens
+    effort = settings.generation.get("reasoning_effort")
+    reasons = effort != "none" if effort is not None else price.reasons
+    return REASONING_ALLOWANCE if reasons else 0
+
+
+def forecast_run(
+    pending: Iterable[tuple[Sample, int]], *, finished: int, model: str, limit: Limit, price: Price, caps: Caps
+) -> Preflight:
+    """Add up what is still to be done.
+
+    Args:
+        pending: Samples and how many of their epochs are still to be run.
+        finished: Replies that are there.
+        model: The model's name.
+        limit: The window.
+        price: The model's prices.
+        caps: Output cap by task name.
+
+    Raises:
+        FathomError: Prompts are to be cut, but the window leaves no room for a prompt.
+    """
+    sums: dict[int, list[float]] = {}
+    total = finished
+    for sample, epochs in pending:
+        total += epochs
+        if not epochs:
+            continue
+        cap = caps(sample.task)
+        budget = limit.budget(cap)
+        beyond = budget is not None and sample.tokens > budget
+        if beyond and limit.policy != "refuse" and budget is not None and budget < 1:
+            raise FathomError(
+                f"the window of {limit.window} tokens leaves no room for a prompt beside a reply of {cap} tokens "
+                f"(task {sample.task}); lower --max-output-tokens or check --window"
+            )
+        sent = 0 if beyond and limit.policy == "refuse" else epochs
+        tokens_in = max(0, budget) if beyond and budget is not None else sample.tokens
+        least, most = price.cost(tokens_in, 0), price.cost(tokens_in, cap)
+        row = sums.setdefault(sample.length, [0, 0, 0, 0, 0.0, 0.0])
+        more = (sent, sent * tokens_in, sent * cap, epochs if beyond else 0, sent * (least or 0), sent * (most or 0))
+        for index, value in enumerate(more):
+            row[index] += value
+    priced = price.cost(1, 1) is not None
+    forecasts = tuple(
+        Forecast(length, *(int(value) for value in row[:4]), *(row[4:] if priced else (None, None)))
+        for length, row in sorted(sums.items())
+    )
+    return Preflight(
+        model=model,
+        total=total,
+        finished=finished,
+        lengths=forecasts,
+        window=limit.window,
+        window_from=limit.source,
+        on_overflow=limit.policy,
+        checked=price.checked if priced else "",
+        source=price.source if priced else "",
+    )
+
+
+def check_budget(
+    preflight: Preflight,
+    *,
+    spent_tokens: int,
+    spent_cost: float,
+    max_tokens_total: int | None,
+    max_cost: float | None,
+) -> None:
+    """Refuse a run whose forecast exceeds what the user allows.
+
+    Args:
+        preflight: The forecast.
+        spent_tokens: Tokens, prompts and replies, that the run has used already.
+        spent_cost: US dollars that it has cost already.
+        max_tokens_total: The most tokens allowed; None for no limit.
+        max_cost: The most US dollars allowed; None for no limit.
+
+    Raises:
+        FathomError: The forecast is higher, or the price is not known and so cannot be kept below a limit.
+    """
+    tokens = spent_tokens + preflight.tokens_in + preflight.tokens_out
+    if max_tokens_total is not None and tokens > max_tokens_total:
+        raise FathomError(
+            f"the run would use up to {tokens:,} tokens ({spent_tokens:,} used, {preflight.tokens_in:,} to be read, at "
+            f"most {preflight.tokens_out:,} to be written), more than --max-tokens-total {max_tokens_total:,}; "
+            "nothing was sent. Raise it, or run fewer samples with --limit or --lengths"
+        )
+    if max_cost is None or not preflight.requests:
+        return
+    most = preflight.cost_most
+    if most is None:
+        raise FathomError(
+            f"--max-cost {max_cost:g}: no price is known for {preflight.model!r}, so the limit cannot be kept; nothing "
+            "was sent. Add the model to ~/.config/fathom/prices.toml, or use --max-tokens-total"
+        )
+    if spent_cost + most > max_cost:
+        raise FathomError(
+            f"the run would cost up to ${spent_cost + most:,.2f} (${spent_cost:,.2f} spent), more than --max-cost "
+            f"${max_cost:,.2f}; nothing was sent. Raise it, or run fewer samples with --limit or --lengths"
+        )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    total = 0.0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def tell_counts(counts: Mapping[str, int]) -> str:
+    """``12 ok, 3 overflow``: the statuses that occur."""
+    return ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "nothing"

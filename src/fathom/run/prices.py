@@ -1,0 +1,144 @@
+"""What models cost and how much they hold: a dated table that users extend."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib.resources import files
+from pathlib import Path
+
+from fathom.run.model import is_reader
+from fathom.types import FathomError
+
+VARIABLE = "FATHOM_PRICES"
+
+_DATE = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """One entry of the table.
+
+    Attributes:
+        window: Tokens that the model holds, prompt and reply together; None if unknown.
+        input: US dollars per million prompt tokens; None if unknown.
+        output: US dollars per million completion tokens, reasoning included; None if unknown.
+        cached: The same for prompt tokens read from the provider's cache; None counts them as others.
+        above: Prompt tokens from which ``input_above`` and ``output_above`` hold.
+        input_above: Dearer price of long prompts.
+        output_above: Dearer price of replies to long prompts.
+        reasons: Whether the model reasons unless told not to.
+        checked: Month of the last look at the source.
+        source: The provider's price page.
+    """
+
+    window: int | None = None
+    input: float | None = None
+    output: float | None = None
+    cached: float | None = None
+    above: int | None = None
+    input_above: float | None = None
+    output_above: float | None = None
+    reasons: bool = False
+    checked: str = ""
+    source: str = ""
+
+    def cost(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float | None:
+        """Price of one request.
+
+        Args:
+            tokens_in: Prompt tokens, cached ones included.
+            tokens_out: Completion tokens, reasoning included.
+            tokens_cached: How many of ``tokens_in`` came from the provider's cache.
+
+        Returns:
+            US dollars, or None where the table has no price.
+        """
+        if self.input is None or self.output is None:
+            return None
+        read, written = self.input, self.output
+        if self.above is not None and tokens_in > self.above:
+            read, written = self.input_above or read, self.output_above or written
+        cached = min(tokens_cached, tokens_in)
+        saved = cached * (read - self.cached * read / self.input) if self.cached is not None and self.input else 0.0
+        return (tokens_in * read - saved + tokens_out * written) / 1_000_000
+
+
+FREE = Price(input=0.0, output=0.0)
+UNKNOWN = Price()
+
+
+def find_price(model: str, base_url: str | None = None) -> Price:
+    """The entry of a model.
+
+    Args:
+        model: Name as ``fathom run --model`` takes it.
+        base_url: Address of another server than the provider's; its prices are not the provider's, so only the
+            user's own table is asked.
+
+    Returns:
+        The entry, ``FREE`` for offline readers, ``UNKNOWN`` where the table has none.
+
+    Raises:
+        FathomError: A price file of the user is not readable.
+    """
+    if is_reader(model):
+        return FREE
+    table = _users() if base_url is not None else price_table()
+    return table.get(model) or table.get(_DATE.sub("", model)) or UNKNOWN
+
+
+def price_table() -> dict[str, Price]:
+    """All entries by model name, the user's own before the built-in ones.
+
+    Raises:
+        FathomError: A price file of the user is not readable.
+    """
+    return {**_built_in(), **_users()}
+
+
+def _built_in() -> dict[str, Price]:
+    text = files("fathom.run").joinpath("prices.toml").read_text("utf-8")
+    return _read(text, "prices.toml")
+
+
+def _users() -> dict[str, Price]:
+    named = os.environ.get(VARIABLE)
+    path = Path(named) if named else Path.home() / ".config" / "fathom" / "prices.toml"
+    if not path.is_file():
+        if named:
+            raise FathomError(f"{VARIABLE}={named}: no such file")
+        return {}
+    try:
+        return _read(path.read_text("utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FathomError(f"{path}: cannot be read: {error}") from None
+
+
+def _read(text: str, where: str) -> dict[str, Price]:
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FathomError(f"{where}: not valid TOML: {error}") from None
+    return {name: _entry(entry, f"{where}: [{name!r}]") for name, entry in table.items()}
+
+
+def _entry(entry: object, where: str) -> Price:
+    if not isinstance(entry, Mapping):
+        raise FathomError(f'{where}: expected a table, as ["openai/my-model"]')
+    texts = {"checked", "source"}
+    known = {field.name for field in fields(Price)}
+    for name, value in entry.items():
+        if name not in known:
+            raise FathomError(f"{where}: unknown field {name!r}; expected one of {', '.join(sorted(known))}")
+        wanted: type | tuple[type, ...] = str if name in texts else bool if name == "reasons" else (int, float)
+        if not isinstance(value, wanted) or (name != "reasons" and isinstance(value, bool)):
+            raise FathomError(f"{where}: {name} = {value!r} is not a {'text' if name in texts else 'number'}")
+        if isinstance(value, int | float) and value < 0:
+            raise FathomError(f"{where}: {name} = {value!r} is negative")
+    if ("input" in entry) != ("output" in entry):
+        raise FathomError(f"{where}: input and output prices go together")
+    return Price(**entry)

@@ -1,0 +1,41 @@
+"""Offline readers: plain functions that answer a prompt without a model. They see the prompt and nothing else.
+
+``fathom/guess`` shows what chance gives, ``fathom/lexical`` what matching words gives; either of them behind a window
+of known size checks the instrument itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from fathom.run.model import Reader
+from fathom.run.readers.guess import guess
+from fathom.run.readers.lexical import read
+from fathom.types import FathomError
+
+_READERS: Mapping[str, tuple[Reader, str]] = MappingProxyType(
+    {
+        "fathom/guess": (guess, "a valid answer at random"),
+        "fathom/lexical": (read, "the best sentence or passage by BM25, and from it what has the asked form"),
+    }
+)
+
+
+def readers() -> Mapping[str, str]:
+    """One line about each offline reader, by name."""
+    return {name: line for name, (_, line) in _READERS.items()}
+
+
+def get_reader(name: str) -> Reader:
+    """The offline reader of that name: takes a prompt and a random generator, gives the reply.
+
+    Raises:
+        FathomError: There is none; the message names those that there are.
+    """
+    if name not in _READERS:
+        near = difflib.get_close_matches(name, _READERS, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise FathomError(f"unknown offline reader {name!r}; {hint}known: {', '.join(_READERS)}")
+    return _READERS[name][0]

@@ -1,0 +1,104 @@
+"""What a prompt asks: its context, its question, and the form of the answer that it wants.
+
+A prompt is read as a person reads it: the last paragraph asks, what stands before it is the context. The form of the
+answer follows from the sentence that says how to reply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Form: TypeAlias = Literal["uuid", "digits", "option", "passage", "count", "words"]
+
+_REPLY = re.compile(r"(?:Reply with|请只回答)[^\n]*")
+_FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
+    ("uuid", re.compile(r"UUID")),
+    ("digits", re.compile(r"([0-9]{1,5}) digits|([0-9]{1,5})位数字")),
+    ("option", re.compile(r"\boption\b|选项")),
+    ("passage", re.compile(r"number of the passage|文章的编号")),
+    ("count", re.compile(r"\bone number\b|一个数字")),
+)
+_OPTION = re.compile(r"^\(([0-9]{1,4})\) (.+)$", re.MULTILINE)
+_HEADER = re.compile(r"^(?:Passage|Paragraph) ([0-9]{1,7}):[ \t]*$|^(?:文章|段落)([0-9]{1,7})：[ \t]*$", re.MULTILINE)
+_NAMED = re.compile(r"^.{0,200}(?:Passage |文章)([0-9]{1,7}).{0,200}\n(?:Question: |问题：)", re.MULTILINE)
+_SUMMARY = re.compile(r"^.{0,200}(?:summary|摘要).{0,200}[:：]\n\n", re.MULTILINE)
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_ENDING = 50_000  # characters at the end of a prompt among which its question and its summary begin
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a reader.
+
+    Attributes:
+        form: The form of the answer.
+        context: All that stands before the question.
+        question: What is asked, without how to reply; the summary where a summarised passage is asked for.
+        language: ``en`` or ``zh``.
+        digits: Number of digits asked for, where the form is ``digits``.
+        options: The options to choose from by their number.
+        passage: Number of the passage that the question is about; None if it names none.
+    """
+
+    form: Form
+    context: str
+    question: str
+    language: str
+    digits: int = 0
+    options: Mapping[int, str] = field(default_factory=dict)
+    passage: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A numbered passage of a context."""
+
+    number: int
+    text: str
+
+
+def understand(prompt: str) -> Asked:
+    """What a prompt asks; the form is ``words`` where it does not say how to reply."""
+    start = prompt.rfind("\n\n") + 2 if "\n\n" in prompt else 0
+    replies = list(_REPLY.finditer(prompt, start))
+    end = replies[-1].start() if replies else len(prompt)
+    form, digits = _form(replies[-1].group() if replies else "")
+    language = "zh" if _CHINESE.search(prompt, start) else "en"
+    if form == "option":
+        options = {int(number): text for number, text in _OPTION.findall(prompt, start)}
+        first = _OPTION.search(prompt, start)
+        end = first.start() if first else end
+        return Asked(form, prompt[:start], prompt[start:end].strip(), language, options=options)
+    if form == "passage":
+        summary = _last(_SUMMARY, prompt, start)
+        if summary:
+            return Asked(form, prompt[: summary.start()], prompt[summary.end() : start].strip(), language)
+    if form == "words" and (named := _last(_NAMED, prompt, end)):
+        question = prompt[named.end() : end].strip()
+        return Asked(form, prompt[: named.start()], question, language, passage=int(named.group(1)))
+    return Asked(form, prompt[:start], prompt[start:end].strip(), language, digits=digits)
+
+
+def numbered(context: str) -> list[Numbered]:
+    """The numbered passages of a context in the order of the text."""
+    headers = list(_HEADER.finditer(context))
+    ends = [header.start() for header in headers[1:]] + [len(context)]
+    return [
+        Numbered(int(header.group(1) or header.group(2)), context[header.end() : end].strip())
+        for header, end in zip(headers, ends, strict=True)
+    ]
+
+
+def _form(reply: str) -> tuple[Form, int]:
+    for form, pattern in _FORMS:
+        if found := pattern.search(reply):
+            return form, int(next(filter(None, found.groups()))) if form == "digits" else 0
+    return "words", 0
+
+
+def _last(pattern: re.Pattern[str], prompt: str, end: int) -> re.Match[str] | None:
+    """The last match in the ending of a prompt before ``end``."""
+    return max(pattern.finditer(prompt, max(0, end - _ENDING), end), key=re.Match.start, default=None)

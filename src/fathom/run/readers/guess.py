@@ -1,0 +1,50 @@
+"""``fathom/guess``: a valid answer at random, so that its score is the chance level of the test."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from uuid import UUID
+
+from fathom.run.readers.asked import Asked, numbered, understand
+
+_WORDS = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
+_MOST_WORDS = {"en": 4, "zh": 6}
+_NEARBY = 2_000  # characters from which a span is taken
+_MOST_COPIES = 3  # that paragraphs are repeated, as the counting task does
+
+
+def guess(prompt: str, rng: Random) -> str:
+    """A random answer in the form that the prompt asks for.
+
+    Args:
+        prompt: The whole prompt; its context only says how many passages there are and lends words.
+        rng: Dice.
+    """
+    return guess_answer(understand(prompt), rng)
+
+
+def guess_answer(asked: Asked, rng: Random) -> str:
+    """A random answer to a question that is understood already."""
+    if asked.form == "uuid":
+        return str(UUID(int=rng.getrandbits(128), version=4))
+    if asked.form == "digits":
+        return str(rng.randint(1, 9)) + "".join(str(rng.randint(0, 9)) for _ in range(asked.digits - 1))
+    if asked.form == "option":
+        return str(rng.choice(sorted(asked.options) or [1]))
+    if asked.form == "words":
+        return _span(asked, rng)
+    # The highest number says how many there were, even where some have been cut out.
+    total = max((passage.number for passage in numbered(asked.context)), default=1)
+    return str(rng.randint(1 if asked.form == "passage" else -(-total // _MOST_COPIES), total))
+
+
+def _span(asked: Asked, rng: Random) -> str:
+    """A few words of the context that follow each other, without marks that a scorer might take for its own."""
+    start = rng.randrange(max(1, len(asked.context) - _NEARBY + 1))
+    words = _WORDS.findall(asked.context[start : start + _NEARBY]) or _WORDS.findall(asked.question)
+    if not words:
+        return "unknown" if asked.language == "en" else "不知道"
+    size = rng.randint(1, _MOST_WORDS[asked.language])
+    first = rng.randrange(max(1, len(words) - size + 1))
+    return (" " if asked.language == "en" else "").join(words[first : first + size])

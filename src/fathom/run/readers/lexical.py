@@ -1,0 +1,124 @@
+"""``fathom/lexical``: finds the sentence or passage whose words match the question, and takes the answer from it.
+
+It understands nothing: sentences that hold something of the asked form are ranked by BM25 against the question. Where
+nothing fits it guesses, so that every reply is valid.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from fathom.run.readers.asked import Asked, Form, numbered, understand
+from fathom.run.readers.extract import extract
+from fathom.run.readers.guess import guess_answer
+from fathom.run.readers.retrieval import excerpt, rank, sentences
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NUMBER = re.compile(r"[0-9]+")
+_WORTH = 0.5  # share of the best score down to which sentences say the same kind of thing
+
+
+def read(prompt: str, rng: Random) -> str:
+    """The answer that the words of a prompt point to.
+
+    Args:
+        prompt: The whole prompt, or what a window leaves of it.
+        rng: Dice, for ties and for what cannot be found.
+    """
+    asked = understand(prompt)
+    found = _READINGS[asked.form](asked, rng)
+    return guess_answer(asked, rng) if found is None else found
+
+
+def _uuid(asked: Asked, rng: Random) -> str | None:
+    return _value(asked, _UUID)
+
+
+def _digits(asked: Asked, rng: Random) -> str | None:
+    return _value(asked, re.compile(rf"(?<![0-9.,])[0-9]{{{asked.digits}}}(?![0-9]|[.,][0-9])"))
+
+
+def _value(asked: Asked, form: re.Pattern[str]) -> str | None:
+    """What has the asked form in the best sentence, and does not stand in the question."""
+    candidates = _holding(form, asked.context)
+    for sentence in _best_first(asked.question, candidates, excerpt(asked.context)):
+        for value in reversed(form.findall(sentence)):
+            if value not in asked.question:
+                return str(value)
+    return None
+
+
+def _option(asked: Asked, rng: Random) -> str | None:
+    """The option that lists most of what the best sentences say last, in the order of the text."""
+    options = {number: _NUMBER.findall(text) for number, text in asked.options.items()}
+    listed = {value for values in options.values() for value in values}
+    candidates = [s for s in _holding(_NUMBER, asked.context) if not listed.isdisjoint(_NUMBER.findall(s))]
+    if not candidates:
+        return None
+    scores = rank(asked.question, candidates, excerpt(asked.context))
+    best = sorted(range(len(candidates)), key=lambda i: -scores[i])[: max(map(len, options.values()))]
+    telling = sorted(i for i in best if scores[i] >= _WORTH * scores[best[0]])
+    said = [_NUMBER.findall(candidates[i])[-1] for i in telling]
+    return str(max(sorted(options), key=lambda number: (_in_order(said, options[number]), rng.random())))
+
+
+def _in_order(said: Sequence[str], option: Sequence[str]) -> int:
+    """Length of the longest common subsequence."""
+    lengths = [0] * (len(option) + 1)
+    for value in said:
+        diagonal = 0
+        for place, listed in enumerate(option, start=1):
+            above = lengths[place]
+            lengths[place] = diagonal + 1 if value == listed else max(above, lengths[place - 1])
+            diagonal = above
+    return lengths[-1]
+
+
+def _passage(asked: Asked, rng: Random) -> str | None:
+    """The number of the passage that shares most with the summary."""
+    passages = numbered(asked.context)
+    scores = rank(asked.question, [passage.text for passage in passages])
+    if not any(scores):
+        return None
+    return str(passages[max(range(len(passages)), key=lambda i: scores[i])].number)
+
+
+def _count(asked: Asked, rng: Random) -> str | None:
+    """How many texts differ; None where some passages cannot be seen."""
+    passages = numbered(asked.context)
+    if not passages or [passage.number for passage in passages] != list(range(1, len(passages) + 1)):
+        return None
+    return str(len({passage.text for passage in passages}))
+
+
+def _words(asked: Asked, rng: Random) -> str | None:
+    """A short answer from the passage that the question names, or else from the whole context."""
+    context = asked.context
+    if asked.passage is not None:
+        named = [passage.text for passage in numbered(context) if passage.number == asked.passage]
+        if not named:
+            return None
+        context = named[0]
+    return extract(asked.question, _best_first(asked.question, sentences(context)), asked.language)
+
+
+def _holding(form: re.Pattern[str], text: str) -> list[str]:
+    """The sentences that hold a match; only lines that hold one are cut into sentences."""
+    return [s for line in text.split("\n") if form.search(line) for s in sentences(line) if form.search(s)]
+
+
+def _best_first(question: str, candidates: Sequence[str], background: Sequence[str] = ()) -> list[str]:
+    scores = rank(question, candidates, background)
+    return [candidates[i] for i in sorted(range(len(candidates)), key=lambda i: -scores[i])]
+
+
+_READINGS: Mapping[Form, Callable[[Asked, Random], str | None]] = {
+    "uuid": _uuid,
+    "digits": _digits,
+    "option": _option,
+    "passage": _passage,
+    "count": _count,
+    "words": _words,
+}

@@ -1,0 +1,76 @@
+"""Finding text by its words: terms, sentences, and BM25 over either sentences or passages."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+# A Chinese character is a term of its own; UUIDs, dates and numbers with separators stay whole.
+_TERM = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[-'’.,][^\W_\u3400-\u9fff]+)*")
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？…．]+[\"”’」』）)]*\s*|\n+")
+_ABBREVIATED = re.compile(r"(?:^|\s)(?:[A-Z]|Mr|Mrs|Ms|Dr|St|No|vs|etc|[a-z]\.[a-z])\.$")
+_OTHER = "·"  # stands for every word that is not asked for, so that lengths of texts count as they are
+_EXCERPTS, _EXCERPT = 20, 1_000  # number of excerpts and characters of each
+
+
+def terms(text: str) -> list[str]:
+    """Words in lower case; Chinese by characters."""
+    return _TERM.findall(text.lower())
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text; a line end ends a sentence too."""
+    found: list[str] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        if match.group()[0] == "." and _ABBREVIATED.search(text, max(start, match.start() - 5), match.start() + 1):
+            continue
+        if piece := text[start : match.end()].strip():
+            found.append(piece)
+        start = match.end()
+    if piece := text[start:].strip():
+        found.append(piece)
+    return found
+
+
+def excerpt(text: str) -> list[str]:
+    """Sentences from all over a text, enough to tell its common words from its rare ones."""
+    if len(text) <= _EXCERPTS * _EXCERPT:
+        return sentences(text)
+    step = len(text) // _EXCERPTS
+    return [s for start in range(0, step * _EXCERPTS, step) for s in sentences(text[start : start + _EXCERPT])]
+
+
+def rank(query: str, texts: Sequence[str], background: Sequence[str] = ()) -> list[float]:
+    """How well each text answers a query: BM25 over words and pairs of neighbouring words.
+
+    Pairs tell "the key A" from "A is the value", and stand for the words of Chinese.
+
+    Args:
+        query: What is looked for.
+        texts: Where it is looked for.
+        background: Other texts of the same kind that only say which words are common.
+
+    Returns:
+        One score a text, at least 0.
+    """
+    words = terms(query)
+    wanted = set(words)
+    pairs = {pair: " ".join(pair) for pair in pairwise(words)}
+    if not wanted or not texts:
+        return [0.0] * len(texts)
+    from bm25s import BM25
+
+    indexed: list[list[str]] = []
+    for text in (*texts, *background):
+        found = terms(text)
+        kept = [word if word in wanted else _OTHER for word in found]
+        kept += [pairs[pair] for pair in pairwise(found) if pair in pairs]
+        indexed.append(kept)
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it asks for every debug line when it is imported
+    index = BM25()
+    index.index(indexed, show_progress=False)
+    scores = index.get_scores([*dict.fromkeys(words), *pairs.values()])
+    return [float(score) for score in scores[: len(texts)]]

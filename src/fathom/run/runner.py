@@ -1,0 +1,207 @@
+"""``run``: put the samples of a suite to a model and keep every reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from fathom.run.ledger import Ledger
+from fathom.run.manifest import check_run, describe_run, join_run
+from fathom.run.model import Client, Settings, open_client
+from fathom.run.overflow import parse_policy
+from fathom.run.preflight import Caps, Limit, Preflight, check_budget, find_limit, forecast_run, output_caps
+from fathom.run.prices import Price, find_price
+from fathom.run.progress import Progress, RunSummary
+from fathom.run.retry import Retry
+from fathom.run.session import Session, Work
+from fathom.run.store import Totals, peek
+from fathom.run.worker import this_worker
+from fathom.suitefile import open_suite
+from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.types import FathomError, Json, Sample
+
+
+def run(
+    suite: Path,
+    model: str,
+    *,
+    out: Path,
+    lengths: Sequence[int] | None = None,
+    tasks: Sequence[str] | None = None,
+    epochs: int = 1,
+    limit: int | None = None,
+    max_connections: int = 16,
+    seed: int = 0,
+    temperature: float | None = 0.0,
+    max_output_tokens: int | None = None,
+    reasoning_effort: str | None = None,
+    reasoning_tokens: int | None = None,
+    generation: Mapping[str, Json] | None = None,
+    model_base_url: str | None = None,
+    model_args: Mapping[str, Json] | None = None,
+    window: int | None = None,
+    on_overflow: str = "refuse",
+    retries: int = 5,
+    timeout: float = 600.0,
+    backoff: float = 1.0,
+    max_tokens_total: int | None = None,
+    max_cost: float | None = None,
+    confirm: Callable[[Preflight], bool] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> RunSummary:
+    """Run a suite on a model; the same call again goes on where the last one stopped.
+
+    Finished replies are never asked for again, whatever happened to the process; samples that ended in ``error`` are.
+    Several processes may run the same call at once and share the work.
+
+    Args:
+        suite: A suite folder that ``fathom build`` wrote.
+        model: ``PROVIDER/NAME`` as Inspect's model layer takes it, or ``fathom/READER[?window=4k&truncate=middle]``.
+        out: The run folder; made if absent.
+        lengths: Lengths to run, in tokens; all by default.
+        tasks: Tasks to run; all by default.
+        epochs: How often each sample is asked; epoch n has seed ``seed + n - 1``.
+        limit: Samples per task and length; all by default.
+        max_connections: Requests in flight at once.
+        seed: Seed for readers, and for providers that take one.
+        temperature: Sampling temperature; None leaves it to the provider.
+        max_output_tokens: Cap on every reply, reasoning included; by default each task's own cap, with room for
+            reasoning where the model is known to reason.
+        reasoning_effort: ``none``, ``minimal``, ``low``, ``medium`` or ``high``, for models that know it.
+        reasoning_tokens: Tokens for reasoning, for models that know it; added to the task's cap.
+        generation: Further options of Inspect's ``GenerateConfig``, by name.
+        model_base_url: Address of the server, as ``http://127.0.0.1:8000/v1``. No key is needed for it.
+        model_args: Arguments of Inspect's provider, by name.
+        window: The model's window in tokens; by default from the price table, where the model is in it.
+        on_overflow: What happens to prompts that, with their reply, exceed the window: ``refuse`` (not sent, status
+            ``overflow``), ``middle``, ``left`` or ``right`` (that part is cut out, and counted).
+        retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
+        timeout: Seconds for one attempt.
+        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed.
+        max_tokens_total: Refuse to start, or stop, when the run exceeds these tokens, prompts and replies together.
+        max_cost: The same in US dollars.
+        confirm: Shown the preflight before any request; False stops. None goes on.
+        progress: Told the state after every reply.
+
+    Returns:
+        The state at the end.
+
+    Raises:
+        FathomError: A setting is wrong or differs from the folder's, the forecast exceeds a limit, the server is gone
+            or denies everything, the disk is full, or the run was interrupted. Replies that came are kept.
+    """
+    reasoning: dict[str, Json] = {"reasoning_effort": reasoning_effort, "reasoning_tokens": reasoning_tokens}
+    settings = Settings(
+        model=model,
+        temperature=temperature,
+        seed=seed,
+        max_output_tokens=max_output_tokens,
+        window=window,
+        on_overflow=parse_policy(on_overflow, "--on-overflow"),
+        generation={**(generation or {}), **{k: v for k, v in reasoning.items() if v is not None}},
+        model_args=dict(model_args or {}),
+        base_url=model_base_url,
+    )
+    _check_counts(
+        epochs=epochs, limit=limit, max_connections=max_connections, max_output_tokens=max_output_tokens, window=window
+    )
+    suite, out = Path(suite), Path(out)
+    built = open_suite(suite)
+    manifest = describe_run(suite, built.manifest, settings)
+    check_run(out, manifest)
+
+    def tokenizer() -> Tokenizer:
+        return get_tokenizer(built.manifest["tokenizer"])
+
+    def samples() -> Iterator[Sample]:
+        return built.samples(tasks=tasks, lengths=lengths, limit=limit)
+
+    if next(samples(), None) is None:
+        raise FathomError(f"{suite}: no sample has the tasks and lengths asked for; its manifest.json lists them")
+    price = find_price(model, model_base_url)
+    client = open_client(settings, tokenizer)
+    window_limit = find_limit(settings, client, price)
+    caps = output_caps(settings, price, _task_cap)
+    plan, spent = _look_ahead(out, samples, epochs, model, window_limit, price, caps)
+    used = spent.tokens_in + spent.tokens_out
+    check_budget(plan, spent_tokens=used, spent_cost=spent.cost, max_tokens_total=max_tokens_total, max_cost=max_cost)
+    if confirm is not None and not confirm(plan):
+        return RunSummary(out, None, stopped="not confirmed")
+    join_run(out, manifest)
+    work = Work(
+        samples=samples,
+        texts=built.texts,
+        epochs=epochs,
+        max_connections=max_connections,
+        seed=seed,
+        limit=window_limit,
+        price=price,
+        caps=caps,
+        tokenizer=tokenizer,
+        retry=Retry(retries=retries, timeout=timeout, first=backoff),
+        max_tokens_total=max_tokens_total,
+        max_cost=max_cost,
+        progress=progress or (lambda state: None),
+    )
+    return _drive(_run(out, client, work, plan.total))
+
+
+async def _run(out: Path, client: Client, work: Work, total: int) -> RunSummary:
+    ledger = Ledger(out, this_worker())
+    try:
+        ledger.plan(total)
+        session = Session(ledger, client, work, total)
+        await session.work_through()
+        return session.summary()
+    finally:
+        ledger.close()
+        await client.close()
+
+
+def _drive(task: Coroutine[Any, Any, RunSummary]) -> RunSummary:
+    try:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(task)
+        # A notebook has a loop of its own, and loops do not nest.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, task).result()
+    except KeyboardInterrupt:
+        raise FathomError(
+            "interrupted; all replies that came are kept. Run the same command again to go on from here"
+        ) from None
+
+
+def _look_ahead(
+    out: Path,
+    samples: Callable[[], Iterator[Sample]],
+    epochs: int,
+    model: str,
+    limit: Limit,
+    price: Price,
+    caps: Caps,
+) -> tuple[Preflight, Totals]:
+    with peek(out) as store:
+        pending = (
+            (sample, sum(not store.is_final(sample.id, epoch) for epoch in range(1, epochs + 1)))
+            for sample in samples()
+        )
+        totals = store.totals()
+        finished = sum(count for status, count in totals.counts.items() if status != "error")
+        return forecast_run(pending, finished=finished, model=model, limit=limit, price=price, caps=caps), totals
+
+
+def _task_cap(task: str) -> int:
+    from fathom.registry import get_task
+
+    return get_task(task).max_output_tokens
+
+
+def _check_counts(**counts: int | None) -> None:
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise FathomError(f"--{name.replace('_', '-')} {value}: expected a positive number")

@@ -1,0 +1,249 @@
+"""One SQLite file per run: every finished reply is a committed row, and several processes may share the work.
+
+The file is in WAL mode with small pages, so that a row costs two or three kilobytes of writing whatever the size of the
+prompt (which is never stored). With ``synchronous=NORMAL`` a commit survives ``kill -9``; after a power cut the last
+commits may be missing, the file is whole.
+
+This module is the reading side; ``fathom.run.ledger`` writes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fathom.run.worker import Worker
+from fathom.types import STATUSES, Facet, FathomError, Reply, Status
+
+FILE = "replies.sqlite"
+PAGE_BYTES = 1024
+BUSY_SECONDS = 60.0
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS replies (
+    sample TEXT NOT NULL, epoch INTEGER NOT NULL, item TEXT NOT NULL, task TEXT NOT NULL, length INTEGER NOT NULL,
+    tokens INTEGER NOT NULL, language TEXT NOT NULL, chance REAL NOT NULL, targets TEXT NOT NULL, facets TEXT NOT NULL,
+    prompt_hash TEXT NOT NULL, status TEXT NOT NULL, text TEXT NOT NULL, reasoning TEXT NOT NULL, stop TEXT NOT NULL,
+    tokens_in INTEGER, tokens_out INTEGER, tokens_reasoning INTEGER, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
+    truncated INTEGER NOT NULL, error TEXT NOT NULL, tokens_cached INTEGER, cost REAL,
+    finished_at REAL NOT NULL, fathom_version TEXT NOT NULL,
+    UNIQUE (sample, epoch)
+);
+CREATE TABLE IF NOT EXISTS claims (
+    sample TEXT NOT NULL, epoch INTEGER NOT NULL, worker TEXT NOT NULL, PRIMARY KEY (sample, epoch)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS workers (
+    id TEXT PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, born TEXT NOT NULL, started REAL NOT NULL,
+    beat REAL NOT NULL, planned INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+COLUMNS = (
+    "sample, epoch, item, task, length, tokens, language, chance, targets, facets, prompt_hash, status, text, "
+    "reasoning, stop, tokens_in, tokens_out, tokens_reasoning, seconds, attempts, truncated, error, tokens_cached, "
+    "cost, finished_at, fathom_version"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReply:
+    """One row of the store: the facts of a sample, and what the model replied.
+
+    Attributes:
+        sample: Id of the sample.
+        item: The question independently of length.
+        task: Name of the task.
+        length: Budget of the prompt in tokens.
+        tokens: Tokens of the whole prompt (suite's tokenizer), before any cut.
+        language: ISO 639-1 code.
+        chance: Expected score of a random valid answer.
+        targets: Gold answers.
+        facets: What results can be broken down by.
+        epoch: Number of the repetition, from 1.
+        reply: The reply.
+        prompt_hash: First 16 hexadecimal digits of the SHA-256 of the prompt sent; "" if none was sent.
+        cost: US dollars; None where no price is known.
+        finished_at: Seconds since the epoch.
+        fathom_version: Version that wrote the row.
+    """
+
+    sample: str
+    item: str
+    task: str
+    length: int
+    tokens: int
+    language: str
+    chance: float
+    targets: tuple[str, ...]
+    facets: dict[str, Facet]
+    epoch: int
+    reply: Reply
+    prompt_hash: str
+    cost: float | None
+    finished_at: float
+    fathom_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the store: finished replies by status, tokens and dollars."""
+
+    counts: dict[Status, int]
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    first: float | None
+    last: float | None
+
+
+def replies(folder: Path) -> Iterator[StoredReply]:
+    """Read the finished replies of a run, also while it goes on.
+
+    Args:
+        folder: The run folder.
+
+    Yields:
+        Rows by task, length, sample and epoch, so that the order does not depend on which reply came first.
+
+    Raises:
+        FathomError: The folder holds no run, or its file is damaged.
+    """
+    with clear_errors(folder), reading(folder) as db:
+        for row in db.execute(f"SELECT {COLUMNS} FROM replies ORDER BY task, length, sample, epoch"):
+            yield _stored(row)
+
+
+def read_totals(db: sqlite3.Connection) -> Totals:
+    """Sums over all finished replies."""
+    counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)
+    tokens_in = tokens_out = 0
+    cost, first, last = 0.0, None, None
+    query = (
+        "SELECT status, count(*), coalesce(sum(coalesce(tokens_in, CASE WHEN prompt_hash = '' THEN 0 ELSE tokens END)),"
+        " 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost), 0), min(finished_at), max(finished_at) FROM replies "
+        "GROUP BY status"
+    )
+    for status, count, read, written, dollars, earliest, latest in db.execute(query):
+        counts[status] = count
+        tokens_in, tokens_out, cost = tokens_in + read, tokens_out + written, cost + dollars
+        first = earliest if first is None else min(first, earliest)
+        last = latest if last is None else max(last, latest)
+    return Totals(counts, tokens_in, tokens_out, cost, first, last)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A process that joined the run, its last sign of life, and the replies it plans the run to hold."""
+
+    worker: Worker
+    beat: float
+    planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """A look at a store that may not be there yet."""
+
+    db: sqlite3.Connection | None
+
+    def is_final(self, sample: str, epoch: int) -> bool:
+        """Whether a reply stands that will not be asked for again."""
+        query = "SELECT status != 'error' FROM replies WHERE sample = ? AND epoch = ?"
+        row = self.db.execute(query, (sample, epoch)).fetchone() if self.db is not None else None
+        return row is not None and bool(row[0])
+
+    def totals(self) -> Totals:
+        """Sums over all finished replies; zeros where there is no store."""
+        return (
+            read_totals(self.db) if self.db is not None else Totals(dict.fromkeys(STATUSES, 0), 0, 0, 0.0, None, None)
+        )
+
+    def workers(self) -> list[Joined]:
+        """All processes that ever joined the run."""
+        query = "SELECT id, pid, host, born, started, beat, planned FROM workers"
+        rows = self.db.execute(query).fetchall() if self.db is not None else []
+        return [Joined(Worker(*row[:5]), *row[5:]) for row in rows]
+
+    def finished_since(self, moment: float) -> int:
+        """Replies that came at or after a moment, in seconds since the epoch."""
+        query = "SELECT count(*) FROM replies WHERE finished_at >= ?"
+        return int(self.db.execute(query, (moment,)).fetchone()[0]) if self.db is not None else 0
+
+
+@contextmanager
+def peek(folder: Path) -> Iterator[Peek]:
+    """Look at the store of a run folder that may not exist, without making anything."""
+    if not (folder / FILE).is_file():
+        yield Peek(None)
+        return
+    with clear_errors(folder), reading(folder) as db:
+        has_table = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'workers'").fetchone()[0]
+        yield Peek(db if has_table else None)
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Open the store for reading only.
+
+    Raises:
+        FathomError: There is none.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        raise FathomError(f"{folder}: no run here ({FILE} is missing); expected a folder that fathom run wrote")
+    db = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+@contextmanager
+def clear_errors(folder: Path) -> Iterator[None]:
+    """Turn SQLite's errors into messages that say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            reason = "cannot be written: the disk is full or failing"
+            advice = "All replies committed so far are safe. Free some space and run the same command again to go on."
+        elif code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            reason, advice = "cannot be opened for writing", "Check the permissions of the folder."
+        elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            reason = f"was locked by another process for {BUSY_SECONDS:g} seconds"
+            advice = "End that process, or wait, and run the same command again to go on."
+        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            reason, advice = "is damaged", "Move it away and run again, or restore a copy."
+        else:
+            reason, advice = "failed", "This is unexpected; please report it."
+        raise FathomError(f"{folder / FILE} {reason} ({error}). {advice}") from None
+
+
+def _stored(row: tuple[Any, ...]) -> StoredReply:
+    (sample, epoch, item, task, length, tokens, language, chance, targets, facets, prompt_hash, *said) = row
+    (status, text, reasoning, stop, read, written, thought, seconds, attempts, truncated, error, cached, *end) = said
+    reply = Reply(status, text, reasoning, stop, read, written, thought, seconds, attempts, truncated, error, cached)
+    cost, finished_at, fathom_version = end
+    return StoredReply(
+        sample=sample,
+        item=item,
+        task=task,
+        length=length,
+        tokens=tokens,
+        language=language,
+        chance=chance,
+        targets=tuple(json.loads(targets)),
+        facets=json.loads(facets),
+        epoch=epoch,
+        reply=reply,
+        prompt_hash=prompt_hash,
+        cost=cost,
+        finished_at=finished_at,
+        fathom_version=fathom_version,
+    )

@@ -1,0 +1,105 @@
+"""The tasks inside Inspect: found by name, built as ours, scored as ours, and their logs read back as rows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from inspect_script import answer
+
+from fathom.build import build, order
+from fathom.counts import cache_folder
+from fathom.length import render
+from fathom.registry import get_task, tasks
+from fathom.rows import rows_from_inspect
+from fathom.suitefile import open_suite
+
+SCRIPT = Path(__file__).with_name("inspect_script.py")
+
+
+def create(name: str, **task_args: Any) -> Any:
+    from inspect_ai.util import registry_create
+
+    return registry_create("task", f"fathom/{name}", **task_args)
+
+
+def test_evaluations_read_back_as_rows(tmp_path: Path) -> None:
+    names = ["kv_retrieval", "single_doc_qa"]
+    command = [sys.executable, str(SCRIPT), str(tmp_path / "logs"), *(f"fathom/{name}" for name in names)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name, line in zip(names, done.stdout.splitlines(), strict=True):
+        task, log, metrics = json.loads(line)
+        assert task == f"fathom/{name}"
+        check_log(name, rows_from_inspect(Path(log)), metrics, tmp_path)
+
+
+def check_log(name: str, frame: pl.DataFrame, metrics: dict[str, float], folder: Path) -> None:
+    wanted = order(name, lengths=(512, 1024), items=4, tokenizer="words", seed=5)
+    suite = open_suite(build(wanted, folder / name).folder)
+    texts, task = suite.texts(), get_task(name)
+    found = {row["sample"]: row for row in frame.iter_rows(named=True)}
+    samples = list(suite.samples())
+    assert len(samples) == len(found) == 8
+    for sample in samples:
+        row, verdict = found[sample.id], task.score(answer(render(sample, texts)), sample)
+        assert (row["value"], row["valid"], row["answer"]) == (verdict.value, verdict.valid, verdict.answer)
+        assert json.loads(row["facets"]) == dict(sample.facets)
+        assert [row[key] for key in ("suite", "task", "item", "length", "tokens", "language", "chance")] == [
+            name, name, sample.item, sample.length, sample.tokens, "en", sample.chance
+        ]  # fmt: skip
+        assert (row["target"], row["tokenizer"]) == (sample.targets[0], "words")
+        assert (row["metric"], row["grader"], row["rule"]) == (task.metric, verdict.grader, "strict")
+        assert row["tokens_out"] == task.max_output_tokens
+    values, valid = frame["value"].to_list(), frame["valid"].to_list()
+    assert 0 < sum(values) < 8
+    assert metrics["mean"] == pytest.approx(sum(values) / 8)
+    assert metrics["invalid"] == pytest.approx(1 - sum(valid) / 8)
+    assert "stderr" in metrics
+
+
+def test_every_task_is_found_by_its_full_name() -> None:
+    from inspect_ai.util import registry_info
+
+    for name, task in tasks().items():
+        made = create(name, length=1024, items=1, tokenizer="words", language="en")
+        assert registry_info(made).name.endswith(f"fathom/{name}")
+        assert made.config.max_tokens == task.max_output_tokens
+        assert len(made.dataset) == 1
+
+
+def test_arguments_say_what_is_built() -> None:
+    made = create("passkey", length=["512", "1k"], items=2, tokenizer="words", depth="0,1", language="en,zh", seed=1)
+    facts = [sample.metadata for sample in made.dataset]
+    assert {(fact["length"], fact["language"], fact["facets"]["depth"]) for fact in facts} == {
+        (length, language, depth) for length in (512, 1024) for language in ("en", "zh") for depth in (0.0, 1.0)
+    }
+    assert len(facts) == 16
+    assert len({sample.id for sample in made.dataset}) == 16
+
+
+def test_the_build_is_kept() -> None:
+    arguments = {"length": 512, "items": 1, "tokenizer": "words", "seed": 11}
+    before = set((cache_folder() / "inspect").glob("*"))
+    first = create("passkey", **arguments)
+    (folder,) = set((cache_folder() / "inspect").glob("*")) - before
+    written = (folder / "manifest.json").stat().st_mtime_ns
+    assert create("passkey", **arguments).dataset[0] == first.dataset[0]
+    assert (folder / "manifest.json").stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"length": "7"}, "length '7'"), ({"depth": "deep"}, "depth=deep"), ({"corpus": "nowhere.jsonl"}, "nowhere")],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    with pytest.raises(PrerequisiteError) as caught:
+        create("passkey", **{"length": "512", "items": 1, "tokenizer": "words"} | arguments)
+    assert message in str(caught.value)
