@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -57,7 +58,12 @@ def curve(rows: pl.DataFrame, *, seed: int = 0, unscored: Unscored = "drop") -> 
     Returns:
         Points in the order in which the rows name models and tasks (``all`` after a model's tasks), lengths ascending.
     """
-    return [point for profile in profiles(rows, seed=seed, unscored=unscored) for point in _points(profile)]
+    return curve_of(profiles(rows, seed=seed, unscored=unscored))
+
+
+def curve_of(ready: Sequence[Profile]) -> list[CurvePoint]:
+    """The same from profiles that are there already."""
+    return [point for profile in ready for point in _points(profile)]
 
 
 def _points(profile: Profile) -> list[CurvePoint]:

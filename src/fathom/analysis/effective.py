@@ -93,11 +93,12 @@ def effective_length(
     Returns:
         Three per model and task, in the order of ``DEFINITIONS``; models and tasks as the rows name them.
     """
-    return [
-        found
-        for profile in profiles(rows, seed=seed, unscored=unscored)
-        for found in _effective_lengths(profile, base_lengths)
-    ]
+    return effective_length_of(profiles(rows, seed=seed, unscored=unscored), base_lengths)
+
+
+def effective_length_of(ready: Sequence[Profile], base_lengths: Sequence[int] = BASE_LENGTHS) -> list[EffectiveLength]:
+    """The same from profiles that are there already."""
+    return [found for profile in ready for found in _effective_lengths(profile, base_lengths)]
 
 
 def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[EffectiveLength]:

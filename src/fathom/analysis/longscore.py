@@ -120,7 +120,12 @@ def longscore(
     Returns:
         One LongScore per model and task, in the order in which the rows name them, ``all`` after a model's tasks.
     """
-    return [_longscore(profile, base_lengths) for profile in profiles(rows, seed=seed, unscored=unscored)]
+    return longscore_of(profiles(rows, seed=seed, unscored=unscored), base_lengths)
+
+
+def longscore_of(ready: Sequence[Profile], base_lengths: Sequence[int] = BASE_LENGTHS) -> list[LongScore]:
+    """The same from profiles that are there already."""
+    return [_longscore(profile, base_lengths) for profile in ready]
 
 
 def base_ability(profile: Profile, columns: NDArray[np.bool_]) -> BaseAbility:

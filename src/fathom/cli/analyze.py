@@ -57,15 +57,23 @@ def compare(sources: Sources, seed: Seed = 0, as_json: AsJson = False) -> None:
     _print("compare", sources, seed, as_json)
 
 
+# Studies that a report has a table of; the others are printed as records.
+SECTIONS = {"curve": "scores", "longscore": "longscore", "length": "effective", "counts": "counts"}
+
+
 def _print(study: str, sources: list[Path], seed: int, as_json: bool) -> None:
+    if study in SECTIONS and not as_json:
+        from fathom.report import show, tables
+
+        wanted = [table for table in tables(api.rows(sources), seed=seed) if table.section == SECTIONS[study]]
+        return show(wanted, details=True)
     found = [dataclasses.asdict(result) for result in api.analyze(study, sources, seed=seed)]
     if as_json:
         print(json.dumps([_finite(record) for record in found], indent=2))
         return
     flat = [_flat(record) for record in found]
-    names = list(dict.fromkeys(name for record in flat for name in record))
-    used = [name for name in names if any(record.get(name) for record in flat)]
-    print_records([{name: record.get(name, "") for name in used} for record in flat], as_json=False)
+    used = [name for name in (flat[0] if flat else ()) if any(record[name] for record in flat)]
+    print_records([{name: record[name] for name in used} for record in flat], as_json=False)
 
 
 def _finite(value: Any) -> Any:
@@ -78,33 +86,15 @@ def _finite(value: Any) -> Any:
 
 
 def _flat(record: dict[str, Any]) -> dict[str, str]:
-    """One line of a table: points by length become columns, intervals are written out."""
-    flat: dict[str, str] = {}
-    for name, value in record.items():
-        if name == "points":
-            for point in value:
-                flat[_tokens(point["length"])] = f"{_number(point['value'])} {_interval(point['interval'])}"
-        elif isinstance(value, dict):
-            flat[name] = _interval(value, whole=record.get("definition") is not None)
-        elif name in ("length", "tokens") and value is not None:
-            flat[name] = _tokens(value)
-        else:
-            flat[name] = "" if value is None else _number(value) if isinstance(value, float) else str(value)
-    return flat
-
-
-def _interval(value: dict[str, Any] | None, whole: bool = False) -> str:
-    if not value:
-        return ""
-    form = _tokens if whole else _number
-    return f"[{form(value['low'])}, {form(value['high'])}]"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _tokens(value: float) -> str:
+    """One line of a table, with intervals written out."""
     from fathom.length import format_length
 
-    return "beyond" if math.isinf(value) else format_length(round(value))
+    flat: dict[str, str] = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            flat[name] = f"[{value['low']:.3f}, {value['high']:.3f}]"
+        elif name == "length":
+            flat[name] = "all" if value is None else format_length(value)
+        else:
+            flat[name] = "" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+    return flat

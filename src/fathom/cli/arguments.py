@@ -85,10 +85,13 @@ def print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
+    rows = [[_cell(value) for value in record.values()] for record in records]
     for number, name in enumerate(records[0] if records else ()):
-        table.add_column(name.replace("_", " "), overflow="fold", no_wrap=number == 0)
-    for record in records:
-        table.add_row(*(_cell(value) for value in record.values()))
+        # Short cells stay whole; what is left of the line goes to the long ones.
+        short = all(len(row[number]) <= 24 for row in rows)
+        table.add_column(name.replace("_", " "), overflow="fold", no_wrap=short)
+    for row in rows:
+        table.add_row(*row)
     Console().print(table)
 
 

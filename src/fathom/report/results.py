@@ -10,19 +10,22 @@ from typing import NamedTuple, TypeVar
 import polars as pl
 
 from fathom.analysis import (
+    AverageScore,
     Counts,
     CurvePoint,
     Definition,
     EffectiveLength,
     LongScore,
     PositionPoint,
+    average_scores_of,
     cell_counts,
-    curve,
-    effective_length,
-    longscore,
+    comparable,
+    curve_of,
+    effective_length_of,
+    longscore_of,
     position,
+    profiles,
 )
-from fathom.report.average import AverageScore, average_scores, comparable
 from fathom.report.words import printable
 from fathom.types import FathomError
 
@@ -108,7 +111,8 @@ def measure(rows: pl.DataFrame, *, seed: int = 0) -> Results:
     if rows.is_empty():
         raise FathomError("There are no rows to report on: run a suite first (`fathom run`), or name another file.")
     rows = rows.with_columns(pl.col(NAMES).str.replace_all(r"\p{C}", "\N{REPLACEMENT CHARACTER}"))
-    average = {(system_of(one), one.task): one for one in average_scores(rows, seed=seed)}
+    ready = profiles(rows, seed=seed)
+    average = {(system_of(one), one.task): one for one in average_scores_of(ready)}
     alike = {system_of(one) for one in comparable(one for one in average.values() if one.task == ALL)}
     counted = cell_counts(rows)
     systems = [System(*pair) for pair in rows.select("model", "variant").unique(maintain_order=True).rows()]
@@ -118,9 +122,9 @@ def measure(rows: pl.DataFrame, *, seed: int = 0) -> Results:
         tasks=tuple(task for task in rows["task"].unique(maintain_order=True) if task != ALL),
         lengths=tuple(sorted(set(rows["length"]))),
         average=average,
-        curve={(system_of(one), one.task, one.length): one for one in curve(rows, seed=seed)},
-        longscore={(system_of(one), one.task): one for one in longscore(rows, seed=seed)},
-        effective={(system_of(one), one.task, one.definition): one for one in effective_length(rows, seed=seed)},
+        curve={(system_of(one), one.task, one.length): one for one in curve_of(ready)},
+        longscore={(system_of(one), one.task): one for one in longscore_of(ready)},
+        effective={(system_of(one), one.task, one.definition): one for one in effective_length_of(ready)},
         position=tuple(position(rows, seed=seed)),
         by_task=_totals(counted, lambda one: (system_of(one), one.task or ALL))
         | _totals(counted, lambda one: (system_of(one), ALL)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from fathom.analysis import AverageScore
 from fathom.report import words
-from fathom.report.average import AverageScore
 from fathom.report.colours import heat_step
 from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
 from fathom.report.results import ALL, Results, System, measure

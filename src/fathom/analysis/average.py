@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from fathom.analysis import Interval
-from fathom.analysis.interval import interval_of
-from fathom.analysis.profile import Profile, profiles
+from fathom.analysis.interval import Interval, interval_of
+from fathom.analysis.profile import Profile, mean_draws, profiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +48,26 @@ def average_scores(rows: pl.DataFrame, *, seed: int = 0) -> list[AverageScore]:
         rows: A rows table (``fathom.rows``); may be empty.
         seed: Seed of the intervals.
     """
-    return [_average(profile) for profile in profiles(rows, seed=seed)]
+    return average_scores_of(profiles(rows, seed=seed))
+
+
+def average_scores_of(ready: Sequence[Profile]) -> list[AverageScore]:
+    """The same from profiles that are there already."""
+    return [_average(profile) for profile in ready]
 
 
 def _average(profile: Profile) -> AverageScore:
-    columns = np.flatnonzero(profile.complete & ~np.isnan(profile.means))
-    mean = float(profile.means[columns].mean()) if len(columns) else None
-    chance = float(profile.chance[columns].mean()) if len(columns) else math.nan
+    there = profile.complete & ~np.isnan(profile.means)
+    mean = float(profile.means[there].mean()) if there.any() else None
+    chance = float(profile.chance[there].mean()) if there.any() else math.nan
     return AverageScore(
         model=profile.model,
         variant=profile.variant,
         task=profile.task,
         mean=mean,
-        interval=None if mean is None else interval_of(profile.draws[:, columns].mean(axis=1), mean),
+        interval=None if mean is None else interval_of(mean_draws(profile, there), mean),
         chance=None if math.isnan(chance) else chance,
-        lengths=tuple(int(length) for length in profile.lengths[columns]),
+        lengths=tuple(int(length) for length in profile.lengths[there]),
         tasks=profile.tasks,
     )
 
