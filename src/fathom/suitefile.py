@@ -48,13 +48,13 @@ class BuiltSuite:
                     yield _sample(record)
 
     def sample(self, name: str) -> Sample:
-        """The sample of that id, or the first one of that item.
+        """The sample of that id, or the first one of that item; the first of all where the name is "".
 
         Raises:
             FathomError: There is none.
         """
         for sample in self.samples():
-            if name in (sample.id, sample.item):
+            if name in (sample.id, sample.item, ""):
                 return sample
         first = next(self.samples(), None)
         hint = f"; its first sample is {first.id!r}" if first else ""
