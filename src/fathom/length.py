@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -155,26 +155,30 @@ def compose(plan: Plan, length: int, fillers: Sequence[Span], shelf: Shelf, *, e
         if least <= tokens <= most:
             break
         room += goal - tokens
+    if best is not None and best.tokens < least:
+        best = _topped_up(best, least, length, count, shelf)
     found = best.tokens if best else fixed
     if best is None or found * 100 < length * 99:
         reason = "the corpus is too small" if missing else "no document of the corpus can be cut to fit"
         raise FathomError(f"{reason}: {length - found:,} of {length:,} tokens are missing")
-    return _topped_up(best, length, shelf) if exact else best
+    return best
 
 
-def _topped_up(composed: Composed, length: int, shelf: Shelf) -> Composed:
-    """The same prompt with the last span that was cut made longer, letter by letter, as far as the length allows.
+def _topped_up(
+    composed: Composed, least: int, most: int, count: Callable[[Sequence[Part]], int], shelf: Shelf
+) -> Composed:
+    """The same prompt with the last span that was cut made longer letter by letter, until it has ``least`` tokens.
 
-    Cutting elsewhere can move a needle to another place, so that the search alone may jump over the last token.
+    Cutting elsewhere can move a needle to another place, so that the search alone may jump over the right length.
     """
     cut = [n for n, part in enumerate(composed.parts) if isinstance(part, Span) and part.end < shelf.end(part)]
-    for reach in range(1, 1 + 8 * (length - composed.tokens)) if cut else ():
+    for reach in range(1, 24 + 8 * (most - composed.tokens)) if cut else ():
         span = composed.parts[cut[-1]]
         assert isinstance(span, Span)
         longer = replace(span, end=min(span.end + reach, shelf.end(span)))
         parts = (*composed.parts[: cut[-1]], longer, *composed.parts[cut[-1] + 1 :])
-        tokens = shelf.retokenize(parts)
-        if tokens == length:
+        tokens = count(parts)
+        if least <= tokens <= most:
             return replace(composed, parts=parts, tokens=tokens)
     return composed
 
