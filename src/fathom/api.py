@@ -6,17 +6,16 @@ Heavy libraries are imported by the functions that need them, so that importing 
 from __future__ import annotations
 
 import json
-import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from fathom.atomic import whole_file
 from fathom.types import FathomError, Json, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
 
     from fathom.build import Built
@@ -221,7 +220,7 @@ def export(
     suite = open_suite(Path(folder))
     texts = suite.texts()
     count = 0
-    with _output(out) as stream:
+    with nullcontext(sys.stdout) if out is None else whole_file(Path(out)) as stream:
         for sample in suite.samples(tasks=tasks, lengths=lengths):
             record = {
                 "id": sample.id,
@@ -238,27 +237,6 @@ def export(
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             count += 1
     return count
-
-
-@contextmanager
-def _output(out: Path | str | None) -> Iterator[IO[str]]:
-    """A file that appears only when it is whole, or standard output."""
-    if out is None:
-        import sys
-
-        yield sys.stdout
-        return
-    path = Path(out)
-    part = path.parent / f".{path.name}.{os.getpid()}.part"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8") as stream:
-            yield stream
-        part.replace(path)
-    except OSError as error:
-        raise FathomError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def run(
@@ -410,7 +388,7 @@ def score(
     """Score replies in a file (command ``fathom score``); see ``fathom.score.files.score_file``."""
     from fathom.score.files import score_file
 
-    return score_file(Path(file), metric=metric, rule=rule, check=check, out=out)  # type: ignore[arg-type]
+    return score_file(Path(file), metric=metric, rule=rule, check=check, out=out)
 
 
 def report(sources: Iterable[Path | str], out: Path | str, *, title: str | None = None, seed: int = 0) -> Path:

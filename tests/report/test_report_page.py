@@ -153,10 +153,10 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
 def test_a_page_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     rows = make_rows(models=1, tasks=1, items=2, lengths=(2048,))
-    with pytest.raises(FathomError, match=r"report\.html: cannot write"):
+    with pytest.raises(FathomError, match=r"report\.html: cannot be written"):
         report(rows, tmp_path / "file" / "report.html")
     (tmp_path / "report.html").mkdir()
-    with pytest.raises(FathomError, match=r"report\.html: cannot write"):
+    with pytest.raises(FathomError, match=r"report\.html: cannot be written"):
         report(rows, tmp_path / "report.html")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "report.html"]
 

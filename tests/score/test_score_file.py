@@ -102,7 +102,7 @@ def test_what_cannot_be_scored_at_all_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(FathomError, match="no such file"):
         score_file(tmp_path / "missing.jsonl", metric=F1)
     with pytest.raises(FathomError, match="cannot be written"):
-        score_file(path, metric=F1, out=tmp_path / "missing" / "out.jsonl")
+        score_file(path, metric=F1, out=path / "below" / "out.jsonl")
 
 
 def test_check_counts_agreement_and_names_the_first_differences(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from fathom.analysis import PositionPoint
+from fathom.atomic import whole_file
 from fathom.report import figures, svg
 from fathom.report.colours import css_variables
 from fathom.report.figures import Size
@@ -24,7 +25,6 @@ from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of
 from fathom.report.words import printable
-from fathom.report.written import write
 from fathom.types import FathomError
 
 TITLE = "How deep the models read"
@@ -66,7 +66,9 @@ def report(rows: pl.DataFrame, out: Path, *, title: str = TITLE, seed: int = 0) 
         FathomError: There are no rows, or the file cannot be written.
     """
     text = page(measure(rows, seed=seed), title=title)
-    return write(text.encode(), out)
+    with whole_file(out) as stream:
+        stream.write(text)
+    return out
 
 
 def page(results: Results, *, title: str = TITLE) -> str:

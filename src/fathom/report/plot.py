@@ -11,11 +11,11 @@ import altair as alt
 import polars as pl
 import vl_convert
 
+from fathom.atomic import whole_file
 from fathom.report import figures, svg
 from fathom.report.colours import PAPER
 from fathom.report.figures import Size
 from fathom.report.results import ALL, Results, measure, system_of
-from fathom.report.written import write
 from fathom.types import FathomError
 
 Kind: TypeAlias = Literal["curve", "scores", "position"]
@@ -52,7 +52,10 @@ def plot(rows: pl.DataFrame, kind: Kind, out: Path, *, seed: int = 0) -> Path:
             f"{out}: a figure is a {', '.join(FORMATS)} file, not {out.suffix or 'one without a suffix'!r}."
         )
     chart = chart_of(measure(rows, seed=seed), kind)
-    return write(convert(svg.specification(chart, PAPER.light)), out)
+    drawn = convert(svg.specification(chart, PAPER.light))
+    with whole_file(out, "wb") as stream:
+        stream.write(drawn)
+    return out
 
 
 def chart_of(results: Results, kind: Kind) -> alt.TopLevelMixin:

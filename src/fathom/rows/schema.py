@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 import polars as pl
 
+from fathom.atomic import whole_file
 from fathom.types import STATUSES, FathomError, Row
 
 FORMATS = (".parquet", ".csv", ".jsonl")
@@ -142,26 +141,13 @@ def write_rows(frame: pl.DataFrame, path: Path) -> None:
     """
     _check_format(path)
     frame = frame.select(list(SCHEMA))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise FathomError(f"{path}: cannot write: {error.strerror}") from error
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            if path.suffix == ".parquet":
-                frame.write_parquet(stream)
-            elif path.suffix == ".csv":
-                frame.write_csv(stream)
-            else:
-                frame.write_ndjson(stream)
-        part.chmod(0o644)
-        part.replace(path)
-    except OSError as error:
-        raise FathomError(f"{path}: cannot write: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(path, "wb") as stream:
+        if path.suffix == ".parquet":
+            frame.write_parquet(stream)
+        elif path.suffix == ".csv":
+            frame.write_csv(stream)
+        else:
+            frame.write_ndjson(stream)
 
 
 def _check_format(path: Path) -> None:

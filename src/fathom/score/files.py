@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import IO
 
+from fathom.atomic import whole_file
 from fathom.corpus.streams import DamagedError, read_lines
 from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
 from fathom.types import FathomError, Verdict
@@ -81,7 +81,7 @@ def score_file(
     metric: str | None = None,
     rule: str = "official",
     check: bool = False,
-    out: str | Path | TextIO | None = None,
+    out: str | Path | IO[str] | None = None,
 ) -> ScoreSummary:
     """Score the rows of a JSONL file.
 
@@ -219,19 +219,10 @@ def _same(expected: object, score: float | None) -> bool:
 
 
 @contextmanager
-def _writer(out: str | Path | TextIO | None) -> Iterator[TextIO | None]:
+def _writer(out: str | Path | IO[str] | None) -> Iterator[IO[str] | None]:
     """A stream to write to; a file is written beside its place and moved there when it is complete."""
     if not isinstance(out, str | Path):
         yield out
         return
-    target = Path(out)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8") as stream:
-            yield stream
-        part.replace(target)
-    except OSError as error:
-        raise FathomError(f"{target}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
+    with whole_file(Path(out)) as stream:
+        yield stream

@@ -1,0 +1,46 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from fathom.types import FathomError
+
+
+@contextmanager
+def whole_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """A stream to a file that takes its place when the block ends well, and leaves nothing when it does not.
+
+    Readers see the old file or the whole new one, also when the process is killed between. A pipe or a device is
+    written to as it is, never replaced.
+
+    Args:
+        path: The file; its folder is made where it does not exist.
+        mode: ``w`` for text in UTF-8, ``wb`` for bytes.
+
+    Raises:
+        FathomError: The file cannot be written.
+    """
+    encoding = None if "b" in mode else "utf-8"
+    try:
+        if path.exists() and not path.is_file():
+            with path.open(mode, encoding=encoding) as stream:
+                yield stream
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        part = Path(name)
+        try:
+            with os.fdopen(handle, mode, encoding=encoding) as stream:
+                yield stream
+            part.chmod(0o644)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise FathomError(f"{path}: cannot be written: {error.strerror or error}") from error

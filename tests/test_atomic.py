@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from fathom.atomic import whole_file
+from fathom.types import FathomError
+
+
+def test_a_block_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), whole_file(path) as stream:
+        stream.write("new")
+        raise ZeroDivisionError
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+    with whole_file(path) as stream:
+        stream.write("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    with whole_file(pipe) as stream:
+        stream.write("through the pipe")
+    reader.join()
+    assert read == ["through the pipe"]
+    assert pipe.is_fifo()
+
+
+def test_a_full_device_and_an_impossible_place_are_explained(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FathomError, match="cannot be written"), whole_file(tmp_path / "file" / "below") as stream:
+        stream.write("x")
+    if Path("/dev/full").is_char_device():
+        with pytest.raises(FathomError, match="cannot be written"), whole_file(Path("/dev/full")) as stream:
+            stream.write("x")
+        assert Path("/dev/full").is_char_device()
