@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from fathom.atomic import whole_file
-from fathom.types import FathomError, Json, Span
+from fathom.catalogue import catalogue as catalogue
+from fathom.types import FathomError, Span
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,80 +24,8 @@ if TYPE_CHECKING:
     from fathom.run import Preflight, Progress, RunStatus, RunSummary
     from fathom.score.files import ScoreSummary
 
-KINDS = ("suites", "tasks", "metrics", "models")
 ORIGINS = ("fathom", "inspect", "lm-eval")
 STUDIES = ("longscore", "curve", "length", "position", "counts", "compare")
-
-
-def catalogue(kind: str) -> list[dict[str, Json]]:
-    """What exists (command ``fathom list``).
-
-    Args:
-        kind: ``suites``, ``tasks``, ``metrics`` or ``models``.
-
-    Returns:
-        One record each, with the same keys.
-
-    Raises:
-        FathomError: There is no such kind.
-    """
-    from fathom.registry import suites, tasks
-
-    if kind == "tasks":
-        return [
-            {
-                "task": task.name,
-                "metric": task.metric,
-                "languages": list(task.languages),
-                "position": "swept" if task.positioned else "",
-                "needs": task.needs or "any text",
-                "description": task.description,
-                "source": task.source,
-            }
-            for task in tasks().values()
-        ]
-    if kind == "suites":
-        from fathom.length import format_length
-
-        return [
-            {
-                "suite": suite.name,
-                "tasks": list(suite.tasks),
-                "lengths": [format_length(length) for length in suite.lengths],
-                "items": suite.items,
-                "description": suite.description,
-                "source": suite.source,
-            }
-            for suite in suites().values()
-        ]
-    if kind == "metrics":
-        from fathom.score.registry import metrics
-
-        return [
-            {"metric": name, "rules": sorted(metric.rules), "description": metric.description}
-            for name, metric in metrics().items()
-        ]
-    if kind == "models":
-        from fathom.run.prices import price_table
-        from fathom.run.readers import readers
-
-        known: list[dict[str, Json]] = [
-            {"model": name, "window": None, "input": 0.0, "output": 0.0, "checked": "", "description": description}
-            for name, description in readers().items()
-        ]
-        for name, price in price_table().items():
-            known.append(
-                {
-                    "model": name,
-                    "window": price.window,
-                    "input": price.input,
-                    "output": price.output,
-                    "checked": price.checked,
-                    "description": price.source,
-                }
-            )
-        return known
-    raise FathomError(f"cannot list {kind!r}: choose {', '.join(KINDS)}")
 
 
 def build(

@@ -1,0 +1,90 @@
+"""What exists, as records: suites, tasks, metrics and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fathom.length import format_length
+from fathom.registry import suites, tasks
+from fathom.types import FathomError, Json
+
+Records = list[dict[str, Json]]
+
+
+def catalogue(kind: str) -> Records:
+    """What exists (command ``fathom list``).
+
+    Args:
+        kind: ``suites``, ``tasks``, ``metrics`` or ``models``.
+
+    Returns:
+        One record each, with the same keys.
+
+    Raises:
+        FathomError: There is no such kind.
+    """
+    if kind not in KINDS:
+        raise FathomError(f"cannot list {kind!r}: choose {', '.join(KINDS)}")
+    return KINDS[kind]()
+
+
+def _suites() -> Records:
+    return [
+        {
+            "suite": suite.name,
+            "tasks": list(suite.tasks),
+            "lengths": [format_length(length) for length in suite.lengths],
+            "items": suite.items,
+            "description": suite.description,
+            "source": suite.source,
+        }
+        for suite in suites().values()
+    ]
+
+
+def _tasks() -> Records:
+    return [
+        {
+            "task": task.name,
+            "metric": task.metric,
+            "languages": list(task.languages),
+            "position": "swept" if task.positioned else "",
+            "needs": task.needs or "any text",
+            "description": task.description,
+            "source": task.source,
+        }
+        for task in tasks().values()
+    ]
+
+
+def _metrics() -> Records:
+    from fathom.score.registry import metrics
+
+    return [
+        {"metric": name, "rules": sorted(metric.rules), "description": metric.description}
+        for name, metric in metrics().items()
+    ]
+
+
+def _models() -> Records:
+    from fathom.run.prices import price_table
+    from fathom.run.readers import readers
+
+    offline: Records = [
+        {"model": name, "window": None, "input": 0.0, "output": 0.0, "checked": "", "description": description}
+        for name, description in readers().items()
+    ]
+    return offline + [
+        {
+            "model": name,
+            "window": price.window,
+            "input": price.input,
+            "output": price.output,
+            "checked": price.checked,
+            "description": price.source,
+        }
+        for name, price in price_table().items()
+    ]
+
+
+KINDS: dict[str, Callable[[], Records]] = {"suites": _suites, "tasks": _tasks, "metrics": _metrics, "models": _models}
