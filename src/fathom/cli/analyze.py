@@ -21,41 +21,25 @@ Sources = Annotated[list[Path], typer.Argument(help="Run folders and rows files.
 Seed = Annotated[int, typer.Option(help="Seed of the bootstrap.")]
 
 
-@app.command()
-def longscore(sources: Sources, seed: Seed = 0, as_json: AsJson = False) -> None:
-    """Change from base ability (2k, 4k, 6k) at each length, as in 100-LongBench."""
-    _print("longscore", sources, seed, as_json)
+STUDIES = {
+    "longscore": "Change from base ability (2k, 4k, 6k) at each length, as in 100-LongBench.",
+    "curve": "Mean score at each length, with intervals and chance.",
+    "length": "Effective context length under three definitions, with intervals.",
+    "position": "Score by where in the context the gold text lies.",
+    "counts": "Replies by status, validity, truncation, tokens and cost.",
+    "compare": "Paired differences between every two models on the items that they share.",
+}
 
 
-@app.command()
-def curve(sources: Sources, seed: Seed = 0, as_json: AsJson = False) -> None:
-    """Mean score at each length, with intervals and chance."""
-    _print("curve", sources, seed, as_json)
+def _add(study: str, help: str) -> None:
+    def command(sources: Sources, seed: Seed = 0, as_json: AsJson = False) -> None:
+        _print(study, sources, seed, as_json)
+
+    app.command(study, help=help)(command)
 
 
-@app.command()
-def length(sources: Sources, seed: Seed = 0, as_json: AsJson = False) -> None:
-    """Effective context length under three definitions, with intervals."""
-    _print("length", sources, seed, as_json)
-
-
-@app.command()
-def position(sources: Sources, seed: Seed = 0, as_json: AsJson = False) -> None:
-    """Score by where in the context the gold text lies."""
-    _print("position", sources, seed, as_json)
-
-
-@app.command()
-def counts(sources: Sources, seed: Seed = 0, as_json: AsJson = False) -> None:
-    """Replies by status, validity, truncation, tokens and cost."""
-    _print("counts", sources, seed, as_json)
-
-
-@app.command()
-def compare(sources: Sources, seed: Seed = 0, as_json: AsJson = False) -> None:
-    """Paired differences between every two models on the items that they share."""
-    _print("compare", sources, seed, as_json)
-
+for _study, _help in STUDIES.items():
+    _add(_study, _help)
 
 # Studies that a report has a table of; the others are printed as records.
 SECTIONS = {"curve": "scores", "longscore": "longscore", "length": "effective", "counts": "counts"}
