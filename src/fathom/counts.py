@@ -23,14 +23,15 @@ from pathlib import Path
 from fathom.tokens import Tokenizer
 from fathom.types import Document, Span
 
-_CACHE_FORMAT = 2  # raise it whenever cut points or counts come out differently
+_CACHE_FORMAT = 3  # raise it whenever cut points or counts come out differently
 
 # Characters at each side of a join that may change its tokens. Tokenizers merge within words and runs of
 # punctuation or space; 48 characters hold several of them.
 REACH = 48
 
 _SENTENCE_END = re.compile(
-    r"(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bNo)(?<!\b[A-Z])[.!?…]+[\"'”’)\]]*(?=\s)"
+    r"(?<!\b[A-Z])(?<!\b(?:Mr|Dr|St|No|vs|cf|Jr|Sr))(?<!\b(?:Mrs|Rev|Gen|Col|Hon|i\.e|e\.g))(?<!\b(?:Prof|Capt))"
+    r"[.!?…]+[\"'”’)\]]*(?=\s)"
     r"|[。！？…]+[\"”’」』）)]*"
     r"|(?<=\S)(?=\n\s*\n)"
 )
