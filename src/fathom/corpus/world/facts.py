@@ -1,0 +1,216 @@
+"""The fact model: what is true in the world, before a word is written.
+
+Values are in the language of their world (names, trades), numbers and dates in none. A cluster is a small
+valley with a shared cast, so that its articles can speak of each other and agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+Sex = Literal["f", "m"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A person's name: ``full`` for titles and first mention, ``short`` for running text."""
+
+    full: str
+    short: str
+    sex: Sex
+
+    @property
+    def first(self) -> str:
+        """The given name."""
+        return self.full.split()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """A way of earning a living: who does it, what is made, the house that makes it, the skill."""
+
+    worker: str
+    goods: str
+    house: str
+    skill: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in a year: inhabitants, hands, takings."""
+
+    year: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tenure:
+    """Someone at the head of something from ``start`` to ``end`` (years)."""
+
+    name: Name
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """A building of note: built in a year, by someone, at a cost."""
+
+    name: str
+    built: int
+    cost: int
+    builder: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A settlement. ``full`` is unique in the world of a seed; ``away`` is the distance to the valley's chief place."""
+
+    name: str
+    full: str
+    kind: str
+    region: str
+    river: str
+    founded: int
+    founder: Name
+    censuses: tuple[Figure, ...]
+    trade: Trade
+    landmarks: tuple[Landmark, ...]
+    heads: tuple[Tenure, ...]
+    chief: str
+    away: int
+    market: str
+    pupils: int
+    bridges: int
+
+    @property
+    def census(self) -> Figure:
+        """The earliest count of inhabitants."""
+        return self.censuses[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """The frame of a life, drawn before anything else so that all that happens fits into it."""
+
+    name: Name
+    born: date
+    died: date
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """An employment from ``start`` to ``end`` (years) at a yearly wage."""
+
+    role: str
+    employer: str
+    place: Place
+    start: int
+    end: int
+    wage: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Something a person made and is remembered for."""
+
+    title: str
+    year: int
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Award:
+    """An honour given in a year."""
+
+    name: str
+    year: int
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """A journey to a place of the valley or beyond."""
+
+    goal: str
+    year: int
+    weeks: int
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A life: posts are in order and do not overlap; awards and works fall within it."""
+
+    name: Name
+    born: date
+    died: date
+    birthplace: Place
+    deathplace: Place
+    parent: Trade
+    rank: int
+    siblings: int
+    trade: Trade
+    teacher: Name
+    apprenticed: int
+    spouse: Name
+    married: date
+    wedding: Place
+    children: int
+    posts: tuple[Post, ...]
+    works: tuple[Work, ...]
+    awards: tuple[Award, ...]
+    journeys: tuple[Journey, ...]
+    estate: int
+
+    @property
+    def age(self) -> int:
+        """Age at death in full years."""
+        birthday_to_come = (self.died.month, self.died.day) < (self.born.month, self.born.day)
+        return self.died.year - self.born.year - birthday_to_come
+
+    @property
+    def apprentice_age(self) -> int:
+        """Age reached in the year of apprenticeship."""
+        return self.apprenticed - self.born.year
+
+    @property
+    def first_work(self) -> Work:
+        """The earliest work."""
+        return self.works[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A daughter house of a firm."""
+
+    place: Place
+    year: int
+    hands: int
+
+
+@dataclass(frozen=True, slots=True)
+class Firm:
+    """A business: ``full`` is unique; takings (``revenue``) are by year, in order."""
+
+    name: str
+    full: str
+    trade: Trade
+    seat: Place
+    founder: Name
+    partner: Name
+    founded: date
+    capital: int
+    hands: tuple[Figure, ...]
+    revenue: tuple[Figure, ...]
+    branches: tuple[Branch, ...]
+    heads: tuple[Tenure, ...]
+    fire: date
+    damage: int
+    closed: int
+
+    @property
+    def founder_left(self) -> int:
+        """Year in which the founder gave up the lead."""
+        return self.heads[0].end
