@@ -127,7 +127,7 @@ def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
         rule=str(graded.get("rule") or ""),
         tokenizer=str(facts.get("tokenizer") or ""),
         source="inspect",
-        task_version=_whole(header.eval.task_version) or 0,
+        task_version=_whole(header.eval.task_version) or 1,
         detail=detail,
         facets=_facets(facts),
     )
