@@ -155,7 +155,7 @@ def compose(plan: Plan, length: int, fillers: Sequence[Span], shelf: Shelf, *, e
         if least <= tokens <= most:
             break
         room += goal - tokens
-    if best is not None and best.tokens < least:
+    if best is not None and best.tokens < least and not missing:
         best = _topped_up(best, least, length, count, shelf)
     found = best.tokens if best else fixed
     if best is None or found * 100 < length * 99:
