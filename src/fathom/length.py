@@ -172,7 +172,7 @@ def _topped_up(
     Cutting elsewhere can move a needle to another place, so that the search alone may jump over the right length.
     """
     cut = [n for n, part in enumerate(composed.parts) if isinstance(part, Span) and part.end < shelf.end(part)]
-    for reach in range(1, 24 + 8 * (most - composed.tokens)) if cut else ():
+    for reach in range(1, min(512, 24 + 8 * (most - composed.tokens))) if cut else ():
         span = composed.parts[cut[-1]]
         assert isinstance(span, Span)
         longer = replace(span, end=min(span.end + reach, shelf.end(span)))
