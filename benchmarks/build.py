@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,14 +21,13 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from fathom.build import build, order
 from fathom.corpus.world import generate
 from fathom.counts import CountCache, TokenCounter, cut_points
 from fathom.length import Shelf, compose, format_length, render
 from fathom.suitefile import open_suite
+from fathom.tasks.passkey import plan
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import Document, Draw, Haystack, Scene, Span
-from fathom.tasks.passkey import plan
 
 
 def naive(plan: Haystack, length: int, fillers: Sequence[Document], tokenizer: Tokenizer) -> str:
@@ -77,7 +75,11 @@ def compare(lengths: Sequence[int], samples: int, articles: int) -> None:
 
 
 def _ours(
-    plans: Sequence[tuple[Haystack, list[Document]]], documents: list[Document], length: int, tokenizer: Tokenizer, path: Path
+    plans: Sequence[tuple[Haystack, list[Document]]],
+    documents: list[Document],
+    length: int,
+    tokenizer: Tokenizer,
+    path: Path,
 ) -> float:
     """Seconds for all samples, the cache on disk included."""
     start = time.perf_counter()
@@ -101,7 +103,9 @@ def whole_suite(items: int, lengths: Sequence[int]) -> None:
             "print(json.dumps([sum(built.manifest['samples'].values()), time.perf_counter() - start, "
             "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))"
         )
-        done = subprocess.run([sys.executable, "-c", code, f"{folder}/suite"], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, f"{folder}/suite"], capture_output=True, text=True, check=True
+        )
         samples, seconds, peak = json.loads(done.stdout)
         suite = open_suite(Path(folder) / "suite")
         texts = suite.texts()
@@ -111,11 +115,16 @@ def whole_suite(items: int, lengths: Sequence[int]) -> None:
     names = ", ".join(format_length(length) for length in lengths)
     print(f"\nwhole suite: {samples:,} samples at {names}")
     print(f"  {seconds:.0f} s, peak memory {peak:.0f} MB")
-    print(f"  rendered {rendered / 1e6:,.0f} MB; recipes {recipes / 1e6:.1f} MB ({100 * recipes / rendered:.2f}% of it), ")
+    print(
+        f"  rendered {rendered / 1e6:,.0f} MB; recipes {recipes / 1e6:.1f} MB ({100 * recipes / rendered:.2f}% of it), "
+    )
     print(f"  documents {stored / 1e6:.1f} MB")
 
 
-TASKS = "kv_retrieval,counting_stars,counting_stars_corrected,passkey,passkey_100,passage_count,passage_retrieval,single_doc_qa"
+TASKS = (
+    "kv_retrieval,counting_stars,counting_stars_corrected,passkey,passkey_100,"
+    "passage_count,passage_retrieval,single_doc_qa"
+)
 
 
 def main() -> None:

@@ -13,11 +13,16 @@ from fathom.types import FathomError
 def test_a_block_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
-    with pytest.raises(ZeroDivisionError), whole_file(path) as stream:
-        stream.write("new")
-        raise ZeroDivisionError
+
+    def write_half() -> None:
+        with whole_file(path) as stream:
+            stream.write("new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_half()
     assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["file"]
+    assert list(tmp_path.iterdir()) == [path]
     with whole_file(path) as stream:
         stream.write("new")
         assert path.read_text() == "old"

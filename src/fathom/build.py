@@ -19,7 +19,7 @@ from fathom import suitefile
 from fathom.corpus import Fields, is_world, parse_spec, read_corpus
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.length import Shelf, compose, format_length
-from fathom.registry import get_task, suites
+from fathom.registry import get_task, suites, tasks, unknown
 from fathom.tasks import passages
 from fathom.tokens import DEFAULT, Tokenizer, get_tokenizer
 from fathom.types import Card, Document, Draw, FathomError, Json, Sample, Scene, Span, Stock, Suite, Task
@@ -83,6 +83,8 @@ def order(target: str, **choices: object) -> Order:
         names = tuple(dict.fromkeys(name.strip() for name in target.split(",") if name.strip()))
         if not names:
             raise FathomError("name a suite or tasks to build (see `fathom list suites` and `fathom list tasks`)")
+        if len(names) == 1 and names[0] not in tasks():
+            raise unknown("suite or task", names[0], {**suites(), **tasks()})
         suite = Suite(",".join(names), tuple(get_task(name).name for name in names), (2048, 4096, 8192), "")
     made = Order(suite.name, suite.tasks, suite.lengths, items=suite.items, corpus=(suite.corpus,))
     made = replace(made, **{name: value for name, value in choices.items() if value is not None})  # type: ignore[arg-type]

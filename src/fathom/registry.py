@@ -62,7 +62,7 @@ def unknown(kind: str, name: str, known: Mapping[str, object]) -> FathomError:
     """The error for a name that is not among ``known``, with the names that look like it."""
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known))}"
-    return FathomError(f"unknown {kind} {name!r}; {hint} (see `fathom list {kind}s`)")
+    return FathomError(f"unknown {kind} {name!r}; {hint} (see `fathom list`)")
 
 
 def _get(kind: str, known: Mapping[str, T], name: str) -> T:

@@ -112,7 +112,7 @@ def test_lists(call: Call) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["build", "nosuch", "-o", "x"], "unknown task 'nosuch'"),
+        (["build", "nosuch", "-o", "x"], "unknown suite or task 'nosuch'"),
         (["build", "kv_retreival", "-o", "x"], "did you mean kv_retrieval"),
         (["build", "passkey", "-o", "x", "--lengths", "8q"], "length '8q'"),
         (["build", "passkey", "-o", "x", "--lengths", ""], "at least one length"),
@@ -120,7 +120,7 @@ def test_lists(call: Call) -> None:
         (["build", "passkey", "-o", "x", "--depth", "deep"], "--depth 'deep'"),
         (["show", "nowhere"], "not a built suite"),
         (["export", "nowhere"], "not a built suite"),
-        (["run", "nowhere", "-m", "fathom/guess"], "unknown task 'nowhere'"),
+        (["run", "nowhere", "-m", "fathom/guess"], "unknown suite or task 'nowhere'"),
         (["run", "passkey", "-m", "fathom/nobody", "--lengths", "1k", "-q"], "unknown offline reader"),
         (["run", "passkey", "-m", "fathom/guess", "-G", "top_p"], "NAME=VALUE"),
         (["status", "nowhere"], "nowhere"),

@@ -166,3 +166,9 @@ def test_word_order_decides_between_texts_of_the_same_words() -> None:
     first, second = rank(f"What is the value of the key {key}?", texts)
     assert second > first > 0
     assert rank("nothing like that", texts) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("reader", sorted(readers()))
+def test_a_number_is_asked_for_where_there_are_no_passages(reader: str) -> None:
+    prompt = "Read this.\n\nThe umbrella is at counter 7.\n\nWhich counter? Reply with one number only.\nCounter:"
+    assert get_reader(reader)(prompt, Random(0)).strip()

@@ -156,7 +156,7 @@ def _print_preflight(plan: Preflight) -> None:
         )
     if plan.fate:
         print(f"  {plan.fate}", file=sys.stderr)
-    elif plan.window is None:
+    elif plan.window is None and plan.cost_most != 0:
         print("  the model's window is not known; give --window to have prompts checked beforehand", file=sys.stderr)
 
 

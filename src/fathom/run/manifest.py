@@ -162,6 +162,7 @@ def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+            os.fchmod(file.fileno(), 0o644)
     except OSError as error:
         raise FathomError(f"{path}: cannot be written: {error.strerror}") from None
     # A hard link either appears whole or fails because the name is taken, which replacing would not.

@@ -132,8 +132,8 @@ def _give_up(failure: Failure, attempt: int, retry: Retry, health: Health) -> Re
             )
         case "silent" if health.silent >= 3 * (retry.retries + 1):
             raise FathomError(
-                f"the server does not answer ({health.silent} requests in a row): {failure.message}. Check that it "
-                "runs and --model-base-url; then run the same command again, which goes on from here"
+                f"the server does not answer ({health.silent} requests in a row): {failure.message.rstrip('.')}. "
+                "Check that it runs and --model-base-url; then run the same command again, which goes on from here"
             )
     health.errors, health.last = health.errors + 1, failure.message
     if health.replies == 0 and health.errors >= ERRORS_BEFORE_ANY_REPLY:

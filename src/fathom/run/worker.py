@@ -82,7 +82,8 @@ def _host() -> str:
 
 def _born(pid: int) -> str:
     try:
-        # Field 22 of proc(5)'s stat; the name in field 2 may hold spaces and brackets.
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        # Fields 3 and 22 of proc(5)'s stat; the name in field 2 may hold spaces and brackets.
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if state == "Z" else fields[18]  # a zombie works no more
     except (OSError, IndexError):
         return ""

@@ -86,6 +86,8 @@ def numbered(context: str) -> list[Numbered]:
     """The numbered passages of a context in the order of the text."""
     headers = list(_HEADER.finditer(context))
     ends = [header.start() for header in headers[1:]] + [len(context)]
+    if not headers:
+        return []
     return [
         Numbered(int(header.group(1) or header.group(2)), context[header.end() : end].strip())
         for header, end in zip(headers, ends, strict=True)

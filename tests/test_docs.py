@@ -1,0 +1,374 @@
+"""The documentation says what is so: commands parse and run, names and links exist, examples work.
+
+Fenced blocks say what is done with them: ``sh`` is parsed, ``sh run`` is run too, ``sh fails`` must end with exit
+code 2; a ``text`` block that follows is what they print, ``...`` standing for anything. ``json file=NAME`` and
+``toml file=NAME`` are written to a file first. Python blocks that begin with ``# NAME.py`` are modules of a package of
+someone's own.
+
+    python tests/test_docs.py    # writes the tables of options into docs/commands.md
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fathom.cli import main
+from fathom.registry import suites, tasks
+from fathom.run.readers import readers
+from fathom.score.registry import metrics
+from made import make_document
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = ROOT / "docs" / "commands.md"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUNNABLE = [COMMANDS, ROOT / "docs" / "getting-started.md"]
+
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+MARKED = re.compile(r"(<!-- options: ?(.*?) ?-->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: what stands behind the fence, and its text."""
+
+    info: tuple[str, ...]
+    text: str
+
+    @property
+    def file(self) -> str:
+        """The name after ``file=``, or ""."""
+        return next((word.removeprefix("file=") for word in self.info if word.startswith("file=")), "")
+
+
+def blocks_of(page: Path) -> list[Block]:
+    return [Block(tuple(info.split()), text) for info, text in FENCE.findall(page.read_text("utf-8"))]
+
+
+def command_lines(block: Block) -> list[list[str]]:
+    """The words of each command of a shell block, without comments and variables set before it."""
+    lines = [shlex.split(line, comments=True) for line in block.text.replace("\\\n", " ").splitlines()]
+    return [words for words in lines if words]
+
+
+# ------------------------------------------------------------------------------------ commands and options
+
+
+def commands() -> dict[str, Any]:
+    """Every command of the application by its full name; "" is the application itself."""
+    from typer.main import get_command
+
+    from fathom.cli.app import app
+
+    found: dict[str, Any] = {}
+
+    def walk(name: str, command: Any) -> None:
+        found[name] = command
+        for part, inner in getattr(command, "commands", {}).items():
+            walk(f"{name} {part}".strip(), inner)
+
+    walk("", get_command(app))
+    return found
+
+
+def table(command: Any) -> str:
+    """Arguments and options of a command as a table in Markdown."""
+    rows = ["| argument or option | what it is | default |", "| --- | --- | --- |"]
+    for parameter in command.params:
+        is_argument = parameter.param_type_name == "argument"
+        names = [f"{parameter.name}..." if parameter.nargs == -1 else parameter.name] if is_argument else parameter.opts
+        shown = ", ".join(f"`{name.upper() if is_argument else name}`" for name in names)
+        default = parameter.default
+        plain = "" if default is None or default is False or default == "" else f"`{default}`"
+        plain = "required" if parameter.required else plain
+        help_text = " ".join((parameter.help or "").split()).replace("|", r"\|")
+        rows.append(f"| {shown} | {help_text} | {plain} |")
+    return "\n".join(rows) + "\n"
+
+
+def with_tables(text: str) -> str:
+    """The page with the tables that the program gives."""
+    known = commands()
+    return MARKED.sub(lambda part: f"{part[1]}\n{table(known[part[2]])}\n{part[3]}", text)
+
+
+def test_every_command_and_option_is_documented() -> None:
+    text = COMMANDS.read_text("utf-8")
+    documented = [name for _, name, _ in MARKED.findall(text)]
+    expected = [name for name, command in commands().items() if name != "analyze" or command.params]
+    assert sorted(documented) == sorted(expected)
+    headings = re.findall(r"^#{2,3} `fathom ?(.*?)`$", text, re.MULTILINE)
+    assert headings == list(commands())
+    assert text == with_tables(text), "run `python tests/test_docs.py` to write the tables of options anew"
+
+
+def test_every_command_has_a_function_and_an_example() -> None:
+    from fathom import api
+
+    shown = {" ".join(words[1:3]) for block in blocks_of(COMMANDS) for words in _fathom_lines(block)}
+    for name in commands():
+        first = name.split(" ")[0]
+        assert any(f"{words} ".startswith(f"{name} ") for words in shown) or name in ("", "analyze"), name
+        assert hasattr(api, first) or first in ("", "list"), name
+
+
+def parse(words: Sequence[str]) -> None:
+    """Parse a command line as the application does, without running it."""
+    command, name, rest = commands()[""], "fathom", list(words)
+    if rest == ["--version"]:
+        return
+    while rest and hasattr(command, "commands"):
+        name, rest = rest[0], rest[1:]
+        assert name in command.commands, f"no command {name!r}"
+        command = command.commands[name]
+    command.make_context(name, rest)
+
+
+def _fathom_lines(block: Block) -> Iterator[list[str]]:
+    if block.info[:1] == ("sh",):
+        yield from (words for words in command_lines(block) if words[0] == "fathom")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_line_parses(page: Path) -> None:
+    for block in blocks_of(page):
+        assert block.info, f"{page.name}: a fenced block does not say what it is:\n{block.text}"
+        for words in _fathom_lines(block):
+            try:
+                parse(words[1:])
+            except Exception as error:
+                pytest.fail(f"{page.name}: {shlex.join(words)}: {error}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_targets_of_make_and_tasks_of_inspect_exist(page: Path) -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    for block in blocks_of(page):
+        for words in command_lines(block) if block.info[0] == "sh" else ():
+            if words[0] == "make":
+                assert set(words[1:]) <= set(targets)
+            if words[:2] == ["inspect", "eval"]:
+                assert words[2].removeprefix("fathom/") in tasks()
+
+
+def test_a_wrong_option_would_be_found() -> None:
+    with pytest.raises(Exception, match="modle"):
+        parse(["run", "starter", "--modle", "x"])
+
+
+# ------------------------------------------------------------------------------------------- what they print
+
+
+def run_line(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """Exit code and all output of one ``fathom`` command in this process."""
+    printed = io.StringIO()
+    monkeypatch.setattr(sys, "argv", list(words))
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return code, printed.getvalue()
+
+
+def says(expected: str, printed: str) -> bool:
+    """Whether the output holds the expected text, white space aside."""
+    pieces = [re.escape(" ".join(piece.split())) for piece in expected.split("...")]
+    return re.search(" ?.*? ?".join(pieces), " ".join(printed.split())) is not None
+
+
+def prepare(page: Path) -> None:
+    """Write the files that a page takes for granted into the working folder."""
+    for block in blocks_of(page):
+        if block.file:
+            Path(block.file).write_text(block.text, "utf-8")
+    rows = [json.loads(block.text) for block in blocks_of(page) if block.info == ("json",)]
+    if rows:
+        assert list(rows[0]) == ["input", "instructions", "outputs"]
+        with Path("documents.jsonl").open("w", encoding="utf-8") as stream:
+            for made in (make_document(seed) for seed in range(150)):
+                questions = [question.text for question in made.questions]
+                answers = [question.answers[0] for question in made.questions]
+                row = {"input": made.text, "instructions": questions, "outputs": answers}
+                stream.write(json.dumps(row) + "\n")
+
+
+# Inspect's model layer still uses what the library that it retries with has deprecated.
+@pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.stem)
+def test_commands_do_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for variable in [name for name in os.environ if "OPENAI" in name or name == "FATHOM_PRICES"]:
+        monkeypatch.delenv(variable)
+    prepare(page)
+    printed, ran = "", 0
+    for block in blocks_of(page):
+        mode = block.info[1] if len(block.info) > 1 else ""
+        if block.info[0] == "sh" and mode in ("run", "fails"):
+            printed = ""
+            for words in command_lines(block):
+                assert words[0] == "fathom", f"only fathom is run here: {shlex.join(words)}"
+                code, output = run_line(words, monkeypatch)
+                assert code == (2 if mode == "fails" else 0), f"{shlex.join(words)}\n{output}"
+                printed, ran = printed + output, ran + 1
+        elif block.info[0] == "text" and printed:
+            assert says(block.text, printed), f"{block.text}\nis not in\n{printed}"
+        else:
+            printed = ""
+    assert ran > 10
+
+
+# ------------------------------------------------------------------------------------------------- examples
+
+
+def modules_of(page: Path) -> dict[str, str]:
+    """Python blocks that begin with the name of their file."""
+    named = ((re.match(r"# (\w+\.py)\n", block.text), block) for block in blocks_of(page) if block.info[0] == "python")
+    return {match[1]: block.text for match, block in named if match}
+
+
+def install(folder: Path, entry_points: dict[str, dict[str, str]]) -> dict[str, str]:
+    """Make a folder look like an installed distribution; returns the environment that sees it."""
+    info = folder / "examples-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: examples\nVersion: 1.0\n", "utf-8")
+    lines = [
+        f"[{group}]\n" + "\n".join(f"{k} = {v}" for k, v in points.items()) for group, points in entry_points.items()
+    ]
+    (info / "entry_points.txt").write_text("\n\n".join(lines) + "\n", "utf-8")
+    return {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'src'}", "PYTHONWARNINGS": ""}
+
+
+CHECK = """
+import sys
+import pytest
+from pathlib import Path
+from fathom import api
+from fathom.registry import get_task
+from fathom.suitefile import open_suite
+
+for name in sys.argv[1:]:
+    api.build(name, name, lengths=[1024, 2048], items=3)
+    task, suite = get_task(name), open_suite(Path(name))
+    for sample in suite.samples():
+        assert 0.99 * sample.length <= sample.tokens <= sample.length
+        assert task.score(sample.targets[0], sample).value == 1, sample.targets
+        assert not task.score("", sample).valid
+    api.run(name, "fathom/lexical", f"{name}-run")
+    print(name, len(api.rows([f"{name}-run"])))
+sys.exit(pytest.main(["-qq", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "test_quote_source.py"]))
+"""
+
+
+def test_tasks_of_the_examples_register_build_and_score(tmp_path: Path) -> None:
+    guide = ROOT / "docs" / "adding-a-task.md"
+    modules = {**modules_of(ROOT / "README.md"), **modules_of(guide)}
+    assert set(modules) == {"lost_umbrella.py", "quote_source.py", "test_quote_source.py"}
+    for name, text in modules.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    project = next(block.text for block in blocks_of(guide) if block.file == "pyproject.toml")
+    points = tomllib.loads(project)["project"]["entry-points"]
+    points["fathom.tasks"]["lost_umbrella"] = "lost_umbrella"
+    environment = install(tmp_path, points)
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK, "lost_umbrella", "quote_source"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("lost_umbrella 6\nquote_source 6\n")
+
+
+def test_the_library_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = [block.text for page in PAGES for block in blocks_of(page) if block.info == ("python", "run")]
+    assert found
+    for text in found:
+        Path("example.py").write_text(text, "utf-8")
+        runpy.run_path("example.py")
+        assert capsys.readouterr().out.count("passkey") == 2
+
+
+# -------------------------------------------------------------------------------------------- names and links
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_and_images_resolve(page: Path) -> None:
+    text = FENCE.sub("", page.read_text("utf-8"))
+    for target in LINK.findall(text):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), f"{page.name}: {target} does not exist"
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", file.read_text("utf-8"), re.MULTILINE)
+            names = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in names, f"{page.name}: {target} has no such heading"
+
+
+def test_every_task_suite_metric_and_reader_is_documented() -> None:
+    text = (ROOT / "docs" / "tasks.md").read_text("utf-8")
+    for name in [*tasks(), *suites(), *metrics(), *readers()]:
+        assert f"| `{name}` |" in text, f"{name} has no line in docs/tasks.md"
+    listed = set(re.findall(r"^\| `([\w/]+)` \|", text, re.MULTILINE))
+    assert listed == {*tasks(), *suites(), *metrics(), *readers()}
+
+
+def test_the_readme_names_every_module_and_folder() -> None:
+    package = ROOT / "src" / "fathom"
+    there = {f"{path.name}{'/' * path.is_dir()}" for path in package.iterdir() if not path.name.startswith("_")}
+    named = re.findall(r"^\| `src/fathom/([\w.]+/?)` \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert set(named) == {name for name in there if name.endswith((".py", "/"))}
+    for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]*)`", "".join(p.read_text("utf-8") for p in PAGES)):
+        assert (ROOT / path).exists(), f"{path} does not exist"
+
+
+def test_the_layers_are_those_of_the_import_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = [name for line in contracts[0]["layers"] for name in line.split(" : ")]
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    assert re.findall(r"^(fathom\.\w+) ", text, re.MULTILINE) == layers
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    folders = "|".join(["work", "home", "root", "Users", "mnt"])
+    hosts = "|".join(["pypi", "pythonhosted", "artifactory", "jfrog", "devpi", "nexus"])
+    local = re.compile(rf"(?<![\w.}}/])/(?:{folders})/\w|\b(?:[\w-]+\.)*(?:{hosts})\.[a-z]{{2,}}\b")
+    assert local.search("see /wor" + "k/main")
+    assert local.search("https://files.pythonhos" + "ted.org/x")
+    for name in filter(None, names):
+        path = ROOT / name
+        if path.suffix in (".png", ".ico") or not path.is_file():
+            continue
+        found = local.search(path.read_text("utf-8", errors="replace"))
+        assert found is None, f"{name}: {found[0] if found else ''}"
+
+
+if __name__ == "__main__":
+    COMMANDS.write_text(with_tables(COMMANDS.read_text("utf-8")), "utf-8")
