@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -123,9 +124,7 @@ def test_a_suite_does_not_need_its_corpus_again(tmp_path: Path, corpus: Path) ->
         ({"lengths": (1_000_000,)}, "tokens are missing"),
     ],
 )
-def test_impossible_orders_are_explained(
-    tmp_path: Path, corpus: Path, choices: dict[str, object], message: str
-) -> None:
+def test_impossible_orders_are_explained(tmp_path: Path, corpus: Path, choices: dict[str, Any], message: str) -> None:
     with pytest.raises(FathomError, match=message):
         build(order(TASKS, **{"corpus": (str(corpus),), "lengths": (1024,), "items": 2, **choices}), tmp_path / "a")
     assert not (tmp_path / "a").exists()
@@ -206,3 +205,52 @@ def test_a_damaged_manifest_is_explained(tmp_path: Path, corpus: Path) -> None:
     (tmp_path / "a" / "manifest.json").write_text("{")
     with pytest.raises(FathomError, match="--force"):
         open_suite(tmp_path / "a")
+
+
+@pytest.mark.parametrize("name", ["samples.parquet", "documents.parquet"])
+@pytest.mark.parametrize("keep", [0, 5, 2000])
+def test_damaged_files_are_explained(tmp_path: Path, corpus: Path, name: str, keep: int) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    build(wanted, tmp_path / "a")
+    path = tmp_path / "a" / name
+    path.write_bytes(path.read_bytes()[:keep])
+    suite = open_suite(tmp_path / "a")
+    with pytest.raises(FathomError, match=f"{name}: damaged"):
+        [list(suite.samples()), suite.texts()]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"fathom": "suite"}', '{"fathom": "suite", "inputs": 3}', "null"])
+def test_manifests_of_another_shape_are_explained_and_replaced_by_force(
+    tmp_path: Path, corpus: Path, text: str
+) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    build(wanted, tmp_path / "a")
+    (tmp_path / "a" / "manifest.json").write_text(text)
+    with pytest.raises(FathomError, match=r"manifest\.json"):
+        open_suite(tmp_path / "a")
+    with pytest.raises(FathomError, match=r"manifest\.json"):
+        build(wanted, tmp_path / "a")
+    assert build(wanted, tmp_path / "a", force=True).fresh
+    assert list(open_suite(tmp_path / "a").samples())
+
+
+def test_depths_named_twice_are_one(tmp_path: Path, corpus: Path) -> None:
+    wanted = order("passkey", corpus=(str(corpus),), lengths=(1024,), items=2, depths=(0.5, 0.1, 0.50000001))
+    assert wanted.depths == (0.1, 0.5)
+    samples = list(open_suite(build(wanted, tmp_path / "a").folder).samples())
+    assert len({sample.id for sample in samples}) == len(samples) == 4
+
+
+def test_a_replacement_killed_half_way_is_undone(tmp_path: Path, corpus: Path) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    build(wanted, tmp_path / "a")
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (tmp_path / "a").rename(tmp_path / f".a.{dead.pid}.old")
+    (tmp_path / f".a.{dead.pid}.part").mkdir()
+    (tmp_path / f".a.{os.getpid()}.part").mkdir()
+    from fathom.suitefile import _sweep
+
+    _sweep(tmp_path / "a")
+    assert list(open_suite(tmp_path / "a").samples())
+    assert {path.name for path in tmp_path.glob(".a.*")} == {f".a.{os.getpid()}.part"}

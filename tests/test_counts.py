@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import itertools
 import multiprocessing
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom.corpus import document_id
-from fathom.counts import CountCache, TokenCounter, cut_points
+from fathom.counts import STRETCH, CountCache, TokenCounter, cut_points
 from fathom.tokens import get_tokenizer
 from fathom.types import Document
 from made import make_document
@@ -62,7 +62,7 @@ def test_pieces_cover_the_document_within_their_limit(seed: int, limit: int) -> 
     counter = TokenCounter(get_tokenizer("tekken"))
     pieces = counter.pieces(made, limit)
     assert all(counter.tokenizer.count(made.text[piece.start : piece.end]) <= limit for piece in pieces)
-    between = made.text[: pieces[0].start] + "".join(made.text[a.end : b.start] for a, b in itertools.pairwise(pieces))
+    between = made.text[: pieces[0].start] + "".join(made.text[a.end : b.start] for a, b in pairwise(pieces))
     assert between.strip() == ""
     assert pieces[-1].end == len(made.text)
 
@@ -161,3 +161,52 @@ def test_two_processes_share_a_cache(tmp_path: Path) -> None:
     fingerprint = get_tokenizer("words").fingerprint
     assert all(cache.get(fingerprint, make_document(seed)) for seed in range(60))
     cache.close()
+
+
+ODD = {
+    "one long line": "x" * 50_000,
+    "emoji": "🦊🌊" * 6_000,
+    "digits": "0123456789" * 3_000,
+    "words without an end": "river market " * 4_000,
+    "a table with a blank line": "a,b\n\n" + "\n".join(f"{n},{n * n}" for n in range(6_000)),
+    "chinese without an end": "河流集市高塔账册" * 3_000,
+    "rules": "----====" * 4_000,
+    "spaces": "a " + " " * 20_000 + "b",
+}
+
+
+@pytest.mark.parametrize("kind", sorted(ODD))
+def test_no_piece_of_any_text_is_long(kind: str) -> None:
+    points = cut_points(ODD[kind])
+    assert max(b - a for a, b in pairwise(points)) <= STRETCH
+    assert points[-1] == len(ODD[kind])
+
+
+class Measured:
+    """A tokenizer that says how many characters it was given."""
+
+    def __init__(self) -> None:
+        self.inner = get_tokenizer("tekken")
+        self.name, self.fingerprint = "measured", "measured"
+        self.characters = 0
+
+    def count(self, text: str) -> int:
+        self.characters += len(text)
+        return self.inner.count(text)
+
+    def head(self, text: str, tokens: int) -> str:
+        return self.inner.head(text, tokens)
+
+    def tail(self, text: str, tokens: int) -> str:
+        return self.inner.tail(text, tokens)
+
+
+@pytest.mark.parametrize("kind", sorted(ODD))
+def test_cutting_any_text_reads_it_a_few_times_only(kind: str) -> None:
+    made = document(ODD[kind])
+    tokenizer = Measured()
+    pieces = TokenCounter(tokenizer).pieces(made, 64)
+    # Each piece is found by bisection within a stretch; nothing may grow with the square of the text.
+    assert tokenizer.characters < len(made.text) * 3 + len(pieces) * STRETCH * 30
+    some = pieces[:: max(1, len(pieces) // 50)]
+    assert all(tokenizer.inner.count(made.text[piece.start : piece.end]) <= 64 for piece in some)

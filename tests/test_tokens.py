@@ -111,3 +111,8 @@ def test_files_that_are_no_tokenizer_are_explained(tmp_path: Path, content: byte
     path.write_bytes(content)
     with pytest.raises(FathomError, match="not a tokenizer"):
         get_tokenizer(str(path))
+
+
+def test_the_folder_of_a_model_is_read_by_its_tokenizer_file(tmp_path: Path) -> None:
+    tiny_json(tmp_path)
+    assert get_tokenizer(str(tmp_path)).fingerprint == get_tokenizer(str(tmp_path / "tokenizer.json")).fingerprint

@@ -5,12 +5,13 @@ Heavy libraries are imported by the functions that need them, so that importing 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from fathom.atomic import whole_file
 from fathom.catalogue import catalogue as catalogue
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from fathom.build import Built
     from fathom.corpus import Fields
+    from fathom.report.plot import Kind
     from fathom.run import Preflight, Progress, RunStatus, RunSummary
     from fathom.score.files import ScoreSummary
 
@@ -178,6 +180,9 @@ def run(
     items: int | None = None,
     corpus: Sequence[str] | None = None,
     tokenizer: str | None = None,
+    languages: Sequence[str] | None = None,
+    depths: Sequence[float] = (),
+    exact: bool = False,
     seed: int = 0,
     confirm: Callable[[Preflight], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -195,6 +200,9 @@ def run(
         items: Items per task where the suite is built first.
         corpus: Documents where the suite is built first.
         tokenizer: Tokenizer where the suite is built first.
+        languages: Languages where the suite is built first.
+        depths: Depths of the gold text to sweep, where the suite is built first.
+        exact: Fill each length to the last token, where the suite is built first.
         seed: Seed of the build and of the run.
         confirm: Shown the preflight before any request; False stops.
         progress: Told the state after every reply.
@@ -209,12 +217,26 @@ def run(
 
     folder = Path(suite)
     if is_suite(folder) or folder.is_dir():
-        unused = {"--items": items, "--corpus": corpus, "--tokenizer": tokenizer}
-        given = [name for name, value in unused.items() if value is not None]
+        unused = {"--items": items, "--corpus": corpus, "--tokenizer": tokenizer, "--language": languages}
+        given = [name for name, value in {**unused, "--depth": depths, "--exact": exact}.items() if value]
         if given:
             raise FathomError(f"{folder} is built already: {', '.join(given)} cannot be changed; build another suite")
     else:
-        folder = _built_for(str(suite), lengths, items, corpus, tokenizer, seed, building)
+        target = str(suite)
+        wanted: dict[str, Any] = {
+            "lengths": lengths,
+            "items": items,
+            "corpus": corpus,
+            "tokenizer": tokenizer,
+            "languages": languages,
+            "depths": depths,
+            "exact": exact,
+            "seed": seed,
+        }
+        # The name of the folder tells apart what was ordered.
+        key = hashlib.sha256(json.dumps([target, wanted], sort_keys=True).encode()).hexdigest()[:8]
+        folder = Path("builds") / f"{_plain(target)}-{key}"
+        build(target, folder, force=True, progress=building, **wanted)
     name = open_suite(folder).manifest["suite"]
     place = Path(out) if out is not None else Path("runs") / _plain(str(name)) / _plain(model)
     return run(
@@ -228,34 +250,6 @@ def run(
         progress=progress,
         **settings,
     )
-
-
-def _built_for(
-    target: str,
-    lengths: Sequence[int] | None,
-    items: int | None,
-    corpus: Sequence[str] | None,
-    tokenizer: str | None,
-    seed: int,
-    progress: Callable[[int, int], None] | None,
-) -> Path:
-    """The folder of a suite that is run by name, in ``builds``; its name tells apart what was ordered."""
-    import hashlib
-
-    ordered = json.dumps([target, list(lengths or ()), items, list(corpus or ()), tokenizer, seed])
-    folder = Path("builds") / f"{_plain(target)}-{hashlib.sha256(ordered.encode()).hexdigest()[:8]}"
-    built = build(
-        target,
-        folder,
-        lengths=lengths,
-        items=items,
-        corpus=corpus,
-        tokenizer=tokenizer,
-        seed=seed,
-        force=True,
-        progress=progress,
-    )
-    return built.folder
 
 
 def _plain(name: str) -> str:
@@ -342,7 +336,7 @@ def plot(sources: Iterable[Path | str], kind: str, out: Path | str, *, seed: int
     """One figure as SVG, PNG, PDF or Vega-Lite JSON (command ``fathom plot``); see ``fathom.report.plot``."""
     from fathom.report import plot
 
-    return plot(rows(sources), kind, Path(out), seed=seed)  # type: ignore[arg-type]
+    return plot(rows(sources), cast("Kind", kind), Path(out), seed=seed)
 
 
 def analyze(study: str, sources: Iterable[Path | str], *, seed: int = 0) -> Sequence[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,13 +18,14 @@ from fathom import corpus as corpus_package
 from fathom import suitefile
 from fathom.corpus import Fields, is_world, parse_spec, read_corpus
 from fathom.counts import CountCache, TokenCounter, cache_folder
-from fathom.length import Shelf, compose, format_length
+from fathom.length import CorpusTooSmallError, Shelf, compose, format_length
 from fathom.registry import get_task, suites, tasks, unknown
 from fathom.tasks import passages
 from fathom.tokens import DEFAULT, Tokenizer, get_tokenizer
 from fathom.types import Card, Document, Draw, FathomError, Json, Sample, Scene, Span, Stock, Suite, Task
 
 FORMAT = 1
+LISTED = 100  # problems of the corpus that the manifest names one by one
 SECTION = 4096  # tokens; a novel as one filler would begin every context with its first page
 
 
@@ -68,33 +69,67 @@ class Built:
     fresh: bool
 
 
-def order(target: str, **choices: object) -> Order:
-    """An order for a suite or for tasks by name; choices that are None are left to the suite or to the defaults.
+def order(
+    target: str,
+    *,
+    lengths: Sequence[int] | None = None,
+    items: int | None = None,
+    tokenizer: str | None = None,
+    corpus: Sequence[str] | None = None,
+    fields: Fields | None = None,
+    seed: int = 0,
+    depths: Sequence[float] = (),
+    languages: Sequence[str] | None = None,
+    exact: bool = False,
+) -> Order:
+    """An order for a suite or for tasks by name; what is None is left to the suite or to the defaults.
 
     Args:
         target: Name of a suite, or names of tasks joined by commas.
-        choices: Fields of ``Order``.
+        lengths: See ``Order``, as for all that follow.
+        items: Items.
+        tokenizer: Tokenizer.
+        corpus: Corpus specifications.
+        fields: Field names.
+        seed: Seed.
+        depths: Depths.
+        languages: Languages.
+        exact: Exact.
 
     Raises:
         FathomError: No suite or task has that name, or a choice is impossible.
     """
-    suite = suites().get(target)
-    if suite is None:
-        names = tuple(dict.fromkeys(name.strip() for name in target.split(",") if name.strip()))
-        if not names:
-            raise FathomError("name a suite or tasks to build (see `fathom list suites` and `fathom list tasks`)")
-        if len(names) == 1 and names[0] not in tasks():
-            raise unknown("suite or task", names[0], {**suites(), **tasks()})
-        suite = Suite(",".join(names), tuple(get_task(name).name for name in names), (2048, 4096, 8192), "")
-    made = Order(suite.name, suite.tasks, suite.lengths, items=suite.items, corpus=(suite.corpus,))
-    made = replace(made, **{name: value for name, value in choices.items() if value is not None})  # type: ignore[arg-type]
-    if made.items < 1:
-        raise FathomError(f"--items {made.items}: expected at least 1")
-    if not made.lengths:
+    suite = suites().get(target) or _suite_of_tasks(target)
+    lengths = suite.lengths if lengths is None else lengths
+    if not lengths:
         raise FathomError("--lengths: expected at least one length, for instance 2k,4k,8k")
-    if any(not 0 <= depth <= 1 for depth in made.depths):
-        raise FathomError(f"--depth {','.join(map(str, made.depths))}: depths lie between 0 (first) and 1 (last)")
-    return replace(made, lengths=tuple(sorted(set(made.lengths))))
+    if (items := suite.items if items is None else items) < 1:
+        raise FathomError(f"--items {items}: expected at least 1")
+    if any(not 0 <= depth <= 1 for depth in depths):
+        raise FathomError(f"--depth {','.join(map(str, depths))}: depths lie between 0 (first) and 1 (last)")
+    return Order(
+        suite=suite.name,
+        tasks=suite.tasks,
+        lengths=tuple(sorted(set(lengths))),
+        items=items,
+        tokenizer=tokenizer or DEFAULT,
+        corpus=tuple(corpus or (suite.corpus,)),
+        fields=fields or Fields(),
+        seed=seed,
+        depths=tuple(sorted({round(depth, 4) for depth in depths})),
+        languages=tuple(dict.fromkeys(languages or ())),
+        exact=exact,
+    )
+
+
+def _suite_of_tasks(names: str) -> Suite:
+    """A suite of tasks named one by one, at the lengths of everyday use."""
+    wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if not wanted:
+        raise FathomError("name a suite or tasks to build (see `fathom list suites` and `fathom list tasks`)")
+    if len(wanted) == 1 and wanted[0] not in tasks():
+        raise unknown("suite or task", wanted[0], {**suites(), **tasks()})
+    return Suite(",".join(wanted), tuple(get_task(name).name for name in wanted), (2048, 4096, 8192), "")
 
 
 def build(
@@ -116,7 +151,7 @@ def build(
     """
     tokenizer = get_tokenizer(wanted.tokenizer)
     inputs = _inputs(wanted, tokenizer)
-    known = suitefile.read_manifest(out) if suitefile.is_suite(out) else None
+    known = _known(out, force)
     if known is not None and known["inputs"] == inputs:
         return Built(out, known, fresh=False)
     if out.exists() and not force and (known is not None or not out.is_dir() or any(out.iterdir())):
@@ -130,6 +165,16 @@ def build(
     finally:
         cache.close()
     return Built(out, manifest, fresh=True)
+
+
+def _known(out: Path, force: bool) -> Mapping[str, Any] | None:
+    """The manifest of the suite in a folder; None where there is none, or a damaged one that is to be replaced."""
+    try:
+        return suitefile.read_manifest(out) if suitefile.is_suite(out) else None
+    except FathomError:
+        if force:
+            return None
+        raise
 
 
 def _inputs(wanted: Order, tokenizer: Tokenizer) -> Mapping[str, Json]:
@@ -253,7 +298,8 @@ def _write(
         "samples": counts,
         "documents": len(documents),
         "notes": list(notes),
-        "left_out": list(corpora.problems[:100]),
+        "left_out": list(corpora.problems[:LISTED]),
+        "left_out_in_all": len(corpora.problems),
         "duplicates": corpora.duplicates,
         "inputs": inputs,
     }
@@ -318,6 +364,10 @@ def _item(wanted: Order, task: Task, scene: Scene, stock: Stock, index: int, she
         for length in wanted.lengths:
             try:
                 made = compose(plan, length, fillers, shelf, exact=wanted.exact)
+            except CorpusTooSmallError as error:
+                held = f"{len(scene.documents):,} documents in language {scene.language!r}"
+                hint = "give more, drop the length, or name other languages with --language"
+                raise FathomError(f"{item} at {format_length(length)}: {error}; it has {held}: {hint}") from error
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error
             facets = dict(made.ending.facets)

@@ -8,7 +8,6 @@ sentence by sentence, and every piece of it that ends with a sentence is then co
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import re
 import sqlite3
@@ -18,16 +17,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from fathom.tokens import Tokenizer
 from fathom.types import Document, Span
 
-_CACHE_FORMAT = 3  # raise it whenever cut points or counts come out differently
+_CACHE_FORMAT = 4  # raise it whenever cut points or counts come out differently
 
 # Characters at each side of a join that may change its tokens. Tokenizers merge within words and runs of
 # punctuation or space; 48 characters hold several of them.
 REACH = 48
+STRETCH = 600  # characters
 
 _SENTENCE_END = re.compile(
     r"(?<!\b[A-Z])(?<!\b(?:Mr|Dr|St|No|vs|cf|Jr|Sr))(?<!\b(?:Mrs|Rev|Gen|Col|Hon|i\.e|e\.g))(?<!\b(?:Prof|Capt))"
@@ -42,12 +43,30 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)|(?<=[\u3040-\u30ff\u3400-\u9fff。，、�
 def cut_points(text: str) -> array[int]:
     """Offsets where ``text`` may be cut: 0, the end of each sentence and paragraph, and its length.
 
-    Where paragraphs are set apart by blank lines, single line ends are taken for hard wrapping.
+    Where paragraphs are set apart by blank lines, single line ends are taken for hard wrapping. A stretch without a
+    sentence end for ``STRETCH`` characters (a table, a transcript, one long line) is cut at lines, words or letters,
+    because counting a piece costs as much as it is long.
     """
     ends = {match.end() for match in _SENTENCE_END.finditer(text)}
     if "\n\n" not in text:
         ends.update(match.end() for match in _LINE_END.finditer(text))
-    return array("i", sorted({0, *ends, len(text)}))
+    points = sorted({0, *ends, len(text)})
+    dense = array("i", [0])
+    for start, end in pairwise(points):
+        while end - start > STRETCH:
+            start = _place_to_cut(text, start)
+            dense.append(start)
+        dense.append(end)
+    return dense
+
+
+def _place_to_cut(text: str, start: int) -> int:
+    """The last line end within ``STRETCH`` characters, else the last word end, else the last letter."""
+    for pattern in (_LINE_END, _WORD_END):
+        found = [match.end() for match in pattern.finditer(text, start + 1, start + STRETCH)]
+        if found:
+            return found[-1]
+    return start + STRETCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +133,7 @@ class TokenCounter:
         points = cut_points(text)
         tokens, joins = array("i", [0]), array("i", [0])
         count = self.tokenizer.count
-        for start, end in itertools.pairwise(points):
+        for start, end in pairwise(points):
             left, right = text[max(0, start - REACH) : start], text[start : min(end, start + REACH)]
             seam = count(left + right) - count(left) - count(right) if start else 0
             tokens.append(tokens[-1] + count(text[start:end]))

@@ -23,6 +23,10 @@ _SCRAP = 24  # tokens below which a piece of a document is not worth a place of 
 _ROUNDS = 8
 
 
+class CorpusTooSmallError(FathomError):
+    """The documents ran out before a prompt was full."""
+
+
 def parse_length(text: str) -> int:
     """Tokens of a length as people write it: ``8k`` is 8,192, ``1m`` is 1,048,576, plain integers are as they are.
 
@@ -159,8 +163,10 @@ def compose(plan: Plan, length: int, fillers: Sequence[Span], shelf: Shelf, *, e
         best = _topped_up(best, least, length, count, shelf)
     found = best.tokens if best else fixed
     if best is None or found * 100 < length * 99:
-        reason = "the corpus is too small" if missing else "no document of the corpus can be cut to fit"
-        raise FathomError(f"{reason}: {length - found:,} of {length:,} tokens are missing")
+        lacking = f"{length - found:,} of {length:,} tokens are missing"
+        if missing:
+            raise CorpusTooSmallError(f"the corpus is too small: {lacking} (equal passages count once)")
+        raise FathomError(f"no document of the corpus can be cut to fit: {lacking}")
     return best
 
 

@@ -15,6 +15,19 @@ from typing import Any
 from fathom.types import Document, FathomError, Json, Part, Sample, Span
 
 MANIFEST, SAMPLES, DOCUMENTS = "manifest.json", "samples.parquet", "documents.parquet"
+_MANIFEST = {
+    "suite": str,
+    "fingerprint": str,
+    "tokenizer": str,
+    "lengths": list,
+    "tasks": list,
+    "samples": dict,
+    "notes": list,
+    "left_out": list,
+    "left_out_in_all": int,
+    "duplicates": int,
+    "inputs": dict,
+}
 _GROUP = 128  # samples held in memory while writing or reading
 
 
@@ -35,11 +48,9 @@ class BuiltSuite:
             lengths: Only these lengths, in tokens.
             limit: At most this many samples of each task, language and length.
         """
-        import pyarrow.parquet
-
         taken: dict[tuple[str, str, int], int] = {}
-        for batch in pyarrow.parquet.ParquetFile(self.folder / SAMPLES).iter_batches(batch_size=_GROUP):
-            for record in batch.to_pylist():
+        for records in _groups(self.folder / SAMPLES):
+            for record in records:
                 if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in lengths):
                     continue
                 cell = record["task"], record["language"], record["length"]
@@ -62,17 +73,27 @@ class BuiltSuite:
 
     def documents(self) -> dict[str, Document]:
         """The documents that recipes borrow from, by id; without questions and summaries."""
-        import pyarrow.parquet
-
-        rows = pyarrow.parquet.read_table(self.folder / DOCUMENTS).to_pylist()
-        return {row["id"]: Document(**row) for row in rows}
+        return {row["id"]: Document(**row) for rows in _groups(self.folder / DOCUMENTS) for row in rows}
 
     def texts(self) -> dict[str, str]:
         """The texts that recipes borrow from, by document id."""
-        import pyarrow.parquet
+        groups = _groups(self.folder / DOCUMENTS, columns=["id", "text"])
+        return {row["id"]: row["text"] for rows in groups for row in rows}
 
-        table = pyarrow.parquet.read_table(self.folder / DOCUMENTS, columns=["id", "text"])
-        return dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
+
+def _groups(path: Path, columns: list[str] | None = None) -> Iterator[list[dict[str, Any]]]:
+    """Records of a Parquet file, a group at a time.
+
+    Raises:
+        FathomError: The file is missing or damaged.
+    """
+    import pyarrow.parquet
+
+    try:
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=_GROUP, columns=columns):
+            yield batch.to_pylist()
+    except (OSError, pyarrow.ArrowException) as error:
+        raise FathomError(f"{path}: damaged ({error}); build the suite again with --force") from error
 
 
 def is_suite(folder: Path) -> bool:
@@ -104,6 +125,11 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
         raise FathomError(f"{path}: cannot be read ({error}); build the suite again with --force") from error
     if not isinstance(manifest, dict) or manifest.get("fathom") != "suite":
         raise FathomError(f"{path}: not the manifest of a suite; choose a folder that `fathom build` wrote")
+    wrong = [name for name, kind in _MANIFEST.items() if not isinstance(manifest.get(name), kind)]
+    if wrong:
+        raise FathomError(
+            f"{path}: {', '.join(wrong)} missing or of the wrong type; build the suite again with --force"
+        )
     return manifest
 
 
@@ -199,11 +225,25 @@ def fresh_folder(out: Path) -> Iterator[Path]:
 
 
 def _sweep(out: Path) -> None:
-    """Remove what builds that were killed left behind."""
-    for left in out.parent.glob(f".{out.name}.*.part"):
-        owner = left.name.removesuffix(".part").rpartition(".")[2]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+    """Put right what builds that were killed left behind."""
+    for left in [*out.parent.glob(f".{out.name}.*.part"), *out.parent.glob(f".{out.name}.*.old")]:
+        owner = left.suffixes[-2].removeprefix(".") if len(left.suffixes) > 1 else ""
+        if not owner.isdigit() or _lives(int(owner)):
+            continue
+        if left.suffix == ".old" and not out.exists():  # killed between the two renames of a replacement
+            left.rename(out)
+        else:
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _record(sample: Sample) -> dict[str, object]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import tiktoken
 
 DEFAULT = "tekken"
+_FILES = ("tokenizer.json", "tokenizer.model", "*.tiktoken")  # what a model's folder holds, the first one wins
 KNOWN = ("tekken", "tiktoken:cl100k_base", "tiktoken:o200k_base", "hf:NAME", "PATH", "words", "chars")
 
 # How the GPT-4 family splits text before merging; Llama 3 and Qwen use it too, with other runs of digits.
@@ -76,11 +77,15 @@ def get_tokenizer(name: str = DEFAULT) -> Tokenizer:
         return _tiktoken(name)
     if name.startswith("hf:"):
         return _hugging_face(name)
+    if Path(name).is_dir():
+        found = [path for pattern in _FILES for path in sorted(Path(name).glob(pattern))]
+        if found:
+            return _from_file(found[0])
     if Path(name).is_file():
         return _from_file(Path(name))
     raise FathomError(
         f"unknown tokenizer {name!r}: expected one of {', '.join(KNOWN)}, where PATH is an existing tiktoken rank "
-        "file, tokenizers JSON or SentencePiece model"
+        "file, tokenizers JSON or SentencePiece model, or a folder that holds one"
     )
 
 

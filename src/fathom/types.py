@@ -343,7 +343,8 @@ class Reply:
     """What came back for one sample.
 
     Attributes:
-        status: How the request ended; only ``ok`` replies are scored, the others are counted apart.
+        status: How the request ended; only ``ok`` replies are scored, the others are counted apart. A reply that was
+            stopped at the output cap is ``incomplete``, whether or not it shows text.
         text: The reply without reasoning.
         reasoning: The reasoning text, if the model gave any.
         stop: Stop reason as the provider names it.

@@ -87,14 +87,15 @@ def build(
     print(
         f"{built.folder}: {samples:,} samples" if built.fresh else f"{built.folder}: already built, {samples:,} samples"
     )
-    for note in [*built.manifest["notes"], *_left_out(built.manifest["left_out"], built.manifest["duplicates"])]:
+    made = built.manifest
+    for note in [*made["notes"], *_left_out(made["left_out"], made["left_out_in_all"], made["duplicates"])]:
         print(f"  note: {note}", file=sys.stderr)
 
 
-def _left_out(problems: list[str], duplicates: int) -> list[str]:
+def _left_out(problems: list[str], total: int, duplicates: int) -> list[str]:
     shown = [f"left out: {problem}" for problem in problems[:10]]
-    if len(problems) > 10:
-        shown.append(f"left out: {len(problems) - 10} more, listed in manifest.json")
+    if total > 10:
+        shown.append(f"left out: {total - 10:,} more, see manifest.json")
     return shown + ([f"{duplicates} documents were duplicates and count once"] if duplicates else [])
 
 
@@ -111,6 +112,7 @@ def show(
     elif as_json:
         print(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
+        shown["facets"] = [f"{name} {value}" for name, value in shown["facets"].items()]
         print_records([{"": key, " ": value} for key, value in shown.items()], as_json=False)
 
 
@@ -119,8 +121,9 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; standard output if left out.")] = None,
     format: Annotated[str, typer.Option(help="jsonl.")] = "jsonl",
     lengths: Lengths = None,
+    tasks: Annotated[str | None, typer.Option(help="Only these tasks, separated by commas.")] = None,
 ) -> None:
     """Write samples with their full text, one JSON object a line, for other tools."""
-    count = api.export(folder, out, format=format, lengths=lengths_of(lengths))
+    count = api.export(folder, out, format=format, lengths=lengths_of(lengths), tasks=names_of(tasks))
     if out:
         print(f"{out}: {count:,} samples")

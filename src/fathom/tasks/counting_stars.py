@@ -84,7 +84,7 @@ TASKS = tuple(
         plan=partial(plan, corrected=corrected),
         score=score,
         metric="accuracy",
-        max_output_tokens=32,
+        max_output_tokens=128,
         description=f"which of five lists has the four {'corrected ' if corrected else ''}counts in order",
         source="100-LongBench, A.2",
     )

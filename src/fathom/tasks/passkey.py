@@ -50,7 +50,7 @@ TASKS = tuple(
         plan=partial(plan, size=size),
         score=score,
         metric="accuracy",
-        max_output_tokens=32 + 2 * size,
+        max_output_tokens=64 + 4 * size,
         description=f"repeat a number of {size:,} digits hidden in the text",
         source="LongLeader, table 3",
         positioned=True,

@@ -1,0 +1,67 @@
+"""Text from outside made fit for a terminal and a page: without control characters, folded where names have seams."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+# Before "?" and "&", after the others: a query then begins the line that holds it.
+_SEAM = re.compile(r"(?<=[/=_\-·,])|(?=[?&])")
+# Zero-width joiners are spelling in Persian, in the scripts of India and in emoji; they move nothing.
+_JOINERS = "\u200c\u200d"
+
+
+def _harmful(one: str) -> bool:
+    category = unicodedata.category(one)
+    return (category[0] == "C" or category in ("Zl", "Zp")) and one not in _JOINERS
+
+
+def printable(text: str) -> str:
+    """Text with its control, direction and line characters replaced: they could rewrite a line or a terminal.
+
+    Args:
+        text: Any text, such as a model's name.
+
+    Returns:
+        The same length of text in one line; U+FFFD stands where something was replaced.
+    """
+    if text.isprintable():
+        return text
+    return "".join("\N{REPLACEMENT CHARACTER}" if _harmful(one) else one for one in text)
+
+
+def printable_json(text: str) -> str:
+    """JSON text that says the same, with the characters that ``printable`` replaces written as escapes."""
+    if text.isprintable():
+        return text
+    # A line end in JSON stands between values; within a text it is an escape already.
+    return "".join(json.dumps(one)[1:-1] if one != "\n" and _harmful(one) else one for one in text)
+
+
+def pieces(text: str) -> list[str]:
+    """A name cut at the places where it may be folded: at "/", "?", "&", "=", "-", "_"."""
+    return [piece for piece in _SEAM.split(text) if piece]
+
+
+def folded(text: str, width: int) -> str:
+    """Text in lines of at most ``width`` columns of a terminal.
+
+    Args:
+        text: One line; a word that is too long is folded at the seams of ``pieces``, anywhere if it has none.
+        width: Columns, 2 or more; Chinese characters take two.
+    """
+    from rich.cells import cell_len, chop_cells
+
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and cell_len(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+            continue
+        lines.append("")
+        for piece in [word] if cell_len(word) <= width else pieces(word):
+            if cell_len(lines[-1] + piece) <= width:
+                lines[-1] += piece
+            else:
+                lines.extend(chop_cells(piece, width))
+    return "\n".join(line for line in lines if line)
