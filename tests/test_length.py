@@ -175,3 +175,20 @@ def test_lengths_of_an_item_are_nested(tmp_path: Path) -> None:
         # The last filler of a shorter length is cut, and a scrap may have been left out; all others are there again.
         assert set(short) <= set(middle) <= set(long), item
         assert len(short) < len(long)
+
+
+def test_prompts_of_odd_texts_are_within_their_budget_too(tmp_path: Path) -> None:
+    import json
+
+    from test_counts import ODD
+
+    corpus = tmp_path / "odd.jsonl"
+    rows = [{"text": f"{kind} {n}: {text[7 * n :]}"} for kind, text in ODD.items() for n in range(3)]
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    wanted = order(
+        "passkey,counting_stars,passage_count", corpus=[str(corpus)], lengths=[1024, 8192], items=4, languages=["en"]
+    )
+    suite = open_suite(build(wanted, tmp_path / "suite").folder)
+    texts, engine = suite.texts(), get_tokenizer("tekken")
+    for sample in suite.samples():
+        assert 0.99 * sample.length <= engine.count(render(sample, texts)) <= sample.length, sample.id

@@ -23,7 +23,7 @@ from pathlib import Path
 from fathom.tokens import Tokenizer
 from fathom.types import Document, Span
 
-_CACHE_FORMAT = 4  # raise it whenever cut points or counts come out differently
+_CACHE_FORMAT = 5  # raise it whenever cut points or counts come out differently
 
 # Characters at each side of a join that may change its tokens. Tokenizers merge within words and runs of
 # punctuation or space; 48 characters hold several of them.
@@ -74,12 +74,14 @@ class Outline:
     """Cut points of a text and its tokens between them.
 
     ``tokens[k]`` sums the tokens of the first k pieces, each counted alone; ``joins[k]`` sums the corrections of
-    the joins before pieces 1 to k - 1.
+    the joins before pieces 1 to k - 1. ``additive`` says that all pieces joined are as many tokens as the whole text:
+    not so where a tokenizer merges over a run longer than ``REACH``, such as thousands of spaces.
     """
 
     points: array[int]
     tokens: array[int]
     joins: array[int]
+    additive: bool = True
 
     def between(self, first: int, last: int) -> int:
         """Tokens of pieces ``first`` to ``last - 1`` joined."""
@@ -138,7 +140,7 @@ class TokenCounter:
             seam = count(left + right) - count(left) - count(right) if start else 0
             tokens.append(tokens[-1] + count(text[start:end]))
             joins.append(joins[-1] + seam)
-        return Outline(points, tokens, joins)
+        return Outline(points, tokens, joins, tokens[-1] + joins[-1] == count(text))
 
     def size(self, document: Document) -> int:
         """Tokens of a whole document."""
@@ -330,16 +332,16 @@ def _key(fingerprint: str, document: Document) -> str:
 
 
 def _pack(outline: Outline) -> bytes:
-    data = outline.points.tobytes() + outline.tokens.tobytes() + outline.joins.tobytes()
+    data = bytes([outline.additive]) + outline.points.tobytes() + outline.tokens.tobytes() + outline.joins.tobytes()
     return hashlib.blake2b(data, digest_size=16).digest() + data
 
 
 def _unpack(stored: bytes, length: int) -> Outline | None:
     check, data = stored[:16], stored[16:]
-    if len(data) % 12 or hashlib.blake2b(data, digest_size=16).digest() != check:
+    if len(data) % 12 != 1 or hashlib.blake2b(data, digest_size=16).digest() != check:
         return None
     numbers = array("i")
-    numbers.frombytes(data)
+    numbers.frombytes(data[1:])
     third = len(numbers) // 3
-    outline = Outline(numbers[:third], numbers[third : 2 * third], numbers[2 * third :])
+    outline = Outline(numbers[:third], numbers[third : 2 * third], numbers[2 * third :], bool(data[0]))
     return outline if third >= 2 and outline.points[-1] == length else None

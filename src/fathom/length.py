@@ -119,8 +119,11 @@ class Shelf:
         return len(self.documents[span.doc].text)
 
     def measure(self, parts: Sequence[Part]) -> int:
-        """Tokens of parts joined."""
-        return measure(parts, self.documents, self.counter)
+        """Tokens of parts joined: added up, unless a document of them cannot be counted in pieces."""
+        borrowed = {part.doc for part in parts if isinstance(part, Span)}
+        if all(self.counter.outline(self.documents[name]).additive for name in borrowed):
+            return measure(parts, self.documents, self.counter)
+        return self.retokenize(parts)
 
     def retokenize(self, parts: Sequence[Part]) -> int:
         """Tokens of parts joined, the slow and sure way."""
