@@ -9,7 +9,7 @@ import pytest
 from fathom import api
 from fathom.analysis import EffectiveLength
 
-LENGTHS = (1024, 2048, 4096, 6144, 8192, 16384)
+LENGTHS = (2048, 4096, 6144, 8192, 16384, 32768)
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return api.build("kv_retrieval,passkey", folder, lengths=LENGTHS, items=30, corpus=["world?seed=5"]).folder
 
 
-@pytest.mark.parametrize("window", [4096, 8192])
+@pytest.mark.parametrize("window", [4096, 8192, 16384])
 def test_a_reader_behind_a_window_is_measured_with_that_window(suite: Path, window: int, tmp_path: Path) -> None:
     model = f"fathom/lexical?window={window}&truncate=middle"
     run = api.run(suite, model, tmp_path / "run").folder
@@ -30,6 +30,11 @@ def test_a_reader_behind_a_window_is_measured_with_that_window(suite: Path, wind
             assert one.interval.low <= window <= one.interval.high, one
             assert one.interval.high <= 2 * window, one
             checked += 1
+        if one.definition == "half_base":
+            # The middle that is cut out holds the gold text with probability 1 - window / length: half of the base is
+            # lost at twice the window.
+            assert one.interval is not None
+            assert one.interval.low <= 2 * window <= one.interval.high, one
     assert checked == 4
 
 
