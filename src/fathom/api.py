@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fathom.build import Built
     from fathom.corpus import Fields
+    from fathom.report import Table
     from fathom.report.plot import Kind
     from fathom.run import Preflight, Progress, RunStatus, RunSummary
     from fathom.score.files import ScoreSummary
@@ -314,7 +315,9 @@ def score(
     return score_file(Path(file), metric=metric, rule=rule, check=check, out=out)
 
 
-def report(sources: Iterable[Path | str], out: Path | str, *, title: str | None = None, seed: int = 0) -> Path:
+def report(
+    sources: Iterable[Path | str], out: Path | str, *, title: str | None = None, seed: int = 0
+) -> tuple[Table, ...]:
     """One self-contained HTML page about runs (command ``fathom report``).
 
     Args:
@@ -322,6 +325,9 @@ def report(sources: Iterable[Path | str], out: Path | str, *, title: str | None 
         out: The page to write.
         title: Title of the page.
         seed: Seed of the bootstrap.
+
+    Returns:
+        The tables of the page; ``fathom.report.show`` prints them.
 
     Raises:
         FathomError: There are no rows, or the page cannot be written.

@@ -47,7 +47,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     name = "lab/a-very-long-model-name-without-any-place-to-break-0123456789-0123456789"
     rows = make_rows(items=3)
     longer = rows["model"].str.replace("orca/small-7b", name, literal=True)
-    return report(rows.with_columns(longer), tmp_path_factory.mktemp("page") / "report.html").as_uri()
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    report(rows.with_columns(longer), path)
+    return path.as_uri()
 
 
 def opened(browser: Browser, address: str, *, width: int, scheme: Literal["light", "dark"]) -> Page:

@@ -158,7 +158,7 @@ def test_counts_add_up(found: dict[str, Table]) -> None:
         name = System(model, variant).name
         assert column(counts, "Replies")[name] == f"{own.height:,}"
         assert column(counts, "Scored")[name] == f"{own['value'].count():,}"
-        assert column(found["headline"], "Unscored")[name] == f"{own['value'].null_count():,}"
+        assert f" {own['value'].null_count():,} unscored" in column(found["headline"], "Scored")[name]
         for status in ("overflow", "refused", "incomplete", "error"):
             expected = own.filter(pl.col("status") == status).height
             assert column(counts, status.capitalize())[name] == f"{expected:,}"
@@ -168,8 +168,57 @@ def test_counts_add_up(found: dict[str, Table]) -> None:
 def test_every_table_of_scores_carries_the_counts(results: Results) -> None:
     for table in tables_of(results):
         if table.section in ("headline", "scores", "longscore", "effective"):
-            labels = {column.label for column in table.columns}
-            assert {"Chance", "Scored", "Unscored", "Invalid", "Cut", "Cost"} <= labels, table.name
+            labels = [column.label for column in table.columns]
+            assert "Chance" in labels, table.name
+            assert labels[-1] == "Scored", table.name
+
+
+def test_what_was_not_clean_stands_beneath_what_was_scored(found: dict[str, Table]) -> None:
+    rows = make_rows()
+    system = System("fathom/lexical?window=8k", "")
+    own = rows.filter(pl.col("model") == system.model)
+    expected = (
+        f"{own['value'].null_count()} unscored",
+        f"{own.filter(pl.col('value').is_not_null() & ~pl.col('valid')).height} invalid",
+        f"{own.filter(pl.col('truncated') > 0).height} cut",
+    )
+    for name in ("headline", "longscore", "effective"):
+        (row,) = [row for row in found[name].rows if row[0].text == system.name]
+        # No price is known, and nothing is said of it here; the table of counts has a dash.
+        assert row[-1].beneath == expected
+    paid = [row for row in found["headline"].rows if row[0].text == ACME.name]
+    cost = rows.filter(pl.col("model") == ACME.model)["cost"].sum()
+    assert paid[0][-1].beneath[-1] == f"${cost:,.2f}"
+    for task, table in (("passkey", "scores-1"), ("passkey", "longscore-1"), ("passkey", "effective-1")):
+        cell = rows.filter((pl.col("model") == ACME.model) & (pl.col("task") == task))
+        assert column(found[table], "Scored")[task].startswith(f"{cell['value'].count()} {cell['value'].null_count()}")
+
+
+def test_counts_say_each_fact_once() -> None:
+    def counted(models: int, tasks: int, lengths: tuple[int, ...] = LENGTHS) -> dict[str, Table]:
+        rows = make_rows(models=models, tasks=tasks, lengths=lengths, items=2)
+        return {table.name: table for table in tables(rows) if table.section == "counts"}
+
+    def short(models: int, tasks: int) -> set[str]:
+        return set(counted(models, tasks, (2048,)))
+
+    alone = counted(models=1, tasks=2)
+    assert set(alone) == {"counts", "counts-1-length"}
+    assert [row[0].text for row in alone["counts"].rows] == ["kv_retrieval", "counting_stars", "all tasks"]
+    assert [row[0].text for row in alone["counts-1-length"].rows] == ["1k", "2k", "4k", "6k", "8k", "16k", "32k", "64k"]
+    assert set(counted(models=1, tasks=1)) == {"counts", "counts-1-length"}
+    assert short(models=1, tasks=1) == short(models=1, tasks=3) == {"counts"}
+    assert short(models=2, tasks=1) == {"counts"}
+    assert short(models=2, tasks=2) == {"counts", "counts-1-task", "counts-2-task"}
+
+
+def test_incomplete_is_explained(found: dict[str, Table]) -> None:
+    assert "Incomplete replies were cut by the output cap or inside reasoning." in found["counts"].about
+    rows = make_rows(models=1, tasks=1, items=3).with_columns(
+        value=pl.lit(None, dtype=pl.Float64), status=pl.lit("incomplete")
+    )
+    notes = {table.name: table.notes for table in tables(rows)}["scores-1"]
+    assert notes == ("Nothing was scored: 3 incomplete (cut by the output cap or inside reasoning).",)
 
 
 def test_settings_say_what_the_rows_say(found: dict[str, Table]) -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from fathom.printing import printable
 from fathom.types import FathomError
+
+
+def _printable(message: str) -> str:
+    return "\n".join(map(printable, message.splitlines()))
 
 
 def main() -> None:
@@ -14,7 +19,7 @@ def main() -> None:
     try:
         app()
     except FathomError as error:
-        print(f"fathom: {error}", file=sys.stderr)
+        print(f"fathom: {_printable(str(error))}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("fathom: interrupted; the same command goes on where it stopped", file=sys.stderr)

@@ -10,7 +10,11 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from fathom.printing import folded, printable, printable_json
 from fathom.types import FathomError
+
+# Columns of text: between the columns of a table, in a cell that is short, and in the narrowest column.
+GAP, SHORT, NARROW = 2, 24, 5
 
 Lengths: TypeAlias = Annotated[
     str | None, typer.Option("--lengths", help="Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).")
@@ -79,25 +83,38 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]
 def print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     """Records with the same keys, as a table or as JSON."""
     if as_json:
-        print(json.dumps(list(records), indent=2, ensure_ascii=False))
+        print(printable_json(json.dumps(list(records), indent=2, ensure_ascii=False)))
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    console = Console()
     rows = [[_cell(value) for value in record.values()] for record in records]
-    for number, name in enumerate(records[0] if records else ()):
-        # Short cells stay whole; what is left of the line goes to the long ones.
-        short = all(len(row[number]) <= 24 for row in rows)
-        table.add_column(name.replace("_", " "), overflow="fold", no_wrap=short)
+    headings = [printable(name.replace("_", " ")) for name in (records[0] if records else ())]
+    widths = _widths([headings, *rows], console.width)
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
+    for heading, width in zip(headings, widths, strict=True):
+        table.add_column(Text(folded(heading, width)), width=width)
     for row in rows:
-        table.add_row(*row)
-    Console().print(table)
+        table.add_row(*(Text(folded(cell, width)) for cell, width in zip(row, widths, strict=True)))
+    console.print(table)
+
+
+def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Widths of columns that fit the room: the long ones share what the short ones leave."""
+    from rich.cells import cell_len
+
+    natural = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    left, widths = room - GAP * (len(natural) - 1), natural
+    for cap in range(max(natural, default=0), NARROW, -1):
+        if sum(widths) <= left:
+            break
+        # Cells that are short stay whole as long as the long ones can be read beside them.
+        widths = [width if width <= SHORT and cap >= SHORT // 2 else min(width, cap) for width in natural]
+    return widths
 
 
 def _cell(value: object) -> str:
-    from rich.markup import escape
-
-    if isinstance(value, list | tuple):
-        return escape(", ".join(map(str, value)))
-    return "-" if value is None else escape(str(value))
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "-" if value is None else str(value)
+    return printable(text.replace("\n", " "))

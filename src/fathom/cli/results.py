@@ -6,12 +6,15 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fathom import api
 from fathom.cli.arguments import AsJson, print_records
+
+if TYPE_CHECKING:
+    from fathom.score.files import ScoreSummary
 
 Sources = Annotated[list[Path], typer.Argument(help="Run folders and rows files.")]
 
@@ -54,27 +57,39 @@ def score(
     if as_json and (out or check):
         print(json.dumps(dataclasses.asdict(summary), indent=2, default=str))
     elif out or check:
-        print_records(
-            [
-                {
-                    "metric": name or "(none named)",
-                    "rows": count.rows,
-                    "scored": count.scored,
-                    "valid": count.valid,
-                    "mean": "-" if count.mean is None else f"{count.mean:.4f}",
-                }
-                | ({"equal": f"{count.equal} of {count.checked}"} if check else {})
-                for name, count in summary.by_metric.items()
-            ],
-            as_json=False,
-        )
-        for index, error in summary.errors[:5] if not check else ():
-            print(f"  row {index}: {error}", file=sys.stderr)
-        for one in summary.differences[:10]:
-            print(f"  row {one.index} {one.case_id}: expected {one.expected}, got {one.score} {one.error}")
-    if summary.differing:
-        print(f"{summary.differing:,} of {summary.rows:,} rows differ", file=sys.stderr)
-        raise typer.Exit(1)
+        _print_counts(summary, check)
+    if check:
+        if summary.differing or summary.unchecked:
+            failed = f", {summary.unchecked:,} could not be scored" if summary.unchecked else ""
+            print(f"{summary.differing:,} of {summary.rows:,} rows differ{failed}", file=sys.stderr)
+            raise typer.Exit(1)
+    elif summary.unscored:
+        reason = summary.errors[0][1]
+        print(f"{summary.unscored:,} of {summary.rows:,} rows were not scored: {reason}", file=sys.stderr)
+
+
+def _print_counts(summary: ScoreSummary, check: bool) -> None:
+    """A line for each metric, then the first rows that are not as they should be."""
+    print_records(
+        [
+            {
+                "metric": name or "(none named)",
+                "rows": count.rows,
+                "scored": count.scored,
+                "valid": count.valid,
+                "mean": "-" if count.mean is None else f"{count.mean:.4f}",
+            }
+            | ({"equal": f"{count.equal} of {count.checked}"} if check else {})
+            for name, count in summary.by_metric.items()
+        ],
+        as_json=False,
+    )
+    for one in summary.differences[:10]:
+        # A name from the file is data: it must not reach the terminal as a command to it.
+        name = one.case_id if one.case_id.isprintable() else ascii(one.case_id)
+        print(f"  row {one.index}{name and f' {name}'}: {one}")
+    for index, error in (summary.failures if check else summary.errors)[:5]:
+        print(f"  row {index} could not be scored: {error}", file=sys.stderr)
 
 
 def report(
@@ -85,11 +100,12 @@ def report(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No tables in the terminal.")] = False,
 ) -> None:
     """Write one self-contained HTML page about runs, and print its tables."""
-    print(api.report(sources, out, title=title, seed=seed))
+    tables = api.report(sources, out, title=title, seed=seed)
+    print(out)
     if not quiet:
-        from fathom.report import show, tables
+        from fathom.report import show
 
-        show(tables(api.rows(sources), seed=seed))
+        show(tables)
 
 
 def plot(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from fathom.analysis import Definition, EffectiveLength, LongScore
 from fathom.report import words
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.table import Cell, Column, Table
-from fathom.report.tally import CHANCE, TALLY, chance_cell, tally
+from fathom.report.tally import CHANCE, SCORED, chance_cell, scored_cell
 
 DEFINITIONS: dict[Definition, tuple[str, str]] = {
     "ruler": (
@@ -31,29 +32,20 @@ LENGTHS = tuple(Column(label, help=text, group="Effective length") for label, te
 def longscores(results: Results, system: System | None) -> Table:
     """LongScore per length: of all models over their tasks, or of one model task by task."""
     lengths = tuple(sorted({point.length for one in results.longscore.values() for point in one.points}))
-    lines = [
-        (
-            _heading(results, one, task, system),
-            chance_cell(results, one, task),
-            *longscore_cells(results.longscore.get((one, task)), lengths),
-            *tally(results, one, task),
-        )
-        for one, task in _breakdown(results, system)
-    ]
     columns = (
-        Column("Task" if system else "Model", number=False),
-        CHANCE,
         Column("Base", help="Mean score at 2k, 4k and 6k, percent"),
         Column("Mean", group="LongScore", help="Mean over the longer lengths, percent"),
         *(Column(words.tokens(length), group="LongScore", help="Percent") for length in lengths),
-        *TALLY,
     )
     about = (
         "Base is the mean score at 2k, 4k and 6k; LongScore is the relative change from it, (score − base) / base, at "
         "each longer length and on average. It is undefined where base cannot be told from chance: a ratio to noise "
         "means nothing."
     )
-    return _table(results, "longscore", "LongScore", about, columns, lines, system)
+    table = Table("longscore", "longscore", "LongScore", about, columns, ())
+    return _filled(
+        table, results, system, lambda one, task: longscore_cells(results.longscore.get((one, task)), lengths)
+    )
 
 
 def longscore_cells(one: LongScore | None, lengths: Sequence[int]) -> list[Cell]:
@@ -77,26 +69,12 @@ def longscore_cells(one: LongScore | None, lengths: Sequence[int]) -> list[Cell]
 
 def effective_lengths(results: Results, system: System | None) -> Table:
     """Effective context length by three definitions: of all models over their tasks, or of one model task by task."""
-    lines = [
-        (
-            _heading(results, one, task, system),
-            chance_cell(results, one, task),
-            *effective_cells(results, one, task),
-            *tally(results, one, task),
-        )
-        for one, task in _breakdown(results, system)
-    ]
-    columns = (
-        Column("Task" if system else "Model", number=False),
-        CHANCE,
-        *LENGTHS,
-        *TALLY,
-    )
     about = (
         "In tokens, with 95% intervals. “≥” means that the longest tested length still passes, so that the true "
         "length may be greater; “<” that the shortest already fails."
     )
-    return _table(results, "effective", "Effective context length", about, columns, lines, system)
+    table = Table("effective", "effective", "Effective context length", about, LENGTHS, ())
+    return _filled(table, results, system, lambda one, task: effective_cells(results, one, task))
 
 
 def effective_cells(results: Results, system: System, task: str) -> list[Cell]:
@@ -130,27 +108,21 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
 
 
-def _breakdown(results: Results, system: System | None) -> list[tuple[System, str]]:
-    if system is None:
-        return [(one, ALL) for one in results.systems]
-    return [(system, task) for task in results.tasks]
-
-
-def _heading(results: Results, one: System, task: str, system: System | None) -> Cell:
-    return Cell(task) if system else Cell(one.name, series=results.systems.index(one))
-
-
-def _table(
-    results: Results,
-    section: str,
-    title: str,
-    about: str,
-    columns: tuple[Column, ...],
-    lines: Sequence[Sequence[Cell]],
-    system: System | None,
+def _filled(
+    table: Table, results: Results, system: System | None, measured: Callable[[System, str], Sequence[Cell]]
 ) -> Table:
-    rows = tuple(tuple(line) for line in lines)
+    """The table with a line for each model or, of one model, for each task; its own columns stand in the middle."""
     if system is None:
-        return Table(section, section, title, about, columns, rows)
-    name = f"{section}-{results.systems.index(system) + 1}"
-    return Table(name, section, system.name, "", columns, rows, detail=True)
+        lines = [(one, ALL, Cell(one.name, series=number)) for number, one in enumerate(results.systems)]
+    else:
+        lines = [(system, task, Cell(task)) for task in results.tasks]
+        number = results.systems.index(system) + 1
+        table = replace(table, name=f"{table.name}-{number}", title=system.name, about="", detail=True)
+    return replace(
+        table,
+        columns=(Column("Task" if system else "Model", number=False), CHANCE, *table.columns, SCORED),
+        rows=tuple(
+            (heading, chance_cell(results, one, task), *measured(one, task), scored_cell(results, one, task))
+            for one, task, heading in lines
+        ),
+    )

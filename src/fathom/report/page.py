@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,11 @@ from pathlib import Path
 import altair as alt
 import jinja2
 import polars as pl
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from fathom.analysis import PositionPoint
 from fathom.atomic import whole_file
+from fathom.printing import pieces, printable
 from fathom.report import figures, svg
 from fathom.report.colours import css_variables
 from fathom.report.figures import Size
@@ -24,7 +24,6 @@ from fathom.report.results import ALL, Results, System, measure, system_of
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of
-from fathom.report.words import printable
 from fathom.types import FathomError
 
 TITLE = "How deep the models read"
@@ -50,7 +49,7 @@ class Group:
     figures: tuple[Figure, ...]
 
 
-def report(rows: pl.DataFrame, out: Path, *, title: str = TITLE, seed: int = 0) -> Path:
+def report(rows: pl.DataFrame, out: Path, *, title: str = TITLE, seed: int = 0) -> tuple[Table, ...]:
     """Writes a report on rows as one HTML page that needs nothing beside it and loads nothing from elsewhere.
 
     Args:
@@ -60,15 +59,16 @@ def report(rows: pl.DataFrame, out: Path, *, title: str = TITLE, seed: int = 0) 
         seed: Seed of the bootstrap; the same rows and seed give the same page, byte for byte.
 
     Returns:
-        ``out``.
+        The tables of the page, for showing them elsewhere without measuring again.
 
     Raises:
         FathomError: There are no rows, or the file cannot be written.
     """
-    text = page(measure(rows, seed=seed), title=title)
+    results = measure(rows, seed=seed)
+    text = page(results, title=title)
     with whole_file(out) as stream:
         stream.write(text)
-    return out
+    return tables_of(results)
 
 
 def page(results: Results, *, title: str = TITLE) -> str:
@@ -107,8 +107,8 @@ def page(results: Results, *, title: str = TITLE) -> str:
 
 
 def soft(text: str) -> Markup:
-    """Escapes a name and lets it break after "_", "/" and "?", where a narrow screen needs it."""
-    return Markup(re.sub(r"([_/?]+)(?=.)", r"\1<wbr>", str(escape(text))))
+    """Escapes a name and lets it break at its seams, where a narrow screen needs it."""
+    return Markup("<wbr>").join(pieces(text))
 
 
 def _resource(environment: jinja2.Environment, name: str) -> str:

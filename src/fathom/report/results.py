@@ -26,7 +26,7 @@ from fathom.analysis import (
     position,
     profiles,
 )
-from fathom.report.words import printable
+from fathom.printing import printable
 from fathom.types import FathomError
 
 ALL = "all"
@@ -110,7 +110,7 @@ def measure(rows: pl.DataFrame, *, seed: int = 0) -> Results:
     """
     if rows.is_empty():
         raise FathomError("There are no rows to report on: run a suite first (`fathom run`), or name another file.")
-    rows = rows.with_columns(pl.col(NAMES).str.replace_all(r"\p{C}", "\N{REPLACEMENT CHARACTER}"))
+    rows = rows.with_columns(_printable(rows[name]) for name in NAMES)
     ready = profiles(rows, seed=seed)
     average = {(system_of(one), one.task): one for one in average_scores_of(ready)}
     alike = {system_of(one) for one in comparable(one for one in average.values() if one.task == ALL)}
@@ -133,6 +133,11 @@ def measure(rows: pl.DataFrame, *, seed: int = 0) -> Results:
         | _totals(counted, lambda one: (system_of(one), ALL, one.length or 0)),
         settings=tuple(_settings(rows)),
     )
+
+
+def _printable(names: pl.Series) -> pl.Series:
+    known = names.drop_nulls().unique()
+    return names.replace({name: printable(name) for name in known if printable(name) != name})
 
 
 def _mean(point: AverageScore | None) -> float:

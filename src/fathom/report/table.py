@@ -36,6 +36,7 @@ class Cell:
         heat: Step of the heat scale, 0 to 9, or None for no colour.
         series: Number of the model's colour and mark in the figures, or None.
         quiet: Whether it may be set back (a count of nothing).
+        beneath: Further short lines in small type.
     """
 
     text: str = ABSENT
@@ -44,9 +45,15 @@ class Cell:
     heat: int | None = None
     series: int | None = None
     quiet: bool = False
+    beneath: tuple[str, ...] = ()
+
+    @property
+    def small(self) -> tuple[str, ...]:
+        """The lines in small type under the text: the interval first."""
+        return (*([self.interval] if self.interval else ()), *self.beneath)
 
     def __str__(self) -> str:
-        return f"{self.text} {self.interval}".rstrip()
+        return " ".join((self.text, *self.small))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
-from fathom.analysis import AverageScore
+from fathom.analysis import AverageScore, LongScore
 from fathom.report import words
 from fathom.report.colours import heat_step
 from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
 from fathom.report.results import ALL, Results, System, measure
 from fathom.report.table import Cell, Column, Table
-from fathom.report.tally import CHANCE, TALLY, chance_cell, counts_tables, failed, tally
+from fathom.report.tally import CHANCE, SCORED, chance_cell, counts_tables, failed, scored_cell
 
 
 def tables(rows: pl.DataFrame, *, seed: int = 0) -> tuple[Table, ...]:
@@ -55,7 +57,7 @@ def tables_of(results: Results) -> tuple[Table, ...]:
 
 
 def headline(results: Results) -> Table:
-    """One row per model: average score, base, LongScore, effective lengths, chance, counts."""
+    """One row per model: average score, chance, LongScore, effective lengths, replies."""
     several = len(results.systems) > 1
     places = ranks(results)
     lines = []
@@ -67,9 +69,9 @@ def headline(results: Results) -> Table:
                 *([places[number]] if several else []),
                 _average_cell(average, _gaps(results, system)),
                 chance_cell(results, system, ALL),
-                *longscore_cells(results.longscore.get((system, ALL)), ()),
+                _longscore_cell(results.longscore.get((system, ALL))),
                 *effective_cells(results, system, ALL),
-                *tally(results, system),
+                scored_cell(results, system),
             )
         )
     place = Column("Place", help="A range where intervals overlap: those models are not told apart")
@@ -78,12 +80,14 @@ def headline(results: Results) -> Table:
         *([place] if several else []),
         Column("Average score", help="Percent; tasks averaged, then lengths"),
         CHANCE,
-        Column("Base", help="Mean score at 2k, 4k and 6k"),
-        Column("LongScore", help="Mean relative change from base at longer lengths, percent"),
+        Column("LongScore", help="Mean relative change at longer lengths from the mean at 2k, 4k and 6k, percent"),
         *LENGTHS,
-        *TALLY,
+        SCORED,
     )
-    about = "Scores in percent and lengths in tokens, with 95% intervals."
+    about = (
+        "Scores in percent and lengths in tokens, with 95% intervals. Beneath the number of replies that were scored "
+        "stands what was not, or was invalid or cut, and the cost: see Counts."
+    )
     if several:
         about += (
             " A place is a range wherever intervals overlap: within it no order is claimed. "
@@ -114,6 +118,14 @@ def _average_cell(average: AverageScore | None, note: str) -> Cell:
     return Cell(words.percent(average.mean), words.bounds(average.interval), note)
 
 
+def _longscore_cell(one: LongScore | None) -> Cell:
+    if one is None:
+        return Cell()
+    base, mean = longscore_cells(one, ())
+    # A caution about the base concerns its ratio; the base itself stands in the table of LongScore.
+    return mean if mean.note else replace(mean, note=base.note)
+
+
 def _gaps(results: Results, system: System) -> str:
     average = results.average.get((system, ALL))
     if average is None:
@@ -139,7 +151,7 @@ def scores(results: Results, system: System) -> Table:
                 *(_score_cell(results, system, task, length) for length in results.lengths),
                 _average_cell(results.average.get((system, task)), ""),
                 chance_cell(results, system, task),
-                *tally(results, system, task),
+                scored_cell(results, system, task),
             )
         )
     columns = (
@@ -147,7 +159,7 @@ def scores(results: Results, system: System) -> Table:
         *(Column(words.tokens(length), group="Length in tokens") for length in results.lengths),
         Column("All lengths"),
         CHANCE,
-        *TALLY,
+        SCORED,
     )
     return Table(f"scores-{number + 1}", "scores", system.name, "", columns, tuple(lines))
 

@@ -1,4 +1,4 @@
-"""Counts: what became of every request, and what stands beside every score: chance and five of the counts."""
+"""Counts: what became of every request, and what stands beside every score: chance and how many replies were scored."""
 
 from __future__ import annotations
 
@@ -7,47 +7,45 @@ from fathom.report import words
 from fathom.report.results import ALL, Results, System
 from fathom.report.table import Cell, Column, Table
 
-TALLY = (
-    Column("Scored", group="Replies", help="Replies that were scored; means are taken over these"),
-    Column(
-        "Unscored", group="Replies", help="Overflow, refused, incomplete, error or not scorable; never counted as wrong"
-    ),
-    Column("Invalid", group="Replies", help="Scored replies that had not the asked form"),
-    Column("Cut", group="Replies", help="Prompts that were truncated to fit the model's window"),
-    Column("Cost", group="Replies", help="US dollars; a dash where no price is known"),
+SCORED = Column(
+    "Scored",
+    help="Replies that were scored. Beneath, where there are any: replies without a score, scored replies of the wrong "
+    "form, prompts that were cut, and the cost",
 )
 CHANCE = Column("Chance", help="Expected score of a valid answer drawn at random, percent")
-COUNTS = tuple(
-    Column(name)
-    for name in (
-        "Replies",
-        "Scored",
-        "Invalid",
-        "Truncated",
-        "Overflow",
-        "Refused",
-        "Incomplete",
-        "Error",
-        "Not scorable",
-        "Tokens in",
-        "Tokens out",
-        "Reasoning",
-        "Cost",
-        "Time",
-    )
+COUNTS = (
+    Column("Replies"),
+    Column("Scored", help="Means are taken over these"),
+    Column("Invalid", help="Scored, but not of the asked form"),
+    Column("Truncated", help="The prompt was cut to fit the model's window"),
+    Column("Overflow", help="The prompt did not fit and was not sent"),
+    Column("Refused", help="By the model or its provider"),
+    Column("Incomplete", help="Cut by the output cap or inside reasoning"),
+    Column("Error", help="The request failed"),
+    Column("Not scorable", help="The reply came, and the scorer could not score it"),
+    Column("Tokens in"),
+    Column("Tokens out"),
+    Column("Reasoning", help="Tokens, where the provider counts them"),
+    Column("Cost", help="US dollars; a dash where no price is known"),
+    Column("Time", help="Sum over the requests"),
+)
+ABOUT = (
+    "Every request is here. Invalid replies were scored; overflow, refused, incomplete and error were not, and are "
+    "never counted as wrong answers. Incomplete replies were cut by the output cap or inside reasoning. Truncated "
+    "prompts were cut to fit before they were sent."
 )
 
 
-def tally(results: Results, system: System, task: str = ALL) -> list[Cell]:
-    """The cells under ``TALLY`` for one system, on one task or on all."""
+def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
+    """How many replies of a system were scored, on one task or on all, and beneath it what is to be known of them."""
     one = results.by_task.get((system, task))
     if one is None:
-        return [Cell()] * len(TALLY)
-    return [
-        Cell(words.count(one.scored)),
-        *(_count(number) for number in (one.replies - one.scored, one.invalid, one.truncated)),
-        Cell(words.money(one.cost), quiet=not one.cost),
-    ]
+        return Cell()
+    numbers = {"unscored": one.replies - one.scored, "invalid": one.invalid, "cut": one.truncated}
+    beneath = [f"{words.count(number)} {name}" for name, number in numbers.items() if number]
+    if one.cost:
+        beneath.append(words.money(one.cost))
+    return Cell(words.count(one.scored), beneath=tuple(beneath))
 
 
 def chance_cell(results: Results, system: System, task: str) -> Cell:
@@ -57,26 +55,38 @@ def chance_cell(results: Results, system: System, task: str) -> Cell:
 
 
 def counts_tables(results: Results) -> list[Table]:
-    """What became of every request: per model, then for each model by task and by length."""
-    about = (
-        "Every request is here. Invalid replies were scored; overflow, refused, incomplete and error were not, and are "
-        "never counted as wrong answers. Truncated prompts were cut to fit before they were sent."
-    )
-    overall = tuple(
-        (Cell(system.name, series=number), *_cells(results.by_task.get((system, ALL))))
-        for number, system in enumerate(results.systems)
-    )
-    made = [Table("counts", "counts", "Counts", about, (Column("Model", number=False), *COUNTS), overall)]
-    for number, system in enumerate(results.systems, start=1):
-        tasks = tuple((Cell(task), *_cells(results.by_task.get((system, task)))) for task in results.tasks)
-        lengths = tuple(
-            (Cell(words.tokens(length)), *_cells(results.by_length.get((system, length)))) for length in results.lengths
-        )
-        for kind, rows in (("task", tasks), ("length", lengths)):
-            columns = (Column(kind.capitalize(), number=False), *COUNTS)
-            title = f"{system.name}, by {kind}"
-            made.append(Table(f"counts-{number}-{kind}", "counts", title, "", columns, rows, detail=True))
+    """What became of every request, each fact once: per model, then for each model by task and by length."""
+    several = len(results.systems) > 1
+    made = [_counts(results, None, "model" if several or len(results.tasks) == 1 else "task")]
+    for system in results.systems:
+        if several and len(results.tasks) > 1:
+            made.append(_counts(results, system, "task"))
+        if len(results.lengths) > 1:
+            made.append(_counts(results, system, "length"))
     return made
+
+
+def _counts(results: Results, system: System | None, kind: str) -> Table:
+    """One table of counts, a line for each of a kind; of one model, or the first table, which has the totals."""
+    columns = (Column(kind.capitalize(), number=False), *COUNTS)
+    one = system or results.systems[0]
+    if kind == "model":
+        rows = [
+            (Cell(name.name, series=number), *_cells(results.by_task.get((name, ALL))))
+            for number, name in enumerate(results.systems)
+        ]
+    elif kind == "task":
+        rows = [(Cell(task), *_cells(results.by_task.get((one, task)))) for task in results.tasks]
+    else:
+        rows = [
+            (Cell(words.tokens(length)), *_cells(results.by_length.get((one, length)))) for length in results.lengths
+        ]
+    if system is not None:
+        name = f"counts-{results.systems.index(system) + 1}-{kind}"
+        return Table(name, "counts", f"{system.name}, by {kind}", "", columns, tuple(rows), detail=True)
+    if kind == "task":
+        rows.append((Cell("all tasks"), *_cells(results.by_task.get((one, ALL)))))
+    return Table("counts", "counts", "Counts", ABOUT, columns, tuple(rows))
 
 
 def _cells(one: Counts | None) -> list[Cell]:
@@ -100,7 +110,7 @@ def failed(one: Counts) -> str:
     kinds = {
         "overflow": one.overflow,
         "refused": one.refused,
-        "incomplete": one.incomplete,
+        "incomplete (cut by the output cap or inside reasoning)": one.incomplete,
         "error": one.error,
         "not scorable": one.unscored,
     }

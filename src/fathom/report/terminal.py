@@ -9,9 +9,12 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from fathom.printing import folded
 from fathom.report.table import Cell, Column, Table
 
 GAP = 2
+# Headings of rows are not folded to fewer columns of text than this to save a block.
+NARROW = 14
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -32,6 +35,8 @@ def show(tables: Iterable[Table], console: Console | None = None, *, details: bo
 def rendered(table: Table, width: int) -> RenderableType:
     """One table within ``width`` columns of text; one that is too wide is continued below, headings repeated."""
     parts: list[RenderableType] = [Text(), Text(table.title, style="bold")]
+    if table.about:
+        parts.append(Text(table.about, style="dim"))
     widths = _widths(table, width)
     parts.extend(_block(table, block, widths) for block in _blocks(widths, width))
     parts.extend(Text(f"{_mark(number)} {note}", style="dim") for number, note in enumerate(table.notes, start=1))
@@ -55,7 +60,11 @@ def _widths(table: Table, room: int) -> list[int]:
         max([_heading_width(column), *(_width(row[number], table) for row in table.rows)])
         for number, column in enumerate(table.columns)
     ]
-    return [min(width, room // 2) for width in widths]
+    widths = [min(width, room // 2) for width in widths]
+    # The headings give way first: a name that is folded costs a line, a second block costs them all again.
+    rest = sum(width + GAP for width in widths[1:])
+    widths[0] = min(widths[0], room - rest if room - rest >= NARROW else room // 4)
+    return widths
 
 
 def _width(cell: Cell, table: Table) -> int:
@@ -82,16 +91,15 @@ def _block(table: Table, numbers: Sequence[int], widths: Sequence[int]) -> Rende
             vertical="top",
         )
     for row in table.rows:
-        grid.add_row(*(_text(row[number], table) for number in numbers))
+        grid.add_row(*(_text(row[number], table, widths[0] if number == 0 else 0) for number in numbers))
     return Padding(grid, (0, 0, 1, 0))
 
 
-def _text(cell: Cell, table: Table) -> Text:
-    text = Text(cell.text, style="dim" if cell.quiet else "")
-    if cell.note:
-        text.append(_mark(table.notes.index(cell.note) + 1))
-    if cell.interval:
-        text.append(f"\n{cell.interval}", style="dim")
+def _text(cell: Cell, table: Table, width: int = 0) -> Text:
+    said = cell.text + (_mark(table.notes.index(cell.note) + 1) if cell.note else "")
+    text = Text(folded(said, width) if width else said, style="dim" if cell.quiet else "")
+    for line in cell.small:
+        text.append(f"\n{line}", style="dim")
     return text
 
 

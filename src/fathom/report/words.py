@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from fathom.analysis.interval import Interval
 
 ABSENT = "–"
-
-
-def printable(text: str) -> str:
-    """Text from outside with its control and direction characters replaced: they could rewrite a line or a terminal."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(one)[0] == "C" else one for one in text)
 
 
 def _known(value: float | None) -> bool:
