@@ -19,7 +19,8 @@ from fathom import suitefile
 from fathom.corpus import Fields, is_world, parse_spec, read_corpus
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.length import CorpusTooSmallError, Shelf, compose, format_length
-from fathom.registry import get_task, suites, tasks, unknown
+from fathom.names import unknown
+from fathom.registry import get_task, suites, tasks
 from fathom.tasks import passages
 from fathom.tokens import DEFAULT, Tokenizer, get_tokenizer
 from fathom.types import Card, Document, Draw, FathomError, Json, Sample, Scene, Span, Stock, Suite, Task

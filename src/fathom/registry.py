@@ -6,7 +6,6 @@ naming such a module in an entry point of the group ``fathom.tasks`` or ``fathom
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -15,6 +14,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType, ModuleType
 from typing import TypeVar
 
+from fathom.names import unknown
 from fathom.types import FathomError, Suite, Task
 
 T = TypeVar("T")
@@ -56,13 +56,6 @@ def get_suite(name: str) -> Suite:
         FathomError: There is none; the message names similar ones.
     """
     return _get("suite", suites(), name)
-
-
-def unknown(kind: str, name: str, known: Mapping[str, object]) -> FathomError:
-    """The error for a name that is not among ``known``, with the names that look like it."""
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known))}"
-    return FathomError(f"unknown {kind} {name!r}; {hint} (see `fathom list`)")
 
 
 def _get(kind: str, known: Mapping[str, T], name: str) -> T:

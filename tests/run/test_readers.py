@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from fathom.build import build, order
 from fathom.length import render
-from fathom.registry import get_task
+from fathom.registry import get_task, tasks
 from fathom.run.model import Call, reader_client
 from fathom.run.overflow import fit
 from fathom.run.readers import get_reader, readers
-from fathom.run.readers.asked import numbered, understand
+from fathom.run.readers.asked import Form, numbered, understand
 from fathom.run.readers.retrieval import rank, sentences
 from fathom.suitefile import open_suite
 from fathom.tokens import get_tokenizer
@@ -27,6 +27,18 @@ TASKS = (
     "kv_retrieval,passkey,passkey_100,counting_stars,counting_stars_corrected,passage_count,passage_retrieval,"
     "single_doc_qa"
 )
+# The form of the answer that each task asks for: a new task, or a new wording of its prompt, has to be understood.
+FORMS: dict[str, Form] = {
+    "kv_retrieval": "uuid",
+    "passkey": "digits",
+    "passkey_100": "digits",
+    "passkey_1000": "digits",
+    "counting_stars": "option",
+    "counting_stars_corrected": "option",
+    "passage_count": "count",
+    "passage_retrieval": "passage",
+    "single_doc_qa": "words",
+}
 SHORT, LONG, WINDOW = 1024, 8192, 2048
 
 Prompts = list[tuple[Sample, str]]
@@ -64,7 +76,7 @@ def test_lists_and_finds_the_readers() -> None:
 
 
 def test_names_the_known_readers_where_one_is_unknown() -> None:
-    with pytest.raises(FathomError, match=r"'fathom/gues'.*mean fathom/guess.*fathom/lexical"):
+    with pytest.raises(FathomError, match=r"offline reader 'fathom/gues'; did you mean fathom/guess .*list models"):
         get_reader("fathom/gues")
 
 
@@ -135,6 +147,38 @@ def test_any_remainder_gets_a_valid_reply(prompts: Prompts, data: st.DataObject)
     for reader in readers():
         reply = get_reader(reader)(prompt[:start] + prompt[end:], Random(0))
         assert get_task(sample.task).score(reply, sample).valid, reply
+
+
+@pytest.fixture(scope="module")
+def of_every_task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]:
+    """Two items of every registered task in each of its languages."""
+    folder = tmp_path_factory.mktemp("every")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FATHOM_CACHE", str(folder / "cache"))
+        wanted = order(",".join(tasks()), lengths=(SHORT,), items=2, languages=("en", "zh"), tokenizer="words")
+        suite = open_suite(build(wanted, folder / "suite").folder)
+        texts = suite.texts()
+        yield [(sample, render(sample, texts)) for sample in suite.samples()]
+
+
+@pytest.mark.parametrize("name", sorted(tasks()))
+def test_the_prompts_of_every_task_are_understood(of_every_task: Prompts, name: str) -> None:
+    found = [(sample, prompt, understand(prompt)) for sample, prompt in of_every_task if sample.task == name]
+    assert {(asked.language, asked.form) for _, _, asked in found} == {
+        (language, FORMS[name]) for language in get_task(name).languages
+    }
+    for sample, prompt, asked in found:
+        assert asked.language == sample.language
+        assert asked.context
+        assert asked.question
+        assert prompt.startswith(asked.context)
+        assert not any(reply in asked.question for reply in ("Reply with", "请只回答"))
+        assert asked.digits == (sample.facets["digits"] if asked.form == "digits" else 0)
+        assert bool(asked.options) == (asked.form == "option")
+        assert asked.form != "option" or sample.targets[0] in map(str, asked.options)
+        if "passages" in sample.facets:
+            assert len(numbered(asked.context)) == sample.facets["passages"]
+        assert (asked.passage is not None) == (asked.form == "words")
 
 
 def test_understands_a_question_about_a_named_passage() -> None:

@@ -89,7 +89,8 @@ def test_a_row_names_its_own_metric_unless_one_is_given(tmp_path: Path) -> None:
     first, second, third = scored(path)
     assert first["score"] == 1.0
     assert "names no metric" in str(second["error"])
-    assert "known in 100longbench: 100longbench/first_number, 100longbench/last_uuid" in str(third["error"])
+    assert "did you mean 100longbench/" in str(third["error"])
+    assert "fathom list metrics" in str(third["error"])
     assert scored(path, metric=F1)[0]["score"] == pytest.approx(0.5)
 
 
@@ -122,10 +123,17 @@ def test_check_counts_agreement_and_names_the_first_differences(tmp_path: Path) 
     ]
     summary = score_file(write(tmp_path / "rows.jsonl", rows), check=True)
     assert summary.rows == 11
-    assert summary.differing == 8
+    assert (summary.differing, summary.unchecked, summary.unscored) == (6, 2, 4)
     assert (summary.by_metric[F1].checked, summary.by_metric[F1].equal) == (9, 3)
     assert summary.differences[0].case_id == "half"
-    assert [difference.index for difference in summary.differences] == list(range(3, 11))
+    assert [difference.index for difference in summary.differences] == list(range(3, 9))
+    assert [index for index, _ in summary.failures] == [9, 10]
+    said = [str(difference) for difference in summary.differences]
+    assert said[0] == "expected 0.5, got 1.0"
+    assert said[1] == "expected no score, got 1.0"
+    assert said[4] == "the row has no score to compare with, got 1.0"
+    assert said[5].startswith("expected 0.0, got no score (AttributeError")
+    assert all(len(words) < 200 for words in said)
     assert summary.by_metric[F1].mean == pytest.approx(1.0)
 
 
@@ -144,6 +152,62 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         score_file(path, metric=F1, out=target)
     assert target.read_text() == before
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["out.jsonl", "rows.jsonl"]
+
+
+def test_an_unknown_metric_names_its_near_misses() -> None:
+    with pytest.raises(FathomError, match=r"unknown metric '100longbench/qa_f'; did you mean 100longbench/qa_f1"):
+        get_scorer("100longbench/qa_f")
+    with pytest.raises(FathomError, match=r"known: 100longbench/first_number, .*fathom list metrics"):
+        get_scorer("zzzz")
+
+
+@pytest.mark.parametrize("name", ["first_number", "qa_f1", "rouge"])
+def test_strict_leaves_thoughts_aside_and_official_does_not(name: str) -> None:
+    thought, plain = (ScoringRow(f"{start}12", ["12"]) for start in ("<think>3 of 40.</think>", ""))
+    strict, official = (get_scorer(f"100longbench/{name}", rule) for rule in ("strict", "official"))
+    assert strict(thought) == strict(plain)
+    assert strict(plain).value == pytest.approx(1.0)
+    assert official(thought).value != official(plain).value
+
+
+def run_score(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    from fathom.cli import main
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["fathom", "score", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+    return stop.value.code if isinstance(stop.value.code, int) else 0, *capsys.readouterr()
+
+
+def test_the_command_tells_rows_that_differ_from_rows_that_cannot_be_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "rows.jsonl", [{"prediction": "a", "answers": ["b"], "score": 1.0, "case_id": "x\x1b[2J"}])
+    with path.open("a") as file:
+        file.write("not JSON\n" * 2)
+    code, out, err = run_score(capsys, str(path), "--metric", F1, "--check")
+    assert code == 1
+    assert "expected 1.0, got 0.0" in out
+    assert "\x1b[2J" not in out
+    assert "1 of 3 rows differ, 2 could not be scored" in err
+    assert "row 1 could not be scored: not JSON" in err
+    assert "absent" not in out + err
+    assert "None" not in out + err
+    path.write_text("not JSON\n")
+    code, _, err = run_score(capsys, str(path), "--metric", F1, "--check")
+    assert code == 1
+    assert "0 of 1 rows differ, 1 could not be scored" in err
+
+
+def test_the_command_says_how_many_rows_it_could_not_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = {"prediction": "a", "answers": ["a"]}
+    path = write(tmp_path / "rows.jsonl", [good, [], {"answers": []}])
+    code, out, err = run_score(capsys, str(path), "--metric", F1)
+    assert code == 0
+    assert len(out.splitlines()) == 3
+    assert "2 of 3 rows were not scored: expected an object" in err
+    assert "not scored" not in run_score(capsys, str(write(path, [good])), "--metric", F1)[2]
 
 
 def golden_rows() -> list[dict[str, object]]:

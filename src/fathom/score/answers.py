@@ -2,43 +2,75 @@
 
 Every reader takes a whole reply as a model wrote it: thoughts in tags are left aside, full-width digits count as
 digits, and Markdown marks do not matter. It returns the answer in a plain form, or None where there is none.
+
+Options, passages and counts are read by one plan. Numbers in words become digits, and what the reply rules out ("not
+passage 4", "option 1 is wrong") is struck. Then the number that an answer cue announces counts ("the answer is"); else
+one that leads the reply as its mark ("2) ..."), else the first that is named ("passage 3"), else a bare number.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fathom.score.numerals import read_numeral
-from fathom.score.text import fold, without_reasoning
+from fathom.score.reading import CUE, NAME, PASSAGE_NOUN, RULED_OUT, after_cues, plain, settled
+from fathom.score.text import without_reasoning
 
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
-_MARKDOWN = re.compile(r"[*`~$]+|\\boxed|^[ \t]*#+[ \t]", re.MULTILINE)
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
-# "answer is", "Answer:", "[Answer]", "答案是", "答案：": what follows is the answer.
-_CUE = re.compile(
-    r"\b(?:answer|choice|option|pass ?key|result)\s+(?:is|would be|should be)\b\s*:?|\banswer\s*[:=]|\[answer\]"
-    r"|(?:答案|选项|结果|密码|密钥)\s*(?:是|为|:)\s*:?|\[答案\]",
-    re.IGNORECASE,
-)
+# What stands before a short answer on its line; the sentence may begin with a clause of its own.
 _LABEL = re.compile(
     r"^[ \t]*(?:(?:final |short )?answer[ \t]*[:：]|\[answer\][ \t]*[:：]?"
-    r"|(?:最终)?答案[ \t]*[:：]|\[答案\][ \t]*[:：]?)",
+    r"|(?:[^\n,.]{0,60},[ \t]*)?(?:so |thus |therefore )?(?:the|my) (?:\w{1,9} )?answer[ \t]+(?:is|would be)\b"
+    r"[ \t]*[:：]?"
+    r"|(?:[^\n，。,]{0,60}[，,][ \t]*)?(?:所以|因此)?(?:最终|正确)?的?答案[ \t]*(?:应该?)?[是为:：][ \t]*[:：]?"
+    r"|\[答案\][ \t]*[:：]?)",
     re.IGNORECASE | re.MULTILINE,
 )
 _NUMBERS = re.compile(r"(?:(?<![\w.,)\]-])-)?[0-9]+(?:,[0-9]+)*(?:\.[0-9]+)?")
 _THOUSANDS = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_OPTION = r"(?:option|choice|number|选项|选择|选|第)"
+_NUMBER = r"([0-9]+(?:,[0-9]{3})*)"
 _ALONE = r"(?!\s*,\s*[0-9]|[0-9.]*[0-9])"  # neither the start of a list nor of a longer number
-_CHOSEN = re.compile(rf"[^\w\[]*(?:the\s+)?{_OPTION}?[^\w\[]{{0,3}}([0-9]+){_ALONE}", re.IGNORECASE)
-_CHOICES = (
-    re.compile(rf"(?:{_OPTION}\s*[:#(]?\s*([0-9]+)|\(([0-9]+)\)){_ALONE}", re.IGNORECASE),
-    re.compile(r"^[ \t]*[\[(]?([0-9]+)()[\])]?[ \t]*[.。:]?[ \t\r]*$", re.MULTILINE),
+# The number that a cue announces at once: "the answer is [in] [the] [passage] 12".
+_ANNOUNCED = re.compile(rf"[^\w\[]*(?:(?:in|the)\s+){{0,2}}{NAME}?[^\w\[]{{0,3}}([0-9]+){_ALONE}", re.IGNORECASE)
+# A number that stands before a line as its mark: "2", "2.", "(2) 5, 12, 33", "2: [5, 12]"; not "2, 5", "2.5", "2 men".
+_MARK = re.compile(
+    rf"^[ \t]*[\[(]?([0-9]+)(?:[ \t]*$|[.)\]:、。](?![0-9])|,(?![ \t]*[0-9])|[ \t]*[:=(\[]|[ \t]+-[ \t])"
+    rf"(?!\W*{NAME}[0-9])",
+    re.MULTILINE | re.IGNORECASE,
 )
-_PASSAGE = re.compile(
-    r"\b(?:passage|paragraph|document|article|text)s?[\W_]{0,3}(?:(?:number|no\.?)\W{0,2})?([0-9]+)"
-    r"|(?:段落|文章|文档|篇章)\W{0,3}([0-9]+)|第\s*([0-9]+)\s*(?:个|篇)?\s*(?:段|篇|文)",
+_OPTION = re.compile(
+    rf"\b(?:option|choice)[\W_]{{0,3}}([0-9]+){_ALONE}|(?:选项|选择|选)\W{{0,3}}([0-9]+){_ALONE}"
+    rf"|第\s*([0-9]+)\s*(?:[个项条种组]|选项)|\b([0-9]+)(?:st|nd|rd|th)\s+(?:option|choice|list|one)\b",
     re.IGNORECASE,
+)
+_BRACKETED = re.compile(rf"\(([0-9]+)\){_ALONE}")
+_PASSAGE = re.compile(
+    rf"\b{PASSAGE_NOUN}(?:[\W_]{{0,3}}|s[ \t:#]{{1,3}})(?:(?:number|no\.?)\W{{0,2}})?([0-9]+)"
+    rf"|\b([0-9]+)(?:st|nd|rd|th)\s+(?:{PASSAGE_NOUN}|one)\b"
+    r"|(?:段落|文章|文档|篇章)\W{0,3}([0-9]+)|第\s*([0-9]+)\s*(?:个|篇)?\s*(?:段|篇|文)|\b([0-9]+)\s*号(?:段|文|篇)",
+    re.IGNORECASE,
+)
+# How many there were before repetitions are left out.
+_TOTAL = re.compile(
+    r"\b(?:out of|among|of (?:the|these|those|all))(?:[ \t]+(?:the|these|those|all)){0,2}[ \t]+[0-9]+(?:,[0-9]{3})*",
+    re.IGNORECASE,
+)
+_DIFFERENT = "(?:different|distinct|unique|non-repeated)"
+_COUNTED = (
+    re.compile(
+        rf"\b{_NUMBER}(?:[ \t]+[^\W\d_]+){{0,4}}?[ \t]+(?:{_DIFFERENT}\b|remain|without rep|after rep)"
+        rf"|\b{_DIFFERENT}(?:[ \t]+[^\W\d_]+){{0,4}}?\s*[:=]?\s*{_NUMBER}"
+        rf"|{_NUMBER}[ \t]*[个段种篇]?[^\W\d_]{{0,4}}?(?:不同|不重复|不相同)"
+        rf"|(?:不同|不重复|不相同|去重)[^0-9。，,;；\n]{{0,12}}{_NUMBER}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"\b(?:there (?:are|were|remain)|i (?:have )?(?:count|counted|see|found|find|get|got)|leaves|total(?: of| is)?)"
+        rf"[ \t]*:?[ \t]*(?:only[ \t]+|just[ \t]+)?{_NUMBER}|(?:共计?有?|总计|=)[ \t]*{_NUMBER}",
+        re.IGNORECASE,
+    ),
 )
 _DIGIT_RUN = re.compile(r"[0-9]+(?:[ \t\r\n,-]{1,4}[0-9]+)*")
 _WRAPPED_DIGITS = 20
@@ -51,84 +83,136 @@ def first_number(reply: str) -> str | None:
     Where a reply says "answer is" or the like, the number after the last of these counts, else the first of all. A
     reply of no more than a number in words (``twelve``, ``十二``) counts too.
     """
-    text = _after_cue(_plain(reply))
+    text = _after_cue(plain(reply))
     return next(_numbers(text), None) or _spelled(text)
 
 
 def last_uuid(reply: str) -> str | None:
     """The last UUID, in lower case."""
-    found = _UUID.findall(_plain(reply).lower())
+    found = _UUID.findall(plain(reply).lower())
     return found[-1] if found else None
 
 
 def choice_number(reply: str, n_options: int) -> str | None:
-    """The one option from 1 to ``n_options`` that a reply chooses; None if it chooses none, or several.
+    """The one option from 1 to ``n_options`` that a reply chooses; None if it chooses none, or cannot.
 
-    The number after the last "answer is" counts; else the last "option 3", "(3)" or line of a number alone; else the
-    only number of the reply that can be an option. A list of numbers is no choice.
+    The option that the last "answer is" announces counts; else the first of "option 3" that is not ruled out; else the
+    one mark before a line ("2) 5, 12, 33, 8"), or the one number in brackets; else the only number of the reply. A
+    list of numbers is no choice.
     """
-    text = _plain(reply)
-    cued = _after_cue(text)
-    if cued is not text and (found := _CHOSEN.match(cued)):
-        return _within(found.group(1), n_options)
-    for form in _CHOICES:
-        if chosen := form.findall(text):
-            return _within("".join(chosen[-1]), n_options)
-    distinct = set(_numbers(text))
-    only = distinct.pop() if len(distinct) == 1 else None if distinct else _spelled(cued)
-    return _within(only, n_options) if only else None
+    text = settled(reply)
+    for part in after_cues(text):
+        if found := _first(_ANNOUNCED.match(part) or _OPTION.search(part)):
+            return _within(found, n_options)
+    found = _first(_OPTION.search(text)) or _only([*_MARK.findall(text), *_BRACKETED.findall(text)])
+    if not found:
+        found = _only(_numbers(text)) or _spelled(text)
+    return _within(found, n_options) if found else None
 
 
 def passage_number(reply: str) -> str | None:
     """The number of the passage that a reply names: ``Passage 12``, ``段落12``, ``第12段`` or a number alone.
 
-    The number after the last "answer is" counts; else that of the last named passage of the first line that names
-    one; else the first number of all.
+    The number that the last "answer is" announces counts; else the mark that leads the reply ("12. Because"); else the
+    first named passage that is not ruled out ("passage 3, not passage 4"); else the first number of all.
     """
-    text = _after_cue(_plain(reply))
-    for line in text.splitlines():
-        if named := _PASSAGE.findall(line):
-            return _canonical(next(filter(None, named[-1])))
-    return next(_numbers(text), None) or _spelled(text)
+    text = settled(reply)
+    for part in after_cues(text):
+        if found := _first(_ANNOUNCED.match(part) or _PASSAGE.search(part)) or next(_numbers(part), None):
+            return _canonical(found)
+    if found := _leading(text) or _first(_PASSAGE.search(text)):
+        return _canonical(found)
+    return _bare(reply)
 
 
-def digits(reply: str) -> str | None:
-    """The longest number of a reply as its digits, leading zeros kept, the last of several as long.
+def count_number(reply: str) -> str | None:
+    """How many different things a reply counts.
+
+    The number that the last "answer is" announces counts; else the last that is said to be of different ones ("12 are
+    different"), or that is said to have been counted ("there are 12", "I count twelve"); else the mark that leads the
+    reply; else the first number that is no total ("out of 15").
+    """
+    text = _TOTAL.sub(" ", settled(reply))
+    for part in after_cues(text):
+        if found := _counted(part) or next(_numbers(part), None):
+            return _canonical(found)
+    if found := _counted(text) or _leading(text):
+        return _canonical(found)
+    return _bare(reply, _TOTAL)
+
+
+def digits(reply: str, size: int = 0) -> str | None:
+    """The number of ``size`` digits in a reply, leading zeros kept, the last of several; else its longest number.
 
     Digits that a reply breaks into equal groups by spaces, commas, hyphens or line ends are put together again.
+
+    Args:
+        reply: The whole reply.
+        size: Number of digits asked for; 0 if that is unknown.
     """
     best = ""
-    for run in _DIGIT_RUN.finditer(_plain(reply)):
-        for candidate in _joined(run.group()):
-            best = candidate if len(candidate) >= len(best) else best
+    for run in _DIGIT_RUN.finditer(RULED_OUT.sub(" ", plain(reply))):
+        for candidate in _joined(run.group(), size):
+            best = max(candidate, best, key=lambda number: (size > 0 and len(number) == size, len(number)))
     return best or None
 
 
 def short_answer(reply: str) -> str | None:
-    """The answer in words: the first line that is no announcement, without ``Answer:``, quotes and Markdown."""
+    """The answer in words: the first line that is no announcement, without its frame, quotes and Markdown.
+
+    ``Answer:`` and "the answer is" are the frame. A reply without a letter or digit beside it has no answer.
+    """
     text = _after_label(_EMPHASIS.sub("", without_reasoning(reply)))
     lines = [line for line in map(str.strip, text.splitlines()) if line]
     # "Sure, here it is:" announces the next line.
-    while len(lines) > 1 and lines[0][-1] in ":：":
+    while lines and lines[0][-1] in ":：":
         lines.pop(0)
     if not lines:
         return None
-    answer = lines[0]
+    answer = lines[0].rstrip(".。")
     while len(answer) > 1 and answer[0] in _OPENING and answer[-1] == _CLOSING[_OPENING.index(answer[0])]:
         answer = answer[1:-1].strip()
-    return answer.rstrip(".。") or None
+    return answer.rstrip(".。") if any(map(str.isalnum, answer)) else None
 
 
-def _plain(reply: str) -> str:
-    return _MARKDOWN.sub("", fold(without_reasoning(reply)))
+def _first(found: re.Match[str] | None) -> str | None:
+    return next(filter(None, found.groups()), None) if found else None
+
+
+def _only(found: Iterable[str]) -> str | None:
+    """The one value, if all are the same."""
+    distinct = set(found)
+    return distinct.pop() if len(distinct) == 1 else None
+
+
+def _leading(text: str) -> str | None:
+    """The mark that the first line begins with, unless other lines have marks of their own, as a list has."""
+    text = text.strip()
+    return _only(_MARK.findall(text)) if _MARK.match(text) else None
+
+
+def _counted(text: str) -> str | None:
+    for form in _COUNTED:
+        if found := list(form.finditer(text)):
+            return _first(found[-1])
+    return None
+
+
+def _bare(reply: str, besides: re.Pattern[str] = RULED_OUT) -> str | None:
+    """The first number in digits, else the first in words; ``besides`` is left out."""
+    for words in (False, True):
+        if found := next(_numbers(besides.sub(" ", settled(reply, words))), None):
+            return found
+    return _spelled(plain(reply))
 
 
 def _after_cue(text: str) -> str:
-    return _after_last(_CUE, text)
+    return _after_last(CUE, text)
 
 
 def _after_label(text: str) -> str:
-    return _after_last(_LABEL, text)
+    """What follows the last frame that anything follows, else all but the frames."""
+    return _LABEL.sub("", _after_last(_LABEL, text))
 
 
 def _after_last(pattern: re.Pattern[str], text: str) -> str:
@@ -163,12 +247,13 @@ def _spelled(text: str) -> str | None:
     return None if number is None else str(number)
 
 
-def _joined(run: str) -> list[str]:
+def _joined(run: str, size: int) -> list[str]:
     """The numbers that a run of digits and separators may stand for."""
     groups = re.findall("[0-9]+", run)
     width = len(groups[0])
-    if len(groups) == 1 or (width > 1 and len(set(groups)) == 1):
-        return groups
+    exact = [group for group in groups if len(group) == size]
+    if len(groups) == 1 or exact or (width > 1 and len(set(groups)) == 1):
+        return exact or groups
     equal = all(len(group) == width for group in groups[:-1]) and len(groups[-1]) <= width
     thousands = width <= 3 and all(len(group) == 3 for group in groups[1:])
     # Short numbers on lines of their own are a list; only long ones are wrapped.

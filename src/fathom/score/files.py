@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from fathom.atomic import whole_file
 from fathom.corpus.streams import DamagedError, read_lines
@@ -17,18 +17,36 @@ from fathom.types import FathomError, Verdict
 
 TOLERANCE = 1e-9
 EXAMPLES = 20
+_MOST_SHOWN = 60  # characters of what stands where a score should
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A row whose own score is not what the metric gives; None stands for null, where a scorer stops."""
+    """A row whose own score is not what the metric gives.
+
+    Attributes:
+        index: Number of the row, from 0.
+        case_id: Its ``case_id``, or "".
+        metric: Full name of the metric.
+        stated: Whether the row has a score of its own.
+        expected: That score; None stands for null, where a scorer stops.
+        score: The score that the metric gives; None where it stops.
+        error: Why it stops.
+    """
 
     index: int
     case_id: str
     metric: str
+    stated: bool
     expected: object
     score: float | None
     error: str
+
+    def __str__(self) -> str:
+        wanted = f"expected {_shown(self.expected)}" if self.stated else "the row has no score to compare with"
+        return f"{wanted}, got {_shown(self.score)}" + (f" ({self.error})" if self.error else "")
 
 
 @dataclass(slots=True)
@@ -63,16 +81,22 @@ class ScoreSummary:
     Attributes:
         rows: Rows read.
         by_metric: Counts by full name of the metric; "" for rows that name none.
-        errors: The first rows without a score, as (index, error).
-        differences: The first rows that differ from their own score.
-        differing: All rows that do.
+        unscored: Rows without a score.
+        errors: The first of them, as (index, error).
+        differing: Rows that were checked and differ from their own score, or have none.
+        differences: The first of them.
+        unchecked: Rows to check that could not be scored: not JSON, a field missing, no such metric.
+        failures: The first of them, as (index, error).
     """
 
     rows: int = 0
     by_metric: dict[str, MetricCount] = field(default_factory=dict)
+    unscored: int = 0
     errors: list[tuple[int, str]] = field(default_factory=list)
-    differences: list[Difference] = field(default_factory=list)
     differing: int = 0
+    differences: list[Difference] = field(default_factory=list)
+    unchecked: int = 0
+    failures: list[tuple[int, str]] = field(default_factory=list)
 
 
 def score_file(
@@ -94,7 +118,7 @@ def score_file(
         metric: ``SUITE/METRIC`` for all rows; None for what each row names.
         rule: ``official``, equal to the released code of the paper, or ``strict``, with its known faults mended.
         check: Whether to compare with the rows' own ``score``, to 1e-9; null there stands for a scorer that stops.
-            A row that cannot be scored, or has no score of its own, counts as different.
+            A row that has no score of its own counts as different; one that cannot be scored is counted apart.
         out: File or open stream to write to; None to write nothing. A file appears when it is complete.
 
     Returns:
@@ -119,8 +143,11 @@ def score_file(
             if stream:
                 stream.write(json.dumps(written) + "\n")
             _count(summary, index, name, verdict)
-            if check:
-                _compare(summary, index, name, row, verdict, comparable=problem is None and verdict.grader == rule)
+            if check and problem is None and verdict.grader == rule:
+                _compare(summary, index, name, row, verdict)
+            elif check:
+                summary.unchecked += 1
+                _keep(summary.failures, (index, verdict.detail))
     return summary
 
 
@@ -186,27 +213,34 @@ def _count(summary: ScoreSummary, index: int, name: str, verdict: Verdict) -> No
     count.rows += 1
     count.valid += verdict.valid
     if verdict.value is None:
-        if len(summary.errors) < EXAMPLES:
-            summary.errors.append((index, verdict.detail))
+        summary.unscored += 1
+        _keep(summary.errors, (index, verdict.detail))
     else:
         count.scored += 1
         count.total += verdict.value
 
 
-def _compare(
-    summary: ScoreSummary, index: int, name: str, row: dict[str, object], verdict: Verdict, *, comparable: bool
-) -> None:
-    expected = row.get("score", "absent")
+def _compare(summary: ScoreSummary, index: int, name: str, row: dict[str, object], verdict: Verdict) -> None:
     count = summary.by_metric[name]
     count.checked += 1
-    if comparable and _same(expected, verdict.value):
+    expected, stated = row.get("score"), "score" in row
+    if stated and _same(expected, verdict.value):
         count.equal += 1
         return
     summary.differing += 1
-    if len(summary.differences) < EXAMPLES:
-        case = row.get("case_id")
-        shown = case if isinstance(case, str) else ""
-        summary.differences.append(Difference(index, shown, name, expected, verdict.value, verdict.detail))
+    case = row.get("case_id")
+    shown = case if isinstance(case, str) else ""
+    _keep(summary.differences, Difference(index, shown, name, stated, expected, verdict.value, verdict.detail))
+
+
+def _keep(examples: list[T], example: T) -> None:
+    if len(examples) < EXAMPLES:
+        examples.append(example)
+
+
+def _shown(score: object) -> str:
+    """A score, or what stands in its place, in a few words."""
+    return "no score" if score is None else json.dumps(score)[:_MOST_SHOWN]
 
 
 def _same(expected: object, score: float | None) -> bool:

@@ -16,6 +16,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType, ModuleType
 from typing import TypeAlias
 
+from fathom.names import unknown
 from fathom.types import FathomError, Verdict
 
 RULES = ("official", "strict")
@@ -83,17 +84,12 @@ def get_metric(full_name: str) -> Metric:
     """The metric of that name.
 
     Raises:
-        FathomError: There is none; the message names those of its suite, or all.
+        FathomError: There is none; the message names similar ones.
     """
     known = metrics()
     if full_name in known:
         return known[full_name]
-    suite = full_name.partition("/")[0]
-    same_suite = [name for name, metric in known.items() if metric.suite == suite]
-    raise FathomError(
-        f"unknown metric {full_name!r}; known{f' in {suite}' if same_suite else ''}: "
-        f"{', '.join(same_suite or known) or 'none'} (see `fathom list metrics`)"
-    )
+    raise unknown("metric", full_name, known, see="fathom list metrics")
 
 
 def get_scorer(full_name: str, rule: str = "official") -> Scorer:

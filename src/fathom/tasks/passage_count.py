@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from fathom.score.answers import first_number
+from fathom.score.answers import count_number
 from fathom.tasks import passages
 from fathom.types import Draw, Ending, Layout, Passages, Plan, Sample, Scene, Stock, Task, Verdict
 
@@ -56,9 +56,9 @@ def finish(layout: Layout, question: str) -> Ending:
 
 
 def score(reply: str, sample: Sample) -> Verdict:
-    """1 if the first number of the reply is the count; valid if there is a number (official rule)."""
-    found = first_number(reply)
-    return Verdict(float(found in sample.targets), found is not None, found, "first number")
+    """1 if the number that the reply counts is right; valid if it gives one (the official rule takes the first)."""
+    found = count_number(reply)
+    return Verdict(float(found in sample.targets), found is not None, found, "count")
 
 
 TASKS = (

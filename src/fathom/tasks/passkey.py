@@ -40,7 +40,7 @@ def plan(draw: Draw, size: int) -> Plan:
 
 def score(reply: str, sample: Sample) -> Verdict:
     """1 if the digits of the reply are the passkey; valid if there are digits."""
-    found = digits(reply)
+    found = digits(reply, int(sample.facets.get("digits", 0)))
     return Verdict(float(found in sample.targets), found is not None, found, "exact match")
 
 

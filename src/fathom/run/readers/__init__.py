@@ -6,14 +6,13 @@ of known size checks the instrument itself.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from fathom.names import unknown
 from fathom.run.model import Reader
 from fathom.run.readers.guess import guess
 from fathom.run.readers.lexical import read
-from fathom.types import FathomError
 
 _READERS: Mapping[str, tuple[Reader, str]] = MappingProxyType(
     {
@@ -35,7 +34,5 @@ def get_reader(name: str) -> Reader:
         FathomError: There is none; the message names those that there are.
     """
     if name not in _READERS:
-        near = difflib.get_close_matches(name, _READERS, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise FathomError(f"unknown offline reader {name!r}; {hint}known: {', '.join(_READERS)}")
+        raise unknown("offline reader", name, _READERS, see="fathom list models")
     return _READERS[name][0]

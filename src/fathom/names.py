@@ -1,0 +1,23 @@
+"""The error for a name that nobody knows, with the names that it may have been meant for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from fathom.types import FathomError
+
+
+def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list") -> FathomError:
+    """The error for a name that is not among ``known``, with the names that look like it.
+
+    Args:
+        kind: What is named, for people: ``task``, ``metric`` or ``offline reader``.
+        name: The name that was given.
+        known: The names that there are.
+        see: The command that lists them.
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
+    return FathomError(f"unknown {kind} {name!r}; {hint} (see `{see}`)")
