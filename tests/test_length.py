@@ -192,3 +192,22 @@ def test_prompts_of_odd_texts_are_within_their_budget_too(tmp_path: Path) -> Non
     texts, engine = suite.texts(), get_tokenizer("tekken")
     for sample in suite.samples():
         assert 0.99 * sample.length <= engine.count(render(sample, texts)) <= sample.length, sample.id
+
+
+def test_needles_in_text_without_sentence_ends_are_paragraphs_of_their_own() -> None:
+    from fathom.corpus import document_id
+    from fathom.types import Document
+
+    text = "river market tower " * 2000
+    made = Document(document_id(text.strip()), text.strip(), "made")
+    shelf = Shelf({made.id: made}, TokenCounter(get_tokenizer("words")))
+    found = compose(haystack([0.3, 0.3, 0.7]), 3000, whole(shelf), shelf)
+    body = text_of(shelf, found.parts)
+    assert body.count("\n\nNeedle 0 is hidden here.\n\nNeedle 1 is hidden here.\n\n") == 1
+    assert body.count("\n\nNeedle 2 is hidden here.\n\n") == 1
+    assert "\n\n\n" not in body
+    assert 2970 <= get_tokenizer("words").count(body) <= 3000
+    for number in range(3):
+        body = body.replace(f"Needle {number} is hidden here.", "")
+    assert set(body.split()) == {"Read", "this.", "river", "market", "tower", "What", "was", "hidden?"}
+    assert [a + b for a, b in zip(body.split()[2:], body.split()[3:], strict=False)].count("rivertower") == 0

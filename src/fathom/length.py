@@ -289,7 +289,8 @@ def _place(goal: float, spans: Sequence[Span], starts: Sequence[int], shelf: She
     document = shelf.documents[span.doc]
     points = shelf.counter.outline(document).points
     inner = points[bisect_right(points, span.start) : bisect_left(points, span.end)]
-    candidates = [span.start, *inner, span.end]
+    natural = [point for point in inner if _ends_a_sentence(document.text, point)]
+    candidates = [span.start, *(natural or inner), span.end]
 
     def tokens(offset: int) -> int:
         return starts[index] + shelf.counter.between(document, span.start, offset)
@@ -297,6 +298,11 @@ def _place(goal: float, spans: Sequence[Span], starts: Sequence[int], shelf: She
     after = bisect_left(candidates, goal, key=tokens)
     near = candidates[max(0, after - 1) : after + 1]
     return index, min(near, key=lambda offset: abs(tokens(offset) - goal))
+
+
+def _ends_a_sentence(text: str, offset: int) -> bool:
+    """Whether a cut point is the end of a sentence or line, and not one in a stretch that has none."""
+    return text[offset : offset + 1] in ("\n", "") or text[offset - 1] in ".!?…。！？\"'”’」』）)]"
 
 
 def _hide(span: Span, needles: Sequence[tuple[int, str]], shelf: Shelf) -> list[Part]:
@@ -312,7 +318,14 @@ def _hide(span: Span, needles: Sequence[tuple[int, str]], shelf: Shelf) -> list[
             parts.append(Span(span.doc, start, offset))
             start = offset
         after = text[offset : min(offset + 2, span.end)]
-        parts += [after[: len(after) - len(after.lstrip())] if after else _GAP, needle]
+        space = after[: len(after) - len(after.lstrip())]
+        if not after:
+            parts += [_GAP, needle]
+        elif _ends_a_sentence(text, offset):
+            parts += [space, needle]
+        else:  # in the middle of something: a paragraph of its own
+            parts += [needle, _GAP] if parts[-1] == _GAP else [_GAP, needle, _GAP]
+            start = offset + len(space)
     if start < span.end:
         parts.append(Span(span.doc, start, span.end))
     return parts
