@@ -295,6 +295,8 @@ def _write(
         "languages": list(corpora.languages),
         "items": wanted.items,
         "seed": wanted.seed,
+        "depths": list(wanted.depths),
+        "exact": wanted.exact,
         "corpus": list(wanted.corpus),
         "samples": counts,
         "documents": len(documents),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fathom.rows import rows_from_inspect
+from fathom.run.answers import Output, to_reply
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -115,6 +116,26 @@ def test_samples_that_did_not_end_well_have_no_value(tmp_path: Path) -> None:
     assert frame["status"].to_list() == ["incomplete", "overflow", "refused", "error", "incomplete", "ok"]
     assert frame["value"].to_list() == [None] * 6
     assert frame["detail"].to_list()[3:] == ["lost", "ended by time limit", "no score in the log"]
+
+
+def test_replies_of_a_log_and_of_a_run_have_the_same_statuses(tmp_path: Path) -> None:
+    from inspect_ai.model import ContentReasoning, ContentText, ModelOutput
+
+    texts = ["nine", "nine, and", "", "", "<think>so", "blocked", "no"]
+    stops: list[Any] = ["stop", "max_tokens", "max_tokens", "stop", "stop", "content_filter", "stop"]
+    samples = [
+        make_sample(number, text, stop, **scored("C"))
+        for number, (text, stop) in enumerate(zip(texts, stops, strict=True))
+    ]
+    thought = ModelOutput.from_content("mockllm/model", [ContentReasoning(reasoning="so")])
+    refused = ModelOutput.from_content("mockllm/model", [ContentText(text="I cannot", refusal=True)])
+    samples += [make_sample(7, "", output=thought, **scored("C")), make_sample(8, "", output=refused, **scored("C"))]
+    frame = rows_from_inspect(write_log(tmp_path, samples))
+    expected = [to_reply(Output(text, stop=stop)) for text, stop in zip(texts, stops, strict=True)]
+    expected += [to_reply(Output("", reasoning="so")), to_reply(Output("I cannot", refusal=True))]
+    assert frame["status"].to_list() == [reply.status for reply in expected]
+    assert frame["status"].to_list()[1:3] == ["incomplete", "incomplete"]
+    assert all((row["value"] is None) == (row["status"] != "ok") for row in frame.to_dicts())
 
 
 def test_a_scorer_may_be_named(tmp_path: Path) -> None:

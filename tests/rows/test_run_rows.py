@@ -9,7 +9,9 @@ import pytest
 
 from fathom import registry
 from fathom.rows import SCHEMA, load, rows_from_run, to_frame, write_rows
+from fathom.run import status
 from fathom.run.ledger import Ledger
+from fathom.run.manifest import check_run
 from fathom.run.worker import this_worker
 from fathom.types import Draw, FathomError, Plan, Reply, Sample, Status, Task, Verdict
 
@@ -73,7 +75,7 @@ def test_a_reply_becomes_a_row(tmp_path: Path) -> None:
 
 def test_only_ok_replies_are_scored(tmp_path: Path) -> None:
     statuses: tuple[Status, ...] = ("overflow", "refused", "incomplete", "error")
-    replies = [(replace(SAMPLE, id=status), Reply(status, "It is: blue", error="no answer")) for status in statuses]
+    replies = [(replace(SAMPLE, id=kind), Reply(kind, "It is: blue", error="no answer")) for kind in statuses]
     frame = rows_from_run(make_run(tmp_path / "run", replies))
     assert sorted(frame["status"]) == sorted(statuses)
     assert frame["value"].to_list() == [None] * 4
@@ -133,7 +135,7 @@ def test_other_settings_are_variants(tmp_path: Path) -> None:
 
 def test_two_servers_are_variants_only_if_nothing_else_tells_them_apart(tmp_path: Path) -> None:
     here, there = ({"base_url": f"http://{name}/v1"} for name in ("here", "there"))
-    other = {"suite": {"name": "tiny", "fingerprint": "beefbeefbeef"}}
+    other = {"suite": {"name": "tiny", "fingerprint": "beefbeefbeef", "tokenizer": "words"}}
     replies = [(SAMPLE, Reply("ok", ": blue"))]
     same = [make_run(tmp_path / "a", replies, **here), make_run(tmp_path / "b", replies, **there)]
     moved = make_run(tmp_path / "c", [(replace(SAMPLE, id="q"), Reply("ok", ": blue"))], **(there | other))
@@ -142,10 +144,41 @@ def test_two_servers_are_variants_only_if_nothing_else_tells_them_apart(tmp_path
 
 
 def test_suites_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    other = {"name": "tiny", "fingerprint": "beefbeefbeef"}
+    other = {"name": "tiny", "fingerprint": "beefbeefbeef", "tokenizer": "words"}
     replies = [(SAMPLE, Reply("ok", ": blue"))]
     runs = [make_run(tmp_path / "a", replies), make_run(tmp_path / "b", replies, suite=other)]
     assert load(runs)["suite"].to_list() == ["tiny#f00df00d", "tiny#beefbeef"]
+
+
+SUITE = {"name": "tiny", "fingerprint": "f00d", "tokenizer": "words"}
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ({"format": 1}, "model = 'None', expected a text"),
+        ({"format": 1, "model": "lab/m"}, "suite = 'None', expected an object"),
+        ({"format": 1, "model": 7, "suite": SUITE}, "model = '7', expected a text"),
+        ({"format": 1, "model": "lab/m", "suite": []}, r"suite = '\[\]', expected an object"),
+        ({"format": 1, "model": "lab/m", "suite": {"name": "tiny"}}, "suite.fingerprint = 'None', expected a text"),
+        ({"format": 1, "model": "lab/m", "suite": SUITE | {"tokenizer": {}}}, "suite.tokenizer"),
+        ({"format": 1, "model": "lab/m", "suite": SUITE, "generation": [1]}, "generation"),
+        ({"format": 1, "model": "lab/m", "suite": SUITE, "model_args": "x"}, "model_args"),
+        ({"format": 1, "model": "lab/m", "suite": SUITE, "window": "4k"}, "window"),
+        ({"format": 1, "model": "lab/m", "suite": SUITE, "window": True}, "window"),
+        ({"format": 1, "model": "lab/m", "suite": SUITE, "on_overflow": 1}, "on_overflow"),
+        ({"format": 1, "model": "lab/m", "suite": SUITE, "base_url": 1}, "base_url"),
+        ({"format": 1, "model": "lab/m", "suite": SUITE, "variant": 1}, "variant"),
+        ({"format": 2}, "expected a run of format 1"),
+        ([], "expected a run of format 1"),
+    ],
+)
+def test_a_damaged_manifest_is_told_by_all_who_read_it(tmp_path: Path, content: object, named: str) -> None:
+    folder = make_run(tmp_path / "run", [(SAMPLE, Reply("ok", ": blue"))])
+    (folder / "run.json").write_text(json.dumps(content))
+    for read in (rows_from_run, status, lambda place: load([place]), lambda place: check_run(place, {})):
+        with pytest.raises(FathomError, match=f"run.json: .*{named}"):
+            read(folder)
 
 
 def test_nothing_to_load(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
-from fathom.types import Document, Sample, Span
+from fathom.types import Document, Json, Sample, Span
 
 FILLER = "The ferry leaves at nine. " * 40
 TOKENS = 207  # of every prompt, by the tokenizer ``words``
@@ -16,10 +16,17 @@ def make_suite(
 ) -> Path:
     """Write a suite into ``place/name``: sample number n says ``[sample n]``, and most of it is borrowed text."""
     folder = place / name
-    manifest = {"fathom": "suite", "suite": "tiny", "tokenizer": "words", "fingerprint": fingerprint}
+    manifest: dict[str, Json] = {
+        "fathom": "suite",
+        "suite": "tiny",
+        "tokenizer": "words",
+        "fingerprint": fingerprint,
+        "inputs": {},
+    }
+    manifest |= {"notes": [], "left_out": [], "left_out_in_all": 0, "duplicates": 0, "tasks": ["passkey"]}
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [Document("doc", FILLER, "test")])
-        write_manifest(fresh, manifest | {"lengths": list(lengths), "samples": count})
+        write_manifest(fresh, manifest | {"lengths": list(lengths), "samples": {"passkey": count}})
         with SampleWriter(fresh) as writer:
             for number in range(count):
                 writer.add(sample(number, lengths[number % len(lengths)]))

@@ -43,7 +43,7 @@ def test_nothing_is_lost_when_reasoning_is_parted(thought: str, answer: str) -> 
         (Output("nine"), "ok", "nine"),
         (Output(""), "ok", ""),
         (Output("nine", stop="unknown"), "ok", "nine"),
-        (Output("nine, and", stop="max_tokens"), "ok", "nine, and"),
+        (Output("nine, and", stop="max_tokens"), "incomplete", "nine, and"),
         (Output("", stop="max_tokens"), "incomplete", ""),
         (Output("", reasoning="a"), "incomplete", ""),
         (Output("", reasoning="a", stop="max_tokens"), "incomplete", ""),

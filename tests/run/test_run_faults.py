@@ -12,7 +12,7 @@ import pytest
 from run_suites import make_suite
 from scripted_server import Act, ScriptedServer, completion, refusal
 
-from fathom.run import RunSummary, StoredReply, replies, run
+from fathom.run import Progress, RunSummary, StoredReply, read_manifest, replies, run
 from fathom.run.failures import Failure, retry_after
 from fathom.run.model import Call, RequestError
 from fathom.run.overflow import Overflow
@@ -69,7 +69,7 @@ FAULTS: dict[str, tuple[Callable[[int], Act], str, str]] = {
     "cut thought": (lambda before: completion("<think>Let me", finish="length"), "incomplete", ""),
     "cap": (lambda before: completion("", finish="length"), "incomplete", ""),
     "thought": (lambda before: completion("<think>Let me</think>nine"), "ok", "nine"),
-    "runs on": (lambda before: completion("nine, and", finish="length"), "ok", "nine, and"),
+    "runs on": (lambda before: completion("nine, and", finish="length"), "incomplete", "nine, and"),
 }
 NAMES = tuple(FAULTS)
 
@@ -251,6 +251,71 @@ def test_options_pass_through_and_epochs_differ_in_seed(tmp_path: Path, server: 
     assert "no-key-needed" in server.headers[0]
 
 
+def test_what_is_recorded_is_what_is_sent(tmp_path: Path, server: ScriptedServer) -> None:
+    options: dict[str, object] = {"temperature": 0.25, "seed": 7, "reasoning_effort": "low"}
+    options["generation"] = {"top_p": 0.9, "frequency_penalty": 0.5, "presence_penalty": 0.125}
+    go(make_suite(tmp_path, 1), server, tmp_path / "run", **options)
+    recorded = read_manifest(tmp_path / "run")["generation"]
+    assert len(recorded) == 7
+    sent = server.requests[0]
+    for name, value in recorded.items():
+        known = sent.get({"max_output_tokens": "max_tokens"}.get(name, name))
+        assert (name, known) == (name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("temperature", "use --temperature"),
+        ("seed", "use --seed"),
+        ("max_tokens", "use --max-output-tokens"),
+        ("reasoning_effort", "use --reasoning-effort"),
+        ("reasoning_tokens", "use --reasoning-tokens"),
+        ("max_retries", "use --retries"),
+        ("max_connections", "use --max-connections"),
+        ("adaptive_connections", "use --max-connections"),
+        ("timeout", "use --timeout"),
+        ("attempt_timeout", "use --timeout"),
+        ("stream_idle_timeout", "use --timeout"),
+        ("cache", "use --epochs"),
+        ("batch", "use --max-connections"),
+        ("num_choices", "use --epochs"),
+    ],
+)
+def test_generation_options_with_an_option_of_their_own_are_refused(
+    tmp_path: Path, server: ScriptedServer, name: str, use: str
+) -> None:
+    with pytest.raises(FathomError, match=f"--generation {name}: .*{use}"):
+        go(make_suite(tmp_path, 1), server, tmp_path / "run", generation={name: 1})
+    assert not server.requests
+    assert not (tmp_path / "run").exists()
+
+
+def test_many_incomplete_replies_are_a_hint(tmp_path: Path) -> None:
+    cut = completion("nine, and", finish="length")
+    with ScriptedServer(lambda number, before: cut if number < 2 else completion("nine")) as server:
+        many = go(make_suite(tmp_path, 30), server, tmp_path / "many")
+        few = go(make_suite(tmp_path, 30), server, tmp_path / "few", limit=1)
+        server.script = lambda number, before: cut if number < 1 else completion("nine")
+        rare = go(make_suite(tmp_path, 30), server, tmp_path / "rare")
+    assert "2 of 30 replies are incomplete" in many.hints[0]
+    assert "raise --max-output-tokens" in few.hints[0]
+    assert rare.hints == ()
+    assert {row.reply.text for row in replies(tmp_path / "few")} == {"nine, and"}
+
+
+def test_errors_asked_again_are_counted_once(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, 4)
+    with ScriptedServer(lambda number, before: refusal(400, "no") if number else completion("nine")) as server:
+        go(suite, server, tmp_path / "run")
+        server.script = lambda number, before: completion("nine")
+        states: list[Progress] = []
+        summary = go(suite, server, tmp_path / "run", progress=states.append)
+    assert [(state.finished, state.total) for state in states] == [(4, 4)] * 3
+    assert summary.progress is not None
+    assert {name: count for name, count in summary.progress.counts.items() if count} == {"ok": 4}
+
+
 def test_no_temperature_is_sent_where_it_is_left_to_the_provider(tmp_path: Path, server: ScriptedServer) -> None:
     go(make_suite(tmp_path, 1), server, tmp_path / "run", temperature=None)
     assert "temperature" not in server.requests[0]
@@ -277,9 +342,9 @@ def test_more_tokens_than_allowed_stop_the_run_politely(tmp_path: Path, server: 
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        ("openai/gpt-5", {}, "OPENAI_API_KEY"),
-        ("nobody/model", {}, "nobody"),
-        ("model", {}, "api_name"),
+        ("openai/gpt-5", {}, r"gpt-5': no key: set the environment variable OPENAI_API_KEY, or give --model-base-url"),
+        ("nobody/model", {}, "unknown provider 'nobody'; expected PROVIDER/NAME.*fathom list models"),
+        ("model", {}, "no provider named; expected PROVIDER/NAME.*fathom list models"),
         ("openai/x", {"generation": {"topp": 1}}, "unknown generation option 'topp'"),
         ("openai/x", {"generation": {"top_p": "much"}}, "bad generation option: top_p"),
     ],

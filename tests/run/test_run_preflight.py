@@ -300,12 +300,44 @@ def test_impossible_numbers_are_told(tmp_path: Path, seen: list[str], option: st
         go(make_suite(tmp_path, 1), tmp_path / "run", **{option: 0})
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("retries", -1),
+        ("timeout", 0),
+        ("timeout", -5.0),
+        ("timeout", float("nan")),
+        ("timeout", float("inf")),
+        ("temperature", float("nan")),
+        ("temperature", float("inf")),
+        ("temperature", -1.0),
+        ("seed", -1),
+        ("seed", 2**63),
+        ("reasoning_tokens", -1),
+        ("backoff", -1.0),
+        ("max_cost", float("nan")),
+        ("max_cost", -1.0),
+        ("max_tokens_total", 0),
+    ],
+)
+def test_other_impossible_numbers_are_told_too(tmp_path: Path, seen: list[str], option: str, value: float) -> None:
+    with pytest.raises(FathomError, match=f"--{option.replace('_', '-')} .*: expected"):
+        go(make_suite(tmp_path, 1), tmp_path / "run", **{option: value})
+    assert not seen
+
+
 def test_unknown_things_are_told(tmp_path: Path, seen: list[str]) -> None:
     suite = make_suite(tmp_path, 1)
     with pytest.raises(FathomError, match="unknown overflow policy 'top'"):
         go(suite, tmp_path / "run", on_overflow="top")
-    with pytest.raises(FathomError, match="no sample has the tasks and lengths"):
-        go(suite, tmp_path / "run", lengths=[999])
+    with pytest.raises(FathomError, match=r"--lengths 999: suite 'tiny' is built at 256; choose among these"):
+        go(suite, tmp_path / "run", lengths=[256, 999])
+    with pytest.raises(
+        FathomError, match=r"--tasks paskey: did you mean passkey\? Suite 'tiny' holds the tasks passkey"
+    ):
+        go(suite, tmp_path / "run", tasks=["passkey", "paskey"])
+    with pytest.raises(FathomError, match=r"--tasks nope: Suite 'tiny' holds the tasks passkey"):
+        go(suite, tmp_path / "run", tasks=["nope"])
     with pytest.raises(FathomError, match="not a built suite"):
         go(tmp_path, tmp_path / "run")
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,7 +29,7 @@ from fathom.run.preflight import Limit
 from fathom.run.prices import FREE
 from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
-from fathom.run.worker import Worker, this_worker
+from fathom.run.worker import Worker, retire, this_worker
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
 
@@ -273,6 +274,87 @@ def test_any_kills_and_restarts_give_every_reply_once(lives: list[int], epochs: 
     assert set(rows.values()) == {1}
     # Only requests that were under way at a kill were made twice: never more than one for each connection.
     assert sum(replied.values()) - len(rows) <= len(lives) * connections
+
+
+# -------------------------------------------------------------------------------------- two processes, one run
+
+
+class Waiting(Client):
+    """Does something before its first answer; its later answers wait for the gate."""
+
+    def __init__(self, first: Callable[[], None] = lambda: None) -> None:
+        super().__init__(-1, Counter())
+        self.first, self.gate, self.asked = first, asyncio.Event(), asyncio.Event()
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        self.asked.set()
+        if not self.replied:
+            self.first()
+        await self.gate.wait()
+        return await super().complete(prompt, call)
+
+
+@pytest.fixture
+def ledgers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Ledger]]:
+    """Two processes that joined one run, as it were."""
+    monkeypatch.setattr("fathom.run.session.LOOK_SECONDS", 0.01)
+    pair = [Ledger(tmp_path, this_worker()) for _ in range(2)]
+    yield pair
+    for ledger in pair:
+        ledger.close()
+
+
+def test_the_first_to_finish_waits_and_both_tell_the_whole(ledgers: list[Ledger]) -> None:
+    async def both() -> list[Progress | None]:
+        slow, quick = Waiting(), Waiting()
+        quick.gate.set()
+
+        def told(state: Progress) -> None:
+            if state.asked == 4:  # all that the slow one did not claim
+                slow.gate.set()
+
+        held = Session(ledgers[0], slow, work(1, 1), 12)
+        rest = Session(ledgers[1], quick, replace(work(1, 1), progress=told), 12)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(held.work_through())
+            await asyncio.wait_for(slow.asked.wait(), timeout=30)
+            group.create_task(rest.work_through())
+        assert (sum(slow.replied.values()), sum(quick.replied.values())) == (8, 4)
+        return [held.summary().progress, rest.summary().progress]
+
+    for progress in asyncio.run(both()):
+        assert progress is not None
+        assert (progress.finished, progress.total, progress.counts["ok"]) == (12, 12, 12)
+
+
+def test_what_a_dead_fellow_held_is_taken_over_while_waiting(ledgers: list[Ledger]) -> None:
+    dead, living = ledgers
+    dead.claim([(one.id, 1) for one in SAMPLES[:8]])
+
+    def told(state: Progress) -> None:
+        if state.asked == 4:
+            retire(dead.worker)
+
+    session = Session(living, Client(-1, Counter()), replace(work(1, 1), progress=told), 12)
+    asyncio.run(session.work_through())
+    progress = session.summary().progress
+    assert progress is not None
+    assert (progress.finished, progress.asked) == (12, 12)
+
+
+@pytest.mark.parametrize("limit", [{"max_cost": 20.0}, {"max_tokens_total": 5000}])
+def test_limits_count_what_others_spend(ledgers: list[Ledger], limit: dict[str, float]) -> None:
+    other, mine = ledgers
+
+    def spend() -> None:
+        other.finish(SAMPLES[11], 1, Reply("ok", tokens_in=10_000), prompt_hash="abc", cost=100.0)
+
+    client = Waiting(first=spend)
+    client.gate.set()
+    session = Session(mine, client, replace(work(1, 1), **limit), 12)  # type: ignore[arg-type]  # options of a test
+    with pytest.raises(FathomError, match=f"--{next(iter(limit)).replace('_', '-')} allows"):
+        asyncio.run(session.work_through())
+    assert sum(client.replied.values()) == 8  # as many as were claimed before the other spent
 
 
 @settings(max_examples=30, deadline=None)

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_suites import FILLER, make_suite, sample
 
+from fathom.run import Progress, read_manifest, replies, run, status
 from fathom.run import model as model_module
-from fathom.run import read_manifest, replies, run, status
 from fathom.run.ledger import Ledger
 from fathom.run.manifest import hide_secrets
+from fathom.run.prices import UNKNOWN
 from fathom.run.worker import Worker, _born, is_alive, retire, this_worker
 from fathom.types import STATUSES, FathomError, Reply
 
@@ -213,3 +214,29 @@ def test_run_json_names_versions_and_is_json(tmp_path: Path, reader: list[str]) 
     assert manifest["model"] == "fathom/fake"
     assert "fathom-eval" in manifest["versions"]
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["replies.sqlite", "run.json"]
+
+
+def test_an_unknown_cost_is_not_zero(tmp_path: Path, reader: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "run"
+    monkeypatch.setattr("fathom.run.runner.find_price", lambda model, base_url: UNKNOWN)
+    states: list[Progress] = []
+    summary = run(
+        make_suite(tmp_path, 3), "fathom/fake", out=out, max_output_tokens=50, window=300, progress=states.append
+    )
+    assert summary.progress is not None
+    assert (summary.progress.cost, summary.progress.unpriced) == (None, 3)
+    assert [(state.cost, state.unpriced) for state in states] == [(None, 1), (None, 2), (None, 3)]
+    assert (status(out).cost, status(out).unpriced) == (None, 3)
+    ledger = Ledger(out, this_worker())
+    ledger.finish(sample(7), 1, Reply("overflow"), prompt_hash="", cost=0.0)  # not sent: free, and tells no price
+    assert (status(out).cost, status(out).unpriced) == (None, 3)
+    ledger.finish(sample(8), 1, Reply("ok"), prompt_hash="abc", cost=0.5)
+    assert (status(out).cost, status(out).unpriced) == (0.5, 3)
+    ledger.close()
+
+
+def test_a_run_without_replies_and_one_of_a_reader_cost_nothing(tmp_path: Path, reader: list[str]) -> None:
+    run(make_suite(tmp_path, 3), "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
+    assert (status(tmp_path / "run").cost, status(tmp_path / "run").unpriced) == (0.0, 0)
+    (tmp_path / "run" / "replies.sqlite").unlink()
+    assert (status(tmp_path / "run").cost, status(tmp_path / "run").unpriced) == (0.0, 0)

@@ -13,10 +13,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Lengths, Quiet, lengths_of, names_of, options_of, print_records, progress_bar
+from fathom.cli.arguments import (
+    AsJson,
+    Lengths,
+    Quiet,
+    lengths_of,
+    names_of,
+    numbers_of,
+    options_of,
+    print_records,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
-    from fathom.run import Preflight, Progress
+    from fathom.run import Preflight, Progress, RunStatus
 
 
 def add_to(app: typer.Typer) -> None:
@@ -68,6 +78,16 @@ def run(
     items: Annotated[int | None, typer.Option(help="Items per task, where the suite is built first.")] = None,
     corpus: Annotated[list[str] | None, typer.Option(help="Documents, where the suite is built first.")] = None,
     tokenizer: Annotated[str | None, typer.Option(help="Tokenizer, where the suite is built first.")] = None,
+    language: Annotated[str | None, typer.Option(help="en, zh or en,zh, where the suite is built first.")] = None,
+    depth: Annotated[
+        str,
+        typer.Option(
+            help="Where gold text lies, where the suite is built first: random, or depths to sweep, such as 0,0.5,1."
+        ),
+    ] = "random",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Fill each length to the last token, where the suite is built first.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start without asking.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -87,6 +107,9 @@ def run(
             items=items,
             corpus=corpus,
             tokenizer=tokenizer,
+            languages=names_of(language),
+            depths=() if depth == "random" else numbers_of(depth, "--depth"),
+            exact=exact,
             seed=seed,
             confirm=lambda plan: _confirm(plan, yes, quiet),
             progress=progress,
@@ -94,7 +117,7 @@ def run(
             epochs=epochs,
             limit=limit,
             max_connections=max_connections,
-            temperature=temperature if temperature >= 0 else None,
+            temperature=None if temperature < 0 else temperature,
             max_output_tokens=max_output_tokens,
             reasoning_effort=reasoning_effort,
             reasoning_tokens=reasoning_tokens,
@@ -166,6 +189,13 @@ def _bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
         yield (lambda state: progress(state.finished, state.total)) if progress else None
 
 
+def _money(found: RunStatus) -> str:
+    if found.cost is None:
+        return "unknown"
+    unknown = f", and {found.unpriced:,} replies of unknown price" if found.unpriced else ""
+    return f"${found.cost:,.4f}{unknown}"
+
+
 def status(
     folder: Annotated[Path, typer.Argument(help="A run folder.")],
     as_json: AsJson = False,
@@ -184,7 +214,7 @@ def status(
         "suite": found.suite,
         "replies": f"{found.finished:,} of {found.total:,} ({counts})",
         "tokens": f"{found.tokens_in:,} in, {found.tokens_out:,} out",
-        "cost": f"${found.cost:,.4f}",
+        "cost": _money(found),
         "working": f"{found.alive} processes" + "".join(f", {words}" for words in (rate, eta) if words),
     }
     print_records([{"": key, " ": value} for key, value in lines.items()], as_json=False)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fathom.rows.schema import check_rows, to_frame
+from fathom.run.answers import to_reply
+from fathom.run.inspect_client import read_output
 from fathom.types import Facet, FathomError, Row, Status
 
 if TYPE_CHECKING:
@@ -38,8 +40,6 @@ _FACTS = (
     "targets",
     "truncated",
 )
-# Stop reasons of Inspect under which a reply is not an answer.
-_STOPS: Mapping[str, Status] = {"max_tokens": "incomplete", "model_length": "overflow", "content_filter": "refused"}
 
 
 def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
@@ -88,10 +88,10 @@ def _samples(log: Path, header: EvalLog) -> Iterator[EvalSample]:
 def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
     facts: Mapping[str, Any] = sample.metadata or {}
     name, score = _score(sample, scorer)
-    status = _status(sample)
+    status, reason = _status(sample)
     value, detail = (_value(score), "") if score is not None else (None, "no score in the log")
     if status != "ok":
-        value, detail = None, sample.error.message if sample.error else f"ended by {_stop(sample)}"
+        value, detail = None, reason
     elif score is not None:
         detail = (score.explanation or "")[:DETAIL_AT_MOST]
         if value is None:
@@ -149,12 +149,16 @@ def _value(score: Score) -> float | None:
     return number if number is not None and 0 <= number <= 1 else None
 
 
-def _status(sample: EvalSample) -> Status:
+def _status(sample: EvalSample) -> tuple[Status, str]:
+    """How the sample ended, by the rules that ``fathom run`` has for its replies, and why."""
     if sample.error is not None:
-        return "error"
+        return "error", sample.error.message
     if sample.limit is not None:
-        return "incomplete"
-    return _STOPS.get(_stop(sample), "ok")
+        return "incomplete", f"ended by {_stop(sample)}"
+    if not sample.output.choices:
+        return "ok", ""
+    reply = to_reply(read_output(sample.output))
+    return reply.status, reply.error
 
 
 def _stop(sample: EvalSample) -> str:

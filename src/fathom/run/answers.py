@@ -4,10 +4,12 @@ The rules, in order:
 
 * the provider stopped because the prompt left no room (``model_length``) -> ``overflow``;
 * a content filter, or a reply that the provider marks as a refusal -> ``refused``;
-* no visible text and either reasoning or a stop at the output cap -> ``incomplete``: the reply was cut inside
-  reasoning, or the model reasoned and then said nothing;
-* everything else -> ``ok``. An empty reply is ``ok``: the scorer calls it invalid. A reply that was stopped by the
-  output cap but shows text is ``ok`` with ``stop="max_tokens"``, since chat models run on after a short answer.
+* a stop at the output cap -> ``incomplete``: cut, inside reasoning or inside the answer. The text is kept to be looked
+  at, and not scored: half an answer is not a wrong answer;
+* no visible text but reasoning -> ``incomplete``: the model reasoned and then said nothing;
+* everything else -> ``ok``. An empty reply is ``ok``: the scorer calls it invalid.
+
+Logs of Inspect are judged by the same rules (``fathom.rows.inspect_log``).
 """
 
 from __future__ import annotations
@@ -81,11 +83,10 @@ def _judge(output: Output, text: str, reasoning: str) -> tuple[Status, str]:
         return "overflow", "the prompt and the reply do not fit the model's window"
     if output.stop == "content_filter" or output.refusal:
         return "refused", "the provider's content filter stopped the reply"
-    if text:
-        return "ok", ""
     if output.stop == "max_tokens":
-        return "incomplete", "stopped at the output cap before any answer; raise --max-output-tokens"
-    if reasoning:
+        where = "inside the answer" if text else "before any answer"
+        return "incomplete", f"stopped at the output cap {where}; raise --max-output-tokens"
+    if reasoning and not text:
         return "incomplete", "reasoning without an answer"
     return "ok", ""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import re
 from typing import TYPE_CHECKING, Any
 
 from fathom.run.answers import Output, to_reply
@@ -48,7 +49,7 @@ class InspectClient:
             if failure.kind == "bad" and self._model.api.should_retry(_innermost(error)):
                 failure = Failure("busy", failure.message, failure.wait)
             raise RequestError(failure) from None
-        return to_reply(_read(output))
+        return to_reply(read_output(output))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -85,6 +86,7 @@ def open_inspect_client(settings: Settings) -> InspectClient:
     unknown = sorted(set(settings.generation) - set(GenerateConfig.model_fields))
     if unknown:
         raise FathomError(f"model {settings.model!r}: unknown generation option {unknown[0]!r}")
+    # ``fathom.run.options`` keeps the names of these out of ``settings.generation``.
     fixed = {"temperature": settings.temperature, "max_retries": 0, "max_connections": OPEN_WIDE, "cache": False}
     try:
         config = GenerateConfig.model_validate({**settings.generation, **fixed})
@@ -103,8 +105,10 @@ def open_inspect_client(settings: Settings) -> InspectClient:
                 raise
             model = get(api_key=NO_KEY)
     except PrerequisiteError as error:
-        raise FathomError(f"model {settings.model!r}: {_plain(error.message)}") from None
+        raise FathomError(f"model {settings.model!r}: {_in_short(_plain(error.message))}") from None
     except (ValueError, TypeError, ImportError) as error:
+        if "not recognized" in str(error) or "should be in the format" in str(error):
+            raise _unknown_model(settings.model) from None
         raise FathomError(f"model {settings.model!r}: {error}") from None
     return InspectClient(model, settings)
 
@@ -121,7 +125,12 @@ def _inspect_name(settings: Settings) -> str:
     return f"openai-api/openai/{name}" if elsewhere else settings.model
 
 
-def _read(output: ModelOutput) -> Output:
+def read_output(output: ModelOutput) -> Output:
+    """What Inspect's model layer returned, for ``to_reply`` to judge.
+
+    Raises:
+        RequestError: It holds no choice.
+    """
     from inspect_ai.model import ContentReasoning, ContentText
 
     if not output.choices:
@@ -157,6 +166,23 @@ def _plain(message: object) -> str:
     from rich.text import Text
 
     return " ".join(Text.from_markup(str(message)).plain.split())
+
+
+def _in_short(message: str) -> str:
+    """Inspect names every variable that could hold the key; the first is the provider's own."""
+    missing = re.search(r"No ([A-Z0-9_]+_(?:KEY|TOKEN))\b.* defined in the environment", message)
+    if missing is None:
+        return message.removeprefix("ERROR: ")
+    return f"no key: set the environment variable {missing[1]}, or give --model-base-url for a server that needs none"
+
+
+def _unknown_model(model: str) -> FathomError:
+    provider, slash, _ = model.partition("/")
+    what = f"unknown provider {provider!r}" if slash else "no provider named"
+    return FathomError(
+        f"model {model!r}: {what}; expected PROVIDER/NAME, for instance openai/gpt-5, vllm/NAME or fathom/lexical. "
+        "`fathom list models` names the models with known prices and the offline readers"
+    )
 
 
 def _first_error(error: ValueError) -> str:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from fathom.run.manifest import fathom_version
 from fathom.run.store import BUSY_SECONDS, COLUMNS, FILE, PAGE_BYTES, SCHEMA, Totals, clear_errors, read_totals
 from fathom.run.worker import Worker, is_alive, retire
-from fathom.types import FathomError, Reply, Sample
+from fathom.types import FathomError, Reply, Sample, Status
 
 Key: TypeAlias = tuple[str, int]
 
@@ -67,15 +67,15 @@ class Ledger:
         ).fetchone()
         return row is not None and bool(row[0])
 
-    def claim(self, keys: Sequence[Key]) -> tuple[list[Key], int]:
+    def claim(self, keys: Sequence[Key]) -> tuple[list[Key], list[Key]]:
         """Claim what is neither finished nor claimed by a living process.
 
         Args:
             keys: (sample, epoch) pairs in the order in which they should run.
 
         Returns:
-            The pairs that now belong to this process, in the same order, and how many are held by other living
-            processes. Earlier claims of this process that are finished are given up.
+            The pairs that now belong to this process, and those that other living processes hold, both in the same
+            order. Earlier claims of this process that are finished are given up.
         """
         with self._writing():
             self._bury_the_dead()
@@ -84,7 +84,7 @@ class Ledger:
                 "claims.sample AND r.epoch = claims.epoch AND r.finished_at >= ?)",
                 (self.worker.id, self.worker.started),
             )
-            mine, held = [], 0
+            mine, held = [], []
             for key in keys:
                 if self.is_finished(key):
                     continue
@@ -92,27 +92,38 @@ class Ledger:
                     mine.append(key)
                 else:
                     query = "SELECT worker != ? FROM claims WHERE sample = ? AND epoch = ?"
-                    held += self._db.execute(query, (self.worker.id, *key)).fetchone()[0]
+                    if self._db.execute(query, (self.worker.id, *key)).fetchone()[0]:
+                        held.append(key)
             return mine, held
 
-    def finish(self, sample: Sample, epoch: int, reply: Reply, *, prompt_hash: str, cost: float | None) -> None:
-        """Commit one reply. When this returns, ``kill -9`` cannot take it away."""
+    def finish(
+        self, sample: Sample, epoch: int, reply: Reply, *, prompt_hash: str, cost: float | None
+    ) -> Status | None:
+        """Commit one reply. When this returns, ``kill -9`` cannot take it away.
+
+        Returns:
+            The status of the reply that it replaces; None if there was none.
+        """
         targets = json.dumps(list(sample.targets), ensure_ascii=False)
         facets = json.dumps(dict(sample.facets), ensure_ascii=False)
         facts = (sample.item, sample.task, sample.length, sample.tokens, sample.language, sample.chance)
         said = (reply.status, reply.text, reply.reasoning, reply.stop, reply.tokens_in, reply.tokens_out)
         how = (reply.tokens_reasoning, reply.seconds, reply.attempts, reply.truncated, reply.error, reply.tokens_cached)
         row = (sample.id, epoch, *facts, targets, facets, prompt_hash, *said, *how, cost, time.time(), self._version)
+        query = "SELECT status FROM replies WHERE sample = ? AND epoch = ?"
         with self._writing():
+            before: tuple[Status] | None = self._db.execute(query, (sample.id, epoch)).fetchone()
             self._db.execute(_INSERT, _storable(row))
+        return before[0] if before else None
 
     def totals(self) -> Totals:
-        """Sums over all finished replies."""
-        return read_totals(self._db)
+        """Sums over all finished replies, those of other processes among them."""
+        with clear_errors(self.folder):
+            return read_totals(self._db)
 
-    def others(self) -> int:
-        """Pairs that other living processes hold."""
-        return int(self._db.execute("SELECT count(*) FROM claims WHERE worker != ?", (self.worker.id,)).fetchone()[0])
+    def version(self) -> int:
+        """A number that is another one once another process has written."""
+        return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
     def close(self) -> None:
         """Give up all claims and close the file."""

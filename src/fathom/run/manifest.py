@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from fathom.run.model import Settings, is_reader
@@ -21,6 +21,30 @@ FORMAT = 1
 
 # What may lie in a folder before run.json does: another process may be starting.
 _OURS = (".run-", "replies.sqlite", FILE)
+
+
+class _Kind(NamedTuple):
+    type: type
+    words: str
+    needed: bool = False
+
+
+# What other rooms rely on; null where the run has none.
+_FIELDS = {
+    "model": _Kind(str, "a text", needed=True),
+    "suite": _Kind(dict, "an object", needed=True),
+    "generation": _Kind(dict, "an object"),
+    "model_args": _Kind(dict, "an object"),
+    "base_url": _Kind(str, "a text or null"),
+    "window": _Kind(int, "a whole number or null"),
+    "on_overflow": _Kind(str, "a text"),
+    "variant": _Kind(str, "a text"),
+}
+_SUITE_FIELDS = {
+    "name": _Kind(str, "a text", needed=True),
+    "fingerprint": _Kind(str, "a text", needed=True),
+    "tokenizer": _Kind(str, "a text", needed=True),
+}
 
 _SECRET = re.compile(r"key|token|secret|password|passwd|credential|auth|header|cookie|bearer", re.IGNORECASE)
 # These name amounts of tokens, not secrets.
@@ -111,7 +135,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The content of a run's ``run.json``.
 
     Raises:
-        FathomError: It is missing or not readable.
+        FathomError: It is missing, not readable, or lacks what every run has.
     """
     path = folder / FILE
     try:
@@ -124,7 +148,21 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise FathomError(f"{path}: cannot be read: {error}") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise FathomError(f"{path}: expected a run of format {FORMAT}; this version of fathom cannot read it")
+    _check_fields(path, "", manifest, _FIELDS)
+    _check_fields(path, "suite.", manifest["suite"], _SUITE_FIELDS)
     return manifest
+
+
+def _check_fields(path: Path, place: str, values: Mapping[str, Any], fields: Mapping[str, _Kind]) -> None:
+    for name, kind in fields.items():
+        value = values.get(name)
+        absent = value is None and not kind.needed
+        # To Python true and false are whole numbers.
+        if not absent and (not isinstance(value, kind.type) or isinstance(value, bool)):
+            raise FathomError(
+                f"{path}: {place}{name} = {str(value)[:60]!r}, expected {kind.words}; the file is damaged. Restore it "
+                "from a copy, or move the folder away and run again"
+            )
 
 
 def hide_secrets(arguments: Mapping[str, Json]) -> dict[str, Json]:

@@ -22,9 +22,10 @@ class Progress:
         counts: Finished replies by status.
         tokens_in: Prompt tokens so far, as providers count them.
         tokens_out: Completion tokens so far.
-        cost: US dollars so far, as far as prices are known.
+        cost: US dollars so far, as far as prices are known; None where none is.
         seconds: Time since this process began to ask.
         asked: Replies that this process brought.
+        unpriced: Replies that no price is known for.
     """
 
     finished: int
@@ -32,9 +33,10 @@ class Progress:
     counts: dict[Status, int]
     tokens_in: int
     tokens_out: int
-    cost: float
+    cost: float | None
     seconds: float
     asked: int
+    unpriced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,11 @@ class RunStatus:
         counts: Finished replies by status.
         tokens_in: Prompt tokens so far.
         tokens_out: Completion tokens so far.
-        cost: US dollars so far, as far as prices are known.
+        cost: US dollars so far, as far as prices are known; None where none is.
         rate: Replies per second since the living processes joined; None if none lives or none has finished.
         eta: Seconds to the end at that rate; None if unknown.
         last: Seconds since the epoch of the last reply; None if there is none.
+        unpriced: Replies that no price is known for.
     """
 
     folder: Path
@@ -83,10 +86,11 @@ class RunStatus:
     counts: dict[Status, int]
     tokens_in: int
     tokens_out: int
-    cost: float
+    cost: float | None
     rate: float | None
     eta: float | None
     last: float | None
+    unpriced: int = 0
 
 
 def status(folder: Path) -> RunStatus:
@@ -108,21 +112,22 @@ def status(folder: Path) -> RunStatus:
         living = [row for row in rows if is_alive(row.worker, beat=row.beat, now=now)]
         since = min((row.worker.started for row in living), default=now)
         recent = store.finished_since(since)
-    finished = sum(totals.counts.values())
+    finished = totals.finished
     total = max([finished, *(row.planned for row in rows)])
     rate = recent / max(now - since, 1e-3) if living and recent else None
     return RunStatus(
         folder=folder,
         model=manifest["model"],
-        suite=manifest["suite"]["name"] or "",
+        suite=manifest["suite"]["name"],
         alive=len(living),
         finished=finished,
         total=total,
-        counts=totals.counts,
+        counts=dict(totals.counts),
         tokens_in=totals.tokens_in,
         tokens_out=totals.tokens_out,
         cost=totals.cost,
         rate=rate,
         eta=(total - finished) / rate if rate else None,
         last=totals.last,
+        unpriced=totals.unpriced,
     )

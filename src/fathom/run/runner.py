@@ -11,6 +11,7 @@ from typing import Any
 from fathom.run.ledger import Ledger
 from fathom.run.manifest import check_run, describe_run, join_run
 from fathom.run.model import Client, Settings, open_client
+from fathom.run.options import check_choice, check_generation, check_settings, check_work
 from fathom.run.overflow import parse_policy
 from fathom.run.preflight import Caps, Limit, Preflight, check_budget, find_limit, forecast_run, output_caps
 from fathom.run.prices import Price, find_price
@@ -72,7 +73,7 @@ def run(
             reasoning where the model is known to reason.
         reasoning_effort: ``none``, ``minimal``, ``low``, ``medium`` or ``high``, for models that know it.
         reasoning_tokens: Tokens for reasoning, for models that know it; added to the task's cap.
-        generation: Further options of Inspect's ``GenerateConfig``, by name.
+        generation: Further options of Inspect's ``GenerateConfig``, by name; none that have an argument here.
         model_base_url: Address of the server, as ``http://127.0.0.1:8000/v1``. No key is needed for it.
         model_args: Arguments of Inspect's provider, by name.
         window: The model's window in tokens; by default from the price table, where the model is in it.
@@ -93,6 +94,7 @@ def run(
         FathomError: A setting is wrong or differs from the folder's, the forecast exceeds a limit, the server is gone
             or denies everything, the disk is full, or the run was interrupted. Replies that came are kept.
     """
+    check_generation(generation or {})
     reasoning: dict[str, Json] = {"reasoning_effort": reasoning_effort, "reasoning_tokens": reasoning_tokens}
     settings = Settings(
         model=model,
@@ -105,11 +107,20 @@ def run(
         model_args=dict(model_args or {}),
         base_url=model_base_url,
     )
-    _check_counts(
-        epochs=epochs, limit=limit, max_connections=max_connections, max_output_tokens=max_output_tokens, window=window
+    check_settings(settings, reasoning_tokens=reasoning_tokens)
+    check_work(
+        epochs=epochs,
+        limit=limit,
+        max_connections=max_connections,
+        retries=retries,
+        timeout=timeout,
+        backoff=backoff,
+        max_tokens_total=max_tokens_total,
+        max_cost=max_cost,
     )
     suite, out = Path(suite), Path(out)
     built = open_suite(suite)
+    check_choice(built.manifest, tasks, lengths)
     manifest = describe_run(suite, built.manifest, settings)
     check_run(out, manifest)
 
@@ -120,14 +131,18 @@ def run(
         return built.samples(tasks=tasks, lengths=lengths, limit=limit)
 
     if next(samples(), None) is None:
-        raise FathomError(f"{suite}: no sample has the tasks and lengths asked for; its manifest.json lists them")
+        raise FathomError(
+            f"{suite}: no sample has the tasks and lengths asked for together; its manifest.json lists them"
+        )
     price = find_price(model, model_base_url)
     client = open_client(settings, tokenizer)
     window_limit = find_limit(settings, client, price)
     caps = output_caps(settings, price, _task_cap)
     plan, spent = _look_ahead(out, samples, epochs, model, window_limit, price, caps)
     used = spent.tokens_in + spent.tokens_out
-    check_budget(plan, spent_tokens=used, spent_cost=spent.cost, max_tokens_total=max_tokens_total, max_cost=max_cost)
+    check_budget(
+        plan, spent_tokens=used, spent_cost=spent.cost or 0.0, max_tokens_total=max_tokens_total, max_cost=max_cost
+    )
     if confirm is not None and not confirm(plan):
         return RunSummary(out, None, stopped="not confirmed")
     join_run(out, manifest)
@@ -199,9 +214,3 @@ def _task_cap(task: str) -> int:
     from fathom.registry import get_task
 
     return get_task(task).max_output_tokens
-
-
-def _check_counts(**counts: int | None) -> None:
-    for name, value in counts.items():
-        if value is not None and value < 1:
-            raise FathomError(f"--{name.replace('_', '-')} {value}: expected a positive number")

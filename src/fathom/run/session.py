@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import islice
+from typing import TypeAlias
 
 from fathom.length import render
 from fathom.run.ledger import Key, Ledger
@@ -19,11 +21,15 @@ from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Health, Retry, ask
 from fathom.run.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
-from fathom.types import FathomError, Reply, Sample
+from fathom.types import FathomError, Reply, Sample, Status
 
 # Claims are written a few at a time: fewer means more writing, more means more waiting for a process that died.
 LEAST_CLAIMS = 8
-INCOMPLETE_SHARE = 0.1
+# Between two looks at what other processes hold, once nothing else is left to do.
+LOOK_SECONDS = 0.5
+INCOMPLETE_SHARE = 0.05
+
+Job: TypeAlias = tuple[Sample, int]
 
 
 @dataclass(frozen=True)
@@ -74,22 +80,24 @@ class Session:
         self._asked = 0
         self._total = total
         self._stop = ""
-        before = ledger.totals()
-        self._counts = before.counts
-        self._tokens_in, self._tokens_out, self._cost = before.tokens_in, before.tokens_out, before.cost
+        self._held: list[Job] = []
+        self._version = ledger.version()
+        self._totals = ledger.totals()
 
     async def work_through(self) -> None:
-        """Ask for all that is not finished and that no other process holds.
+        """Ask for all that is not finished; wait for what other processes hold, and take over from those that die.
 
         Raises:
             FathomError: Going on makes no sense, or a limit is reached; replies that came are kept.
         """
-        jobs = self._jobs()
         beat = asyncio.create_task(self._beat())
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._work.max_connections):
-                    group.create_task(self._work_on(jobs))
+            await self._work_at_once(self._jobs(self._all()))
+            while self._held and not self._stop:
+                await asyncio.sleep(LOOK_SECONDS)
+                held, self._held = self._held, []
+                await self._work_at_once(self._jobs(held))
+                self._work.progress(self._state())
         except* FathomError as errors:
             raise _first(errors) from None
         finally:
@@ -98,7 +106,7 @@ class Session:
                 await beat
         if self._stop:
             raise FathomError(f"{self._stop}; all replies that came are kept")
-        if self._health.errors and self._counts["error"] == sum(self._counts.values()):
+        if self._health.errors and self._totals.counts["error"] == self._totals.finished:
             raise FathomError(
                 f"all {self._health.errors} samples failed, the last one with: {self._health.last}. Mend that, then "
                 "run the same command again, which asks for them again"
@@ -106,46 +114,48 @@ class Session:
 
     def summary(self) -> RunSummary:
         """The state at the end."""
-        hints = []
-        finished = sum(self._counts.values())
-        if self._counts["incomplete"] > INCOMPLETE_SHARE * finished:
+        self._totals = self._ledger.totals()
+        counts, hints = self._totals.counts, []
+        if counts["incomplete"] > INCOMPLETE_SHARE * self._totals.finished:
             hints.append(
-                f"{self._counts['incomplete']} replies were cut before any answer: the model may reason; give it room "
-                "with --max-output-tokens or --reasoning-tokens"
+                f"{counts['incomplete']} of {self._totals.finished} replies are incomplete: they reached the output "
+                "cap, or hold nothing but reasoning; raise --max-output-tokens, in another run folder"
             )
-        if self._counts["error"]:
-            hints.append(f"{self._counts['error']} samples failed; the same command again asks for them again")
-        held = self._ledger.others()
-        if held:
-            hints.append(f"{held} samples are in the hands of another process")
+        if counts["error"]:
+            hints.append(f"{counts['error']} samples failed; the same command again asks for them again")
         return RunSummary(self._ledger.folder, self._state(), hints=tuple(hints))
 
-    def _jobs(self) -> Iterator[tuple[Sample, int]]:
-        """Claimed (sample, epoch) pairs in the order of the suite, until nothing is left to claim."""
+    def _all(self) -> Iterator[Job]:
+        for sample in self._work.samples():
+            yield from ((sample, epoch) for epoch in range(1, self._work.epochs + 1))
+
+    def _jobs(self, wanted: Iterable[Job]) -> Iterator[Job]:
+        """Those of the pairs that this process could claim, in the same order."""
         size = max(LEAST_CLAIMS, self._work.max_connections)
-        while True:
-            claimed = held = 0
-            batch: list[tuple[Sample, int]] = []
-            for sample in self._work.samples():
-                batch += [(sample, epoch) for epoch in range(1, self._work.epochs + 1)]
-                if len(batch) >= size:
-                    mine, others = self._claim(batch)
-                    claimed, held, batch = claimed + len(mine), held + others, []
-                    yield from mine
-            mine, others = self._claim(batch)
-            claimed, held = claimed + len(mine), held + others
-            yield from mine
-            # Another look is worth it only where another process held something, and may have died since.
-            if not claimed or not held:
-                return
+        rest = iter(wanted)
+        while batch := list(islice(rest, size)):
+            yield from self._claim(batch)
 
-    def _claim(self, batch: list[tuple[Sample, int]]) -> tuple[list[tuple[Sample, int]], int]:
-        keys: list[Key] = [(sample.id, epoch) for sample, epoch in batch]
-        mine, held = self._ledger.claim(keys)
-        return [job for job, key in zip(batch, keys, strict=True) if key in mine], held
+    def _claim(self, batch: Sequence[Job]) -> list[Job]:
+        """Claim some pairs, remember those that others hold, and see what others have spent."""
+        jobs: dict[Key, Job] = {(sample.id, epoch): (sample, epoch) for sample, epoch in batch}
+        mine, held = self._ledger.claim(list(jobs))
+        self._held += [jobs[key] for key in held]
+        version = self._ledger.version()
+        if version != self._version:
+            self._version, self._totals = version, self._ledger.totals()
+            self._check_limits()
+        return [jobs[key] for key in mine]
 
-    async def _work_on(self, jobs: Iterator[tuple[Sample, int]]) -> None:
+    async def _work_at_once(self, jobs: Iterator[Job]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._work.max_connections):
+                group.create_task(self._work_on(jobs))
+
+    async def _work_on(self, jobs: Iterator[Job]) -> None:
         for sample, epoch in jobs:
+            if self._stop:
+                return
             await self._do(sample, epoch)
             if self._stop:
                 return
@@ -154,8 +164,8 @@ class Session:
         cap = self._work.caps(sample.task)
         prompt_hash, reply = await self._reply(sample, epoch, cap)
         cost = 0.0 if not prompt_hash else self._price(sample, reply)
-        self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
-        self._count(sample, reply, cost, sent=bool(prompt_hash))
+        before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
+        self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
         # Readers answer without waiting for anything; others want their turn too.
         await asyncio.sleep(0)
 
@@ -185,29 +195,44 @@ class Session:
         tokens_in = sample.tokens if reply.tokens_in is None else reply.tokens_in
         return self._work.price.cost(tokens_in, reply.tokens_out, reply.tokens_cached or 0)
 
-    def _count(self, sample: Sample, reply: Reply, cost: float | None, *, sent: bool) -> None:
+    def _count(self, sample: Sample, reply: Reply, cost: float | None, *, sent: bool, before: Status | None) -> None:
+        """Add a reply to the totals, which are read anew only where another process has written."""
         self._asked += 1
-        self._counts[reply.status] += 1
-        if sent:
-            self._tokens_in += sample.tokens if reply.tokens_in is None else reply.tokens_in
-            self._tokens_out += reply.tokens_out or 0
-        self._cost += cost or 0.0
-        tokens, most, dollars = self._tokens_in + self._tokens_out, self._work.max_tokens_total, self._work.max_cost
-        if most is not None and tokens > most:
-            self._stop = f"stopped: {tokens:,} tokens are used, --max-tokens-total allows {most:,}"
-        if dollars is not None and self._cost > dollars:
-            self._stop = f"stopped: ${self._cost:,.2f} are spent, --max-cost allows ${dollars:,.2f}"
+        old = self._totals
+        counts = {**old.counts, reply.status: old.counts[reply.status] + 1}
+        if before is not None:
+            counts[before] -= 1
+        read = sample.tokens if reply.tokens_in is None else reply.tokens_in
+        self._totals = replace(
+            old,
+            counts=counts,
+            tokens_in=old.tokens_in + (read if sent else 0),
+            tokens_out=old.tokens_out + (reply.tokens_out or 0),
+            paid=old.paid + (cost or 0.0),
+            priced=old.priced + (sent and cost is not None),
+            unpriced=old.unpriced + (cost is None),
+        )
+        self._check_limits()
         self._work.progress(self._state())
 
+    def _check_limits(self) -> None:
+        tokens, paid = self._totals.tokens_in + self._totals.tokens_out, self._totals.paid
+        most, dollars = self._work.max_tokens_total, self._work.max_cost
+        if most is not None and tokens > most:
+            self._stop = f"stopped: {tokens:,} tokens are used, --max-tokens-total allows {most:,}"
+        if dollars is not None and paid > dollars:
+            self._stop = f"stopped: ${paid:,.2f} are spent, --max-cost allows ${dollars:,.2f}"
+
     def _state(self) -> Progress:
-        finished = sum(self._counts.values())
+        totals = self._totals
         return Progress(
-            finished=finished,
-            total=max(finished, self._total),
-            counts=dict(self._counts),
-            tokens_in=self._tokens_in,
-            tokens_out=self._tokens_out,
-            cost=self._cost,
+            finished=totals.finished,
+            total=max(totals.finished, self._total),
+            counts=dict(totals.counts),
+            tokens_in=totals.tokens_in,
+            tokens_out=totals.tokens_out,
+            cost=totals.cost,
+            unpriced=totals.unpriced,
             seconds=time.monotonic() - self._started,
             asked=self._asked,
         )

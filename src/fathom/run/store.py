@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,14 +91,38 @@ class StoredReply:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the store: finished replies by status, tokens and dollars."""
+    """Sums over the store.
 
-    counts: dict[Status, int]
-    tokens_in: int
-    tokens_out: int
-    cost: float
-    first: float | None
-    last: float | None
+    Attributes:
+        counts: Finished replies by status.
+        tokens_in: Prompt tokens, as providers count them.
+        tokens_out: Completion tokens.
+        paid: US dollars of the replies with a known price.
+        priced: Replies to prompts that were sent, with a known price.
+        unpriced: Replies without one.
+        last: Seconds since the epoch of the last reply; None if there is none.
+    """
+
+    counts: Mapping[Status, int]
+    tokens_in: int = 0
+    tokens_out: int = 0
+    paid: float = 0.0
+    priced: int = 0
+    unpriced: int = 0
+    last: float | None = None
+
+    @property
+    def finished(self) -> int:
+        """Replies in the store, errors among them."""
+        return sum(self.counts.values())
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars of the replies with a known price; None where prompts were sent and none has one."""
+        return None if self.unpriced and not self.priced else self.paid
+
+
+NOTHING = Totals(dict.fromkeys(STATUSES, 0))
 
 
 def replies(folder: Path) -> Iterator[StoredReply]:
@@ -121,19 +145,19 @@ def replies(folder: Path) -> Iterator[StoredReply]:
 def read_totals(db: sqlite3.Connection) -> Totals:
     """Sums over all finished replies."""
     counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)
-    tokens_in = tokens_out = 0
-    cost, first, last = 0.0, None, None
+    tokens_in = tokens_out = priced = unpriced = 0
+    paid, last = 0.0, None
     query = (
         "SELECT status, count(*), coalesce(sum(coalesce(tokens_in, CASE WHEN prompt_hash = '' THEN 0 ELSE tokens END)),"
-        " 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost), 0), min(finished_at), max(finished_at) FROM replies "
-        "GROUP BY status"
+        " 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost), 0), count(CASE WHEN prompt_hash != '' THEN cost END), "
+        "count(*) - count(cost), max(finished_at) FROM replies GROUP BY status"
     )
-    for status, count, read, written, dollars, earliest, latest in db.execute(query):
+    for status, count, read, written, dollars, known, unknown, latest in db.execute(query):
         counts[status] = count
-        tokens_in, tokens_out, cost = tokens_in + read, tokens_out + written, cost + dollars
-        first = earliest if first is None else min(first, earliest)
+        tokens_in, tokens_out, paid = tokens_in + read, tokens_out + written, paid + dollars
+        priced, unpriced = priced + known, unpriced + unknown
         last = latest if last is None else max(last, latest)
-    return Totals(counts, tokens_in, tokens_out, cost, first, last)
+    return Totals(counts, tokens_in, tokens_out, paid, priced, unpriced, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +183,7 @@ class Peek:
 
     def totals(self) -> Totals:
         """Sums over all finished replies; zeros where there is no store."""
-        return (
-            read_totals(self.db) if self.db is not None else Totals(dict.fromkeys(STATUSES, 0), 0, 0, 0.0, None, None)
-        )
+        return read_totals(self.db) if self.db is not None else NOTHING
 
     def workers(self) -> list[Joined]:
         """All processes that ever joined the run."""

@@ -1,0 +1,122 @@
+"""Whether the options of a run make sense: all of them are checked here, before anything is opened or made."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fathom.length import format_length
+from fathom.run.model import Settings
+from fathom.types import FathomError
+
+# Generation options of Inspect that the runner sets itself; given twice, one of the two would be recorded and not sent.
+_OWN = {
+    "temperature": "use --temperature",
+    "seed": "use --seed",
+    "max_tokens": "use --max-output-tokens",
+    "reasoning_effort": "use --reasoning-effort",
+    "reasoning_tokens": "use --reasoning-tokens",
+    "max_retries": "use --retries",
+    "max_connections": "use --max-connections",
+    "adaptive_connections": "use --max-connections",
+    "timeout": "use --timeout",
+    "attempt_timeout": "use --timeout",
+    "stream_idle_timeout": "use --timeout",
+    "cache": "every reply is kept and asked for once; use --epochs to ask again",
+    "batch": "requests are sent one by one; use --max-connections",
+    "num_choices": "one reply is kept a request; use --epochs",
+}
+_LARGEST_SEED = 2**63 - 1
+
+
+def check_generation(generation: Mapping[str, object]) -> None:
+    """Refuse generation options that have an option of their own.
+
+    Args:
+        generation: What ``--generation`` gives, by name.
+
+    Raises:
+        FathomError: One of them is the runner's; the message names the option to use.
+    """
+    for name in generation:
+        if name in _OWN:
+            raise FathomError(f"--generation {name}: {_OWN[name]}")
+
+
+def check_settings(settings: Settings, *, reasoning_tokens: int | None) -> None:
+    """Make sure that what shapes the replies is possible.
+
+    Args:
+        settings: How the model is asked.
+        reasoning_tokens: Tokens for reasoning; None if not given.
+
+    Raises:
+        FathomError: A number is not; the message names the option.
+    """
+    _counts(max_output_tokens=settings.max_output_tokens, window=settings.window)
+    _amounts(temperature=settings.temperature, reasoning_tokens=reasoning_tokens)
+    if not 0 <= settings.seed <= _LARGEST_SEED:
+        raise FathomError(f"--seed {settings.seed}: expected a whole number from 0 to {_LARGEST_SEED}")
+
+
+def check_work(
+    *,
+    epochs: int,
+    limit: int | None,
+    max_connections: int,
+    retries: int,
+    timeout: float,
+    backoff: float,
+    max_tokens_total: int | None,
+    max_cost: float | None,
+) -> None:
+    """Make sure that what is to be done is possible; the arguments are those of ``fathom.run.run``.
+
+    Raises:
+        FathomError: A number is not; the message names the option.
+    """
+    _counts(epochs=epochs, limit=limit, max_connections=max_connections, max_tokens_total=max_tokens_total)
+    _amounts(retries=retries, backoff=backoff, max_cost=max_cost)
+    if not (math.isfinite(timeout) and timeout > 0):
+        raise FathomError(f"--timeout {timeout:g}: expected a positive number of seconds")
+
+
+def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengths: Sequence[int] | None) -> None:
+    """Make sure that a suite has the tasks and lengths asked for.
+
+    Args:
+        manifest: The suite's manifest.
+        tasks: Names of tasks, or None for all.
+        lengths: Lengths in tokens, or None for all.
+
+    Raises:
+        FathomError: It has one of them not; the message names those that it has.
+    """
+    known = [str(name) for name in manifest["tasks"]]
+    for name in tasks or ():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise FathomError(f"--tasks {name}: {hint}Suite {manifest['suite']!r} holds the tasks {', '.join(known)}")
+    held = [int(length) for length in manifest["lengths"]]
+    for length in lengths or ():
+        if length not in held:
+            built = ", ".join(format_length(one) for one in held)
+            raise FathomError(
+                f"--lengths {format_length(length)}: suite {manifest['suite']!r} is built at {built}; "
+                "choose among these, or build it at other lengths"
+            )
+
+
+def _counts(**counts: int | None) -> None:
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise FathomError(f"--{name.replace('_', '-')} {value}: expected a positive number")
+
+
+def _amounts(**amounts: float | None) -> None:
+    for name, value in amounts.items():
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise FathomError(f"--{name.replace('_', '-')} {value:g}: expected 0 or a positive number")
