@@ -28,6 +28,7 @@ _MANIFEST = {
     "duplicates": int,
     "inputs": dict,
 }
+_COLUMNS = ("id", "item", "task", "language", "length", "tokens", "chance", "targets", "facets", "parts")
 _GROUP = 128  # samples held in memory while writing or reading
 
 
@@ -39,7 +40,12 @@ class BuiltSuite:
     manifest: Mapping[str, Any]
 
     def samples(
-        self, tasks: Sequence[str] | None = None, lengths: Sequence[int] | None = None, limit: int | None = None
+        self,
+        tasks: Sequence[str] | None = None,
+        lengths: Sequence[int] | None = None,
+        limit: int | None = None,
+        *,
+        parts: bool = True,
     ) -> Iterator[Sample]:
         """Samples in run order: those with a common prefix follow each other. Memory does not grow with their number.
 
@@ -47,9 +53,11 @@ class BuiltSuite:
             tasks: Only these tasks.
             lengths: Only these lengths, in tokens.
             limit: At most this many samples of each task, language and length.
+            parts: Whether recipes are wanted too; without them reading is quick, and ``Sample.parts`` is empty.
         """
         taken: dict[tuple[str, str, int], int] = {}
-        for records in _groups(self.folder / SAMPLES):
+        columns = None if parts else [name for name in _COLUMNS if name != "parts"]
+        for records in _groups(self.folder / SAMPLES, columns):
             for record in records:
                 if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in lengths):
                     continue
@@ -267,7 +275,7 @@ def _record(sample: Sample) -> dict[str, object]:
 def _sample(record: Mapping[str, Any]) -> Sample:
     parts: tuple[Part, ...] = tuple(
         part["text"] if part["doc"] is None else Span(part["doc"], part["start"], part["end"])
-        for part in record["parts"]
+        for part in record.get("parts", ())
     )
     return Sample(
         id=record["id"],

@@ -130,7 +130,10 @@ def run(
     def samples() -> Iterator[Sample]:
         return built.samples(tasks=tasks, lengths=lengths, limit=limit)
 
-    if next(samples(), None) is None:
+    def facts() -> Iterator[Sample]:
+        return built.samples(tasks=tasks, lengths=lengths, limit=limit, parts=False)
+
+    if next(facts(), None) is None:
         raise FathomError(
             f"{suite}: no sample has the tasks and lengths asked for together; its manifest.json lists them"
         )
@@ -138,7 +141,7 @@ def run(
     client = open_client(settings, tokenizer)
     window_limit = find_limit(settings, client, price)
     caps = output_caps(settings, price, _task_cap)
-    plan, spent = _look_ahead(out, samples, epochs, model, window_limit, price, caps)
+    plan, spent = _look_ahead(out, facts, epochs, model, window_limit, price, caps)
     used = spent.tokens_in + spent.tokens_out
     check_budget(
         plan, spent_tokens=used, spent_cost=spent.cost or 0.0, max_tokens_total=max_tokens_total, max_cost=max_cost
