@@ -99,9 +99,23 @@ def _groups(path: Path, columns: list[str] | None = None) -> Iterator[list[dict[
 
     try:
         for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=_GROUP, columns=columns):
-            yield batch.to_pylist()
+            if "parts" not in batch.schema.names:
+                yield batch.to_pylist()
+                continue
+            plain = batch.drop_columns(["parts"]).to_pylist()
+            yield [record | {"parts": parts} for record, parts in zip(plain, _parts(batch["parts"]), strict=True)]
     except (OSError, pyarrow.ArrowException) as error:
         raise FathomError(f"{path}: damaged ({error}); build the suite again with --force") from error
+
+
+def _parts(column: Any) -> Iterator[tuple[Part, ...]]:
+    """Recipes of a column, decoded field by field: as dictionaries they would cost more than the request itself."""
+    fields = (field.to_pylist() for field in column.flatten().flatten())
+    flat = [text if doc is None else Span(doc, start, end) for text, doc, start, end in zip(*fields, strict=True)]
+    start = 0
+    for size in column.value_lengths().to_pylist():
+        yield tuple(flat[start : start + size])
+        start += size
 
 
 def is_suite(folder: Path) -> bool:
@@ -273,15 +287,11 @@ def _record(sample: Sample) -> dict[str, object]:
 
 
 def _sample(record: Mapping[str, Any]) -> Sample:
-    parts: tuple[Part, ...] = tuple(
-        part["text"] if part["doc"] is None else Span(part["doc"], part["start"], part["end"])
-        for part in record.get("parts", ())
-    )
     return Sample(
         id=record["id"],
         item=record["item"],
         task=record["task"],
-        parts=parts,
+        parts=record.get("parts", ()),
         targets=tuple(record["targets"]),
         length=record["length"],
         tokens=record["tokens"],
