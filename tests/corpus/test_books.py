@@ -8,7 +8,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.corpus.books import Book, read_book
+from fathom.corpus.books import Book, read_book, without_notes
 from fathom.corpus.text import normalise
 
 CHAPTERS = {
@@ -166,7 +166,15 @@ def test_inner_numbers_are_no_chapters_and_in_no_paragraph() -> None:
 
 @pytest.mark.parametrize(
     "aside",
-    ["[Illustration: The pier]", "* * * * *", "[Footnote 1: So called.]", "1  So it is called.", "EPILOGUE"],
+    [
+        "[Illustration: The pier]",
+        "* * * * *",
+        "[Footnote 1: So called.]",
+        "1  So it is called.",
+        "NOTE:--So it is called.",
+        "EPILOGUE",
+        "EPILOGUE: The Pier",
+    ],
 )
 def test_asides_are_in_no_paragraph(aside: str) -> None:
     text = made(["CHAPTER I", "CHAPTER II"]).replace("Middle of tale 2.", f"{aside}\n\nMiddle of tale 2.")
@@ -202,6 +210,73 @@ def test_lines_without_blank_lines_between_paragraphs() -> None:
     begins = {paragraph for number in range(1, 11) for paragraph in story(f"tale {number}")}
     for chapter in paragraphs(book):
         assert all(any(whole.startswith(found[:20]) for whole in begins) for found in chapter)
+
+
+@pytest.mark.parametrize(
+    ("line", "following", "apart"),
+    [
+        ("“The lamp was lit at dusk, and put out.", "I saw it,” said the keeper.", False),
+        ("“The lamp was lit at dusk, and put out.", "“I saw it,” said the keeper.", True),
+        ("“The lamp was lit at dusk, and put out.”", "The keeper saw it.", True),
+        ("'The lamp was lit at dusk, and put out.", "I saw it,' said the keeper.", False),
+        ("'The lamp's light 'tis,' he told 'em all.", "The keeper saw it.", True),
+        ("The lamp was lit at dusk, and put out.", "The keeper saw it.", True),
+        ("The lamp was lit at dusk, and put out by", "The keeper.", False),
+    ],
+)
+def test_a_short_line_ends_its_paragraph_unless_a_speech_goes_on(line: str, following: str, apart: bool) -> None:
+    full = "The harbour lay still, and the keeper of the lamp went up the long stair"
+    lines = [part for number in "12" for part in (f"CHAPTER {number}", *[full] * 9, "to light it.", *[full] * 9)]
+    book = read_book("\n".join([*lines, "to put it out.", line, following]), "en")
+    assert book.guessed
+    assert [found.startswith(following) for found in paragraphs(book)[-1]].count(True) == apart
+
+
+def test_only_books_without_any_sign_of_paragraphs_are_guessed() -> None:
+    headings = ["CHAPTER I", "CHAPTER II"]
+    assert not read_book(made(headings), "en").guessed
+    assert read_book(made(headings, parted="\n"), "en").guessed
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("He wore a kilt[3] and a sporran.[12]", "He wore a kilt and a sporran."),
+        ("This evening, * and [*\nSouthwestern for “afternoon”] I shall go.", "This evening, and I shall go."),
+        ("It is Bull Harbison.” *", "It is Bull Harbison.”"),
+        (
+            "He is of Danish blood. 1  He also\ndied. 2\nThen the House 3  fought. 4",
+            "He is of Danish blood.  He also\ndied.\nThen the House  fought.",
+        ),
+        (
+            "At 7\nPope's Court, No. 2  he met 10  of us in 1845. No. 3",
+            "At 7\nPope's Court, No. 2  he met 10  of us in 1845. No. 3",
+        ),
+        ("Of the daily\npress. Footnote: Or were,\nthen.  Mr. Fang came.", "Of the daily\npress.  Mr. Fang came."),
+        ("He left† at [Footnote 2: By the old clock.] noon.", "He left at noon."),
+        ("宝玉〔二〕听了[1]便去（注：即怡红院）了①。", "宝玉听了便去了。"),
+        ("Mr. * * * of S***, [Applause.] 5 * 3 [sic] (1) {x}.", "Mr. * * * of S***, [Applause.] 5 * 3 [sic] (1) {x}."),
+        ("二***品格儿", "二***品格儿"),
+    ],
+)
+def test_notes_within_a_paragraph_are_cut_out(text: str, kept: str) -> None:
+    pieces = without_notes(f"Before. {text} After.", (8, 8 + len(text)))
+    assert "".join(f"Before. {text} After."[start:end] for start, end in pieces) == kept
+
+
+@given(
+    st.lists(
+        st.sampled_from(["word", " ", "*", "[1]", "[*", "]", "[", "①", "\n", "（注", "：", "）", "."]), max_size=30
+    )
+)
+def test_what_is_left_of_a_paragraph_is_in_order_and_has_no_marks(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    found = without_notes(text, (0, len(text)))
+    assert all(0 <= start < end <= len(text) for start, end in found)
+    assert all(end <= start for (_, end), (start, _) in pairwise(found))
+    left = [text[start:end] for start, end in found]
+    assert not any(mark in piece for piece in left for mark in ("[1]", "①"))
+    assert "".join(left).count("word") <= text.count("word")
 
 
 def test_indented_paragraphs_without_blank_lines() -> None:
@@ -252,6 +327,23 @@ def test_chinese_sentences_that_name_a_chapter() -> None:
     book = read_book(f"{parts[0]}\n\n{parts[1]}\n\n{told}\n\n前一页\n\n{quoted}\n\n{parts[2]}", "zh")
     assert [len(chapter) for chapter in paragraphs(book)] == [3, 4, 3]
     assert paragraphs(book)[1][3] == told
+
+
+@pytest.mark.parametrize("heading", ["附录 灯火来历 海港旧闻", "尾声：海港", "番外　灯火"])
+def test_chinese_headings_without_a_number(heading: str) -> None:
+    parts = [f"第{sign}回 灯火" + "\n\n" + "\n\n".join(chinese_story("卷")) for sign in "一二"]
+    book = read_book(f"{parts[0]}\n\n{heading}\n\n老人又说起灯火。\n\n{parts[1]}", "zh")
+    assert [len(chapter) for chapter in paragraphs(book)] == [4, 3]
+    assert paragraphs(book)[0][-1] == "老人又说起灯火。"
+
+
+def test_capitals_within_a_sentence_do_not_end_a_paragraph() -> None:
+    full = "The harbour lay still, and the keeper of the lamp went up the long stair"
+    lines = [part for number in "12" for part in (f"CHAPTER {number}", *[full] * 9, "to light it.", *[full] * 9)]
+    book = read_book(
+        "\n".join([*lines, "and on the door was written TO BE READ IN MY", "HOUSE", "ONLY, and he read it."]), "en"
+    )
+    assert paragraphs(book)[-1][-1].endswith("TO BE READ IN MY\nHOUSE\nONLY, and he read it.")
 
 
 def test_chinese_verses_are_not_cut() -> None:
