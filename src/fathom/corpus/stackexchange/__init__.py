@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from fathom.corpus.stackexchange.documents import ThreadCorpus, case_documents, document_of, thread_documents
 from fathom.corpus.stackexchange.markup import PostText, post_text
 from fathom.corpus.stackexchange.reading import read_threads
 from fathom.corpus.stackexchange.threads import Answer, Progress, Thread
 
-__all__ = ["Answer", "PostText", "Progress", "Thread", "post_text", "read_threads"]
+__all__ = [
+    "Answer",
+    "PostText",
+    "Progress",
+    "Thread",
+    "ThreadCorpus",
+    "case_documents",
+    "document_of",
+    "post_text",
+    "read_threads",
+    "thread_documents",
+]

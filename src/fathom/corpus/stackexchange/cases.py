@@ -1,0 +1,111 @@
+"""Cases of BestAnswer as the authors of Ada-LEval published them: a question, candidate answers, the label of one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fathom.corpus.gathering import Problem, printable
+from fathom.corpus.identity import document_id
+from fathom.corpus.stackexchange.threads import Faults
+from fathom.corpus.streams import COMPRESSED, DamagedError, read_lines
+from fathom.corpus.text import detect_language
+from fathom.types import Document, FathomError
+
+GAP = "\n\n"
+_LABEL = re.compile(r"A([1-9][0-9]{0,5})")
+
+
+class _BadCaseError(Exception):
+    """A line that is no case; the message says why."""
+
+
+def read_cases(path: Path) -> Iterator[Document | Problem]:
+    """Yield the cases of a JSONL file in its order, and apart from them what was left out.
+
+    Args:
+        path: JSONL, also with ``.gz`` or ``.zst``; each line has ``question_id``, ``question``, ``all_answers`` (a
+            list) and ``answer`` (``A1`` for the first of them); ``tags`` are optional.
+
+    Raises:
+        FathomError: There is no such file.
+    """
+    if not path.is_file():
+        raise FathomError(f"{printable(path)}: no such file; name a .jsonl of published cases, also with .gz or .zst.")
+    if not path.name.lower().removesuffix(COMPRESSED[0]).removesuffix(COMPRESSED[1]).endswith(".jsonl"):
+        raise FathomError(f"{printable(path)}: published cases are a .jsonl, also with .gz or .zst.")
+    faults = Faults(path, "lines that are no cases")
+    lines: dict[str, int] = {}
+    number = 0
+    try:
+        for number, line in enumerate(read_lines(path), start=1):
+            if not line.strip():
+                continue
+            try:
+                case = _case(json.loads(line), f"{printable(path.name)}:{number}")
+            except _BadCaseError as error:
+                faults.add(number, str(error))
+            except (ValueError, RecursionError) as error:
+                faults.add(number, f"not JSON: {error}")
+            else:
+                if (first := lines.setdefault(case.id, number)) == number:
+                    yield case
+                else:
+                    faults.add(number, f"the same question and candidates as line {first}; the first one is kept")
+    except DamagedError as error:
+        faults.add(number + 1, f"the file {error}; the cases before this line are kept")
+    yield from faults.listed()
+
+
+def _case(record: object, source: str) -> Document:
+    """A case as one text: ``passages`` are the question and the candidates as published, ``accepted`` the gold one."""
+    if not isinstance(record, Mapping):
+        raise _BadCaseError("expected a JSON object with the fields of a case")
+    question = _text(record.get("question"), "question")
+    answers = record.get("all_answers")
+    if not isinstance(answers, list) or not answers:
+        raise _BadCaseError("the field 'all_answers' should be a list of answers")
+    parts = [question, *(_text(answer, f"all_answers[{n}]") for n, answer in enumerate(answers))]
+    label = record.get("answer")
+    named = _LABEL.fullmatch(label) if isinstance(label, str) else None
+    if not named or int(named[1]) > len(answers):
+        raise _BadCaseError(f"the field 'answer' is {label!r}; expected a label from A1 to A{len(answers)}")
+    name = record.get("question_id")
+    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
+        raise _BadCaseError("the field 'question_id' should be a string or a whole number")
+    tags = record.get("tags")
+    text, spans = joined(parts)
+    return Document(
+        id=document_id(text),
+        text=text,
+        source=source,
+        language=detect_language(text),
+        licence="CC-BY-SA",
+        meta={
+            "case": str(name).strip(),
+            "tags": [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
+            "accepted": int(named[1]) - 1,
+        },
+        passages=spans,
+    )
+
+
+def joined(parts: list[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Texts as one, with the span of each."""
+    spans: list[tuple[int, int]] = []
+    for part in parts:
+        start = spans[-1][1] + len(GAP) if spans else 0
+        spans.append((start, start + len(part)))
+    return GAP.join(parts), tuple(spans)
+
+
+def _text(value: object, field: str) -> str:
+    """A published text: as it is but for blanks at its ends, line ends, and halves of characters."""
+    if not isinstance(value, str):
+        raise _BadCaseError(f"the field {field!r} should be a string")
+    text = value.encode(errors="replace").decode().replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not text and field == "question":
+        raise _BadCaseError(f"the field {field!r} is empty")
+    return text
