@@ -1,7 +1,8 @@
 """Offline readers: plain functions that answer a prompt without a model. They see the prompt and nothing else.
 
 ``fathom/guess`` shows what chance gives, ``fathom/lexical`` what matching words gives; either of them behind a window
-of known size checks the instrument itself.
+of known size checks the instrument itself. ``fathom/longest``, ``fathom/first`` and ``fathom/copy`` take shortcuts
+where there are candidates or an example, and guess elsewhere.
 """
 
 from __future__ import annotations
@@ -13,11 +14,21 @@ from fathom.names import unknown
 from fathom.run.model import Reader
 from fathom.run.readers.guess import guess
 from fathom.run.readers.lexical import read
+from fathom.run.readers.shortcuts import copy, first, longest
 
 _READERS: Mapping[str, tuple[Reader, str]] = MappingProxyType(
     {
         "fathom/guess": (guess, "a valid answer at random"),
-        "fathom/lexical": (read, "the best sentence or passage by BM25, and from it what has the asked form"),
+        "fathom/lexical": (
+            read,
+            "the best sentence, passage or answer by BM25; parts in order by the words at their edges",
+        ),
+        "fathom/longest": (longest, "the longest of the answers to choose among, else a guess"),
+        "fathom/first": (
+            first,
+            "the first of the answers, or the parts in the order in which they stand, else a guess",
+        ),
+        "fathom/copy": (copy, "the example that the instructions show, else a guess"),
     }
 )
 

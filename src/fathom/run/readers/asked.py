@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-Form: TypeAlias = Literal["uuid", "digits", "option", "passage", "count", "summary", "words"]
+from fathom.run.readers.pieces import KINDS, Pieces, find_pieces
 
-_REPLY = re.compile(r"(?:Reply with|请只回答)[^\n]*")
+Form: TypeAlias = Literal["uuid", "digits", "option", "passage", "count", "summary", "words", "order", "designation"]
+
+_REPLY = re.compile(r"(?:Reply with|请?只回[答复])[^\n]*")
 _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
     ("uuid", re.compile(r"UUID")),
     ("digits", re.compile(r"([0-9]{1,5}) digits|([0-9]{1,5})位数字")),
@@ -21,6 +23,8 @@ _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
     ("passage", re.compile(r"number of the passage|文章的编号")),
     ("count", re.compile(r"\bone number\b|一个数字")),
     ("summary", re.compile(r"\ba summary\b|摘要")),
+    ("order", re.compile(r"Answer: \[")),
+    ("designation", re.compile(r"\blabel\b|标号")),
 )
 _OPTION = re.compile(r"^\(([0-9]{1,4})\) (.+)$", re.MULTILINE)
 _HEADER = re.compile(r"^(?:Passage|Paragraph) ([0-9]{1,7}):[ \t]*$|^(?:文章|段落)([0-9]{1,7})：[ \t]*$", re.MULTILINE)
@@ -47,6 +51,7 @@ class Asked:
         options: The options to choose from by their number.
         passages: Numbers of the passages that the question is about; empty if it names none.
         closed: Whether the question is asked without a context, so that what cannot be known is to be said so.
+        pieces: The parts to be put in order, or the answers to choose among; None for other forms.
     """
 
     form: Form
@@ -57,6 +62,7 @@ class Asked:
     options: Mapping[int, str] = field(default_factory=dict)
     passages: tuple[int, ...] = ()
     closed: bool = False
+    pieces: Pieces | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,12 @@ def understand(prompt: str) -> Asked:
     end = replies[-1].start() if replies else len(prompt)
     form, digits = _form(replies[-1].group() if replies else "")
     language = "zh" if _CHINESE.search(prompt, start) else "en"
+    if form in KINDS:
+        pieces = find_pieces(prompt, start, form)
+        question = pieces.before if form == "designation" else prompt[start:end].strip()
+        return Asked(form, prompt[:start], question, language, pieces=pieces)
+    if form == "words" and (instructed := _instructed(prompt)):
+        return instructed
     if form == "option":
         options = {int(number): text for number, text in _OPTION.findall(prompt, start)}
         first = _OPTION.search(prompt, start)
@@ -93,6 +105,17 @@ def understand(prompt: str) -> Asked:
         numbers = tuple(map(int, re.findall("[0-9]+", named.group(1))))
         return Asked(form, prompt[: named.start()], prompt[named.end() : end].strip(), language, passages=numbers)
     return Asked(form, prompt[:start], prompt[start:end].strip(), language, digits=digits)
+
+
+def _instructed(prompt: str) -> Asked | None:
+    """What is asked of pieces where a window took away the end of the prompt: instructions come before them too."""
+    for kind in KINDS:
+        pieces = find_pieces(prompt, len(prompt), kind)
+        if pieces.texts and pieces.example:
+            language = "zh" if _CHINESE.search(pieces.instructions) else "en"
+            question = pieces.before if kind == "designation" else pieces.instructions
+            return Asked(kind, prompt, question, language, pieces=pieces)
+    return None
 
 
 def numbered(context: str) -> list[Numbered]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 from random import Random
 from uuid import UUID
 
-from fathom.run.readers.asked import Asked, numbered, understand
+from fathom.run.readers.asked import Asked, Form, numbered, understand
+from fathom.run.readers.pieces import Pieces
 from fathom.run.readers.retrieval import sentences
 
 _WORDS = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
@@ -34,6 +37,8 @@ def guess_answer(asked: Asked, rng: Random) -> str:
         return str(rng.randint(1, 9)) + "".join(str(rng.randint(0, 9)) for _ in range(asked.digits - 1))
     if asked.form == "option":
         return str(rng.choice(sorted(asked.options) or [1]))
+    if asked.pieces is not None:
+        return _choice(asked.form, asked.pieces, rng)
     if asked.form == "words":
         return _span(asked, rng)
     if asked.form == "summary":
@@ -41,6 +46,17 @@ def guess_answer(asked: Asked, rng: Random) -> str:
     # The highest number says how many there were, even where some have been cut out.
     total = max((passage.number for passage in numbered(asked.context)), default=1)
     return str(rng.randint(1 if asked.form == "passage" else -(-total // _MOST_COPIES), total))
+
+
+def _choice(form: Form, pieces: Pieces, rng: Random) -> str:
+    """Any order, any label: also of those pieces that have been cut out."""
+    number = max(1, pieces.number)
+    return said_order(rng.sample(range(1, number + 1), number)) if form == "order" else f"A{rng.randint(1, number)}"
+
+
+def said_order(numbers: Sequence[int]) -> str:
+    """An order of parts as a prompt asks for it."""
+    return f"Answer: {json.dumps(list(numbers))}"
 
 
 def _some_sentences(asked: Asked, rng: Random) -> str:

@@ -1,7 +1,8 @@
 """``fathom/lexical``: finds the sentence or passage whose words match the question, and takes the answer from it.
 
-It understands nothing: sentences that hold something of the asked form are ranked by BM25 against the question. Where
-nothing fits it guesses, so that every reply is valid.
+It understands nothing: sentences that hold something of the asked form are ranked by BM25 against the question,
+and so are answers to choose among; parts are put in order by the words at their edges (``continuity``). Where nothing
+fits it guesses, so that every reply is valid.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from fathom.run.readers.asked import Asked, Form, numbered, understand
+from fathom.run.readers.continuity import in_order
 from fathom.run.readers.extract import extract
-from fathom.run.readers.guess import guess_answer
+from fathom.run.readers.guess import guess_answer, said_order
 from fathom.run.readers.retrieval import excerpt, rank, sentences, terms
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -119,6 +121,27 @@ def _summary(asked: Asked, rng: Random) -> str | None:
     return ("" if asked.language == "zh" else " ").join(chosen) or None
 
 
+def _order(asked: Asked, rng: Random) -> str | None:
+    """The parts in the order in which their edges match; those that cannot be seen stand anywhere among them."""
+    pieces = asked.pieces
+    if pieces is None or not pieces.texts:
+        return None
+    order = in_order(pieces.before, pieces.texts, pieces.after, rng)
+    for number in range(1, pieces.number + 1):
+        if number not in pieces.texts:
+            order.insert(rng.randint(0, len(order)), number)
+    return said_order(order)
+
+
+def _designation(asked: Asked, rng: Random) -> str | None:
+    """The answer that shares most with the question; the longer one of two that share as much."""
+    if asked.pieces is None or not asked.pieces.texts:
+        return None
+    texts = asked.pieces.texts
+    scores = dict(zip(texts, rank(asked.question, list(texts.values())), strict=True))
+    return f"A{max(texts, key=lambda number: (scores[number], len(texts[number])))}"
+
+
 def _named(asked: Asked) -> list[str]:
     """The texts that a question is about: passages, those among them that can be seen, or else the whole context."""
     if not asked.passages:
@@ -151,4 +174,6 @@ _READINGS: Mapping[Form, Callable[[Asked, Random], str | None]] = {
     "count": _count,
     "summary": _summary,
     "words": _words,
+    "order": _order,
+    "designation": _designation,
 }

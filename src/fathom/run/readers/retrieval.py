@@ -69,6 +69,8 @@ def rank(query: str, texts: Sequence[str], background: Sequence[str] = ()) -> li
         kept = [word if word in wanted else _OTHER for word in found]
         kept += [pairs[pair] for pair in pairwise(found) if pair in pairs]
         indexed.append(kept)
+    if not any(indexed):
+        return [0.0] * len(texts)
     logging.getLogger("bm25s").setLevel(logging.WARNING)  # it asks for every debug line when it is imported
     index = BM25()
     index.index(indexed, show_progress=False)

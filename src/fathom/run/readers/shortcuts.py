@@ -1,0 +1,43 @@
+"""Readers that take a shortcut without reading: the longest answer, the first one, the example of the instructions.
+
+They show how far a shortcut goes beyond chance, and that a measure of copying finds what is copied. Where a prompt has
+neither candidates nor an example they guess.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from fathom.run.readers.asked import understand
+from fathom.run.readers.guess import guess_answer, said_order
+
+
+def longest(prompt: str, rng: Random) -> str:
+    """The label of the longest answer in characters, the first of equal ones.
+
+    Args:
+        prompt: The whole prompt, or what a window leaves of it.
+        rng: Dice, for prompts without answers to choose among.
+    """
+    asked = understand(prompt)
+    if asked.form == "designation" and asked.pieces and asked.pieces.texts:
+        texts = asked.pieces.texts
+        return f"A{max(texts, key=lambda number: len(texts[number]))}"
+    return guess_answer(asked, rng)
+
+
+def first(prompt: str, rng: Random) -> str:
+    """The label A1, or the parts in the order in which they are numbered; arguments as for ``longest``."""
+    asked = understand(prompt)
+    if asked.pieces and asked.pieces.number:
+        return "A1" if asked.form == "designation" else said_order(range(1, asked.pieces.number + 1))
+    return guess_answer(asked, rng)
+
+
+def copy(prompt: str, rng: Random) -> str:
+    """The answer that the instructions show as an example; arguments as for ``longest``."""
+    asked = understand(prompt)
+    if asked.pieces and asked.pieces.example:
+        example = asked.pieces.example
+        return example if asked.form == "designation" else f"Answer: {example}"
+    return guess_answer(asked, rng)

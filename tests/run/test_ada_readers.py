@@ -1,0 +1,341 @@
+"""Offline readers on parts to be put in order and on answers to choose among, whole and cut."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import sqrt
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fathom.build import build, order
+from fathom.length import render
+from fathom.registry import get_task, tasks
+from fathom.run.model import Call, reader_client
+from fathom.run.readers import get_reader, readers
+from fathom.run.readers.asked import understand
+from fathom.run.readers.continuity import in_order
+from fathom.run.readers.pieces import KINDS, find_pieces
+from fathom.suitefile import open_suite
+from fathom.tasks import bestanswer_prompt, tsort
+from fathom.tokens import get_tokenizer
+from fathom.types import Sample
+from made_books import write_books
+from made_threads import write_cases, write_threads
+
+NAMES = sorted(name for name in tasks() if name.startswith(("tsort", "bestanswer")))
+LENGTHS, CUT = (2048, 4096), 1024
+THINGS = {
+    "en": "lantern ledger harbour orchard bridge kettle anchor mirror saddle violin ladder barrel compass",
+    "zh": "灯笼 账册 港口 果园 石桥 水壶 船锚 镜子 马鞍 胡琴 梯子 木桶 罗盘",
+}
+FILLER = {"en": "He said that they had been there before. ", "zh": "他说他们以前到过那里。"}
+
+Prompts = list[tuple[Sample, str]]
+
+
+@pytest.fixture(scope="module")
+def prompts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]:
+    """Both kinds of task in both languages, at two lengths and cut to a third."""
+    folder = tmp_path_factory.mktemp("ada")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FATHOM_CACHE", str(folder / "cache"))
+        wanted = order(
+            ",".join(NAMES),
+            books=[str(write_books(folder))],
+            threads=[str(write_threads(folder, 60, ("en", "zh")))],
+            cases=[str(write_cases(folder, 6, ("en", "zh")))],
+            lengths=LENGTHS,
+            truncate=(CUT,),
+            items=6,
+            tokenizer="words",
+        )
+        suite = open_suite(build(wanted, folder / "suite").folder)
+        texts = suite.texts()
+        yield [(sample, render(sample, texts)) for sample in suite.samples()]
+
+
+def whole(prompts: Prompts) -> Prompts:
+    return [(sample, prompt) for sample, prompt in prompts if "cut_from" not in sample.facets]
+
+
+def number_of(sample: Sample) -> int:
+    return int(sample.facets["answers" if sample.task.startswith("bestanswer") else "segments"])
+
+
+def is_order(reply: str, number: int) -> bool:
+    return sorted(json.loads(reply.removeprefix("Answer: "))) == list(range(1, number + 1))
+
+
+def parts_prompt(
+    before: str, texts: Sequence[str], after: str, language: str = "en", example: Sequence[int] | None = None
+) -> str:
+    """A prompt of TSort over any texts."""
+    said = tsort.PROMPTS[language]
+    shown = list(example or range(len(texts), 0, -1))
+    intro = said["intro"].format(count=len(texts), example=json.dumps(shown), first=shown[0], last=shown[-1])
+    parts = [said["part"].format(number=number) + text for number, text in enumerate(texts, start=1)]
+    closing = said["question"].format(count=len(texts))
+    return "\n\n".join([intro, said["before"] + before, *parts, said["after"] + after, closing])
+
+
+def answers_prompt(question: str, answers: Sequence[str], language: str = "en", example: str = "A1") -> str:
+    """A prompt of BestAnswer over any texts."""
+    said, count = bestanswer_prompt.PROMPTS[language], len(answers)
+    listed = [said["header"].format(number=number) + text for number, text in enumerate(answers, start=1)]
+    intro, closing = said["intro"].format(answers=count, example=example), said["closing"].format(answers=count)
+    return f"{intro}{question}{''.join(listed)}\n\n{closing}"
+
+
+def chained(count: int, language: str) -> tuple[str, list[str], str]:
+    """Texts each of which begins with the thing that the one before it ended with, in their order."""
+    gap = " " if language == "en" else "，"
+    things = THINGS[language].split()[: count + 1]
+    texts = [f"{first}{gap}{FILLER[language] * 3}{second}" for first, second in pairwise(things)]
+    return FILLER[language] + things[0], texts, f"{things[-1]}{gap}{FILLER[language]}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whole_prompts_are_understood(prompts: Prompts, name: str) -> None:
+    found = [(sample, prompt) for sample, prompt in whole(prompts) if sample.task == name]
+    assert {sample.language for sample, _ in found} == set(get_task(name).languages)
+    for sample, prompt in found:
+        asked, number = understand(prompt), number_of(sample)
+        assert (asked.form, asked.language) == ("order" if name.startswith("tsort") else "designation", sample.language)
+        assert prompt.startswith(asked.context)
+        assert not any(said in asked.question for said in ("Reply with", "请只回"))
+        pieces = asked.pieces
+        assert pieces is not None
+        assert (pieces.number, list(pieces.texts)) == (number, list(range(1, number + 1)))
+        assert pieces.example == sample.facets["example"]
+        assert all(text and text in prompt for text in (pieces.before, *pieces.texts.values()))
+        if asked.form == "designation":
+            assert asked.question == sample.asked.strip()
+            longest = max(pieces.texts, key=lambda label: len(pieces.texts[label]))
+            assert f"A{longest}" == sample.facets["longest"]
+        else:
+            assert pieces.after
+
+
+def test_shortcuts_take_what_the_facets_say(prompts: Prompts) -> None:
+    for sample, prompt in whole(prompts):
+        said = {name: get_reader(name)(prompt, Random(0)).removeprefix("Answer: ") for name in readers()}
+        assert said["fathom/copy"] == sample.facets["example"]
+        if sample.task.startswith("bestanswer"):
+            assert (said["fathom/longest"], said["fathom/first"]) == (sample.facets["longest"], sample.facets["first"])
+        else:
+            assert json.loads(said["fathom/first"]) == list(range(1, number_of(sample) + 1))
+
+
+def test_words_at_the_edges_tell_the_order(prompts: Prompts) -> None:
+    found = [(sample, prompt) for sample, prompt in whole(prompts) if sample.task == "tsort"]
+    read = get_reader("fathom/lexical")
+    scores = [get_task("tsort").score(read(prompt, Random(0)), sample).value for sample, prompt in found]
+    assert sum(filter(None, scores)) / len(scores) >= 0.25  # chance is 1 in 24
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("count", [2, 4, 9, 12])
+def test_finds_the_order_of_texts_that_follow_from_each_other(language: str, count: int) -> None:
+    before, texts, after = chained(count, language)
+    gold = Random(count).sample(range(1, count + 1), count)
+    shown = [texts[gold.index(number)] for number in range(1, count + 1)]
+    reply = get_reader("fathom/lexical")(parts_prompt(before, shown, after, language), Random(0))
+    assert json.loads(reply.removeprefix("Answer: ")) == gold
+
+
+def test_text_before_and_after_tell_first_and_last() -> None:
+    pieces = {1: "rain fell. The ferry left.", 2: "The mill stood still."}
+    assert in_order("Over the mill", pieces, "The ferry came back", Random(0)) == [2, 1]
+    assert in_order("The rain fell", pieces, "", Random(0)) == [1, 2]
+
+
+def test_the_best_order_is_the_best_of_all() -> None:
+    from itertools import permutations
+
+    from fathom.run.readers.continuity import _best_path
+
+    rng = Random(5)
+    for size in (1, 2, 3, 6):
+        common = [[rng.random() for _ in range(size + 1)] for _ in range(size + 1)]
+
+        def total(path: Sequence[int], common: list[list[float]] = common, size: int = size) -> float:
+            steps = pairwise([-1, *path, size])
+            return sum(common[first + 1][second] for first, second in steps)
+
+        assert total(_best_path(common)) == pytest.approx(max(map(total, permutations(range(size)))))
+
+
+def test_equal_parts_stand_in_any_order() -> None:
+    prompt = parts_prompt("One.", ["Same.", "Same.", "Same."], "Two.")
+    said = {get_reader("fathom/lexical")(prompt, Random(seed)) for seed in range(60)}
+    assert all(is_order(reply, 3) for reply in said)
+    assert len(said) == 6
+
+
+def test_more_parts_than_any_task_has_are_put_in_order_too() -> None:
+    pieces = {number: f"word{number} and so on until word{number + 1}" for number in range(1, 17)}
+    assert in_order("It began with word1", pieces, "", Random(0)) == list(range(1, 17))
+
+
+@pytest.mark.parametrize(
+    ("answers", "choice"),
+    [
+        (["Buy a boat.", "Turn the valve of the pump.", "No."], "A2"),
+        (["No.", "Nothing of that.", "Never this."], "A2"),  # no word in common: the longest
+        (["Yes!!", "Never"], "A1"),  # as long as each other: the first
+        (["", "", "pump"], "A3"),
+    ],
+)
+def test_chooses_the_answer_that_shares_most_with_the_question(answers: list[str], choice: str) -> None:
+    prompt = answers_prompt("How does one open the valve of a pump?", answers)
+    assert get_reader("fathom/lexical")(prompt, Random(0)) == choice
+
+
+def test_the_first_of_the_longest_answers_is_taken() -> None:
+    prompt = answers_prompt("为什么？", ["短", "一样长的", "同样长度"], "zh")
+    assert get_reader("fathom/longest")(prompt, Random(0)) == "A2"
+
+
+@pytest.mark.parametrize("fake", [1, 2, 3, 5])
+def test_headings_in_a_book_do_not_part_it(fake: int) -> None:
+    """Those that are out of sequence; the one that would come next cannot be told apart."""
+    texts = ["One.", "Two.", f"Three.\n\nPart {fake}:\nstill three.", "Four.\n\nAfter:\nstill four.", "Five."]
+    pieces = understand(parts_prompt("Start.\n\nBefore:\nit.", texts, "End.")).pieces
+    assert pieces is not None
+    assert dict(pieces.texts) == dict(enumerate(texts, start=1))
+    assert (pieces.before, pieces.after) == ("Start.\n\nBefore:\nit.", "End.")
+
+
+@pytest.mark.parametrize("fake", [1, 2, 4, 99])
+def test_labels_in_an_answer_do_not_part_it(fake: int) -> None:
+    answers = ["One.", f"Two.\n\nA{fake}:\nstill two, as A{fake} says.\nA3:\nstill two.", "Three.", "Four.\n\nA77:\n4."]
+    pieces = understand(answers_prompt("Which?\n\nQuestion:\nWhy?", answers)).pieces
+    assert pieces is not None
+    assert dict(pieces.texts) == dict(enumerate(answers, start=1))
+    assert pieces.before == "Which?\n\nQuestion:\nWhy?"
+
+
+SAID = (
+    "word|a lamp|看灯|[2, 1]|Answer: A9|Reply with the word.|Before:|Part 1:|Part 2:|Part 3:|Part 12:|After:|Question:"
+)
+SAID += "|A1:|A2:|A3:|A120:|前文：|片段2：|后文：|问题：|A2：|"
+LINES = st.sampled_from(SAID.split("|"))
+TEXTS = st.lists(LINES, max_size=6).map("\n".join)
+
+
+@given(TEXTS, st.lists(TEXTS, min_size=2, max_size=6), TEXTS, st.sampled_from(["en", "zh"]), st.data())
+def test_an_order_has_every_part_whatever_the_texts_say(
+    before: str, texts: list[str], after: str, language: str, data: st.DataObject
+) -> None:
+    prompt = parts_prompt(before, texts, after, language)
+    closing = prompt.rindex("\n\n")
+    start = data.draw(st.integers(0, closing))
+    end = data.draw(st.integers(start, closing))
+    for shown in (prompt, prompt[:start] + prompt[end:]):
+        for reader in readers():
+            assert is_order(get_reader(reader)(shown, Random(0)), len(texts))
+
+
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=6), st.sampled_from(["en", "zh"]))
+def test_a_choice_is_one_of_the_labels_whatever_the_texts_say(question: str, answers: list[str], language: str) -> None:
+    prompt = answers_prompt(question, answers, language)
+    for reader in readers():
+        assert get_reader(reader)(prompt, Random(0)) in [f"A{number + 1}" for number in range(len(answers))]
+
+
+@given(st.text(), st.sampled_from(KINDS), st.data())
+def test_any_text_can_be_looked_through_for_pieces(text: str, kind: str, data: st.DataObject) -> None:
+    end = data.draw(st.integers(0, len(text)))
+    found = find_pieces(text, end, "order" if kind == "order" else "designation")
+    assert list(found.texts) == sorted(found.texts)
+
+
+@pytest.mark.parametrize("truncate", ["middle", "left", "right"])
+def test_what_a_window_leaves_gets_a_valid_reply(prompts: Prompts, truncate: str) -> None:
+    for name in readers():
+        client = reader_client(f"{name}?window=512&truncate={truncate}", lambda: get_tokenizer("words"))
+        for sample, _ in prompts[::5]:
+            prompt = next(text for one, text in prompts if one.id == sample.id)
+            reply = asyncio.run(client.complete(prompt, Call(sample.id, 1, 0, 64)))
+            assert get_task(sample.task).score(reply.text, sample).valid, (sample.id, reply.text)
+
+
+def test_cut_prompts_get_valid_replies(prompts: Prompts) -> None:
+    cut = [(sample, prompt) for sample, prompt in prompts if "cut_from" in sample.facets]
+    assert {sample.task for sample, _ in cut} >= {"tsort", "bestanswer"}
+    hidden = 0
+    for sample, prompt in cut:
+        pieces = understand(prompt).pieces
+        assert pieces is not None
+        assert pieces.number == number_of(sample)
+        assert pieces.example == sample.facets["example"]
+        hidden += len(pieces.texts) < pieces.number
+        for reader in readers():
+            assert get_task(sample.task).score(get_reader(reader)(prompt, Random(0)), sample).valid
+    assert hidden
+
+
+def test_a_choice_is_among_the_answers_that_can_be_seen() -> None:
+    said = answers_prompt("Which pump?", ["one", "two", "three", "a pump", "five"])
+    cut = said[: said.index("A2:")] + said[said.index("A5:") :]
+    for name in ("fathom/lexical", "fathom/longest"):
+        assert get_reader(name)(cut, Random(0)) in ("A1", "A5")
+    assert {get_reader("fathom/guess")(cut, Random(seed)) for seed in range(60)} == {f"A{n}" for n in range(1, 6)}
+
+
+def test_parts_that_cannot_be_seen_stand_anywhere() -> None:
+    said = parts_prompt("It began.", ["one", "two", "three"], "It ended.")
+    cut = said[: said.index("Part 2:")] + said[said.index("After:") :]
+    assert len({get_reader("fathom/lexical")(cut, Random(seed)) for seed in range(80)}) == 6
+
+
+def test_guesses_reach_the_chance_level(prompts: Prompts) -> None:
+    guess, rounds, checked = get_reader("fathom/guess"), 300, set()
+    for sample, prompt in prompts:
+        if sample.task in ("tsort", "tsort_2", "tsort_3", "bestanswer", "bestanswer_published"):
+            rng = Random(f"chance/{sample.id}")
+            verdicts = [get_task(sample.task).score(guess(prompt, rng), sample) for _ in range(rounds)]
+            assert all(verdict.valid for verdict in verdicts)
+            mean = sum(verdict.value or 0.0 for verdict in verdicts) / rounds
+            band = 4.5 * sqrt(sample.chance * (1 - sample.chance) / rounds)
+            assert abs(mean - sample.chance) <= band, (sample.id, mean, sample.chance)
+            checked.add(sample.task)
+    assert len(checked) == 5
+
+
+def test_the_same_dice_give_the_same_reply_in_every_process(prompts: Prompts) -> None:
+    code = (
+        "import sys; from random import Random; from fathom.run.readers import get_reader, readers; "
+        "prompt = sys.stdin.buffer.read().decode(); "
+        "print(*(get_reader(name)(prompt, Random(3)) for name in readers()))"
+    )
+    shown = [next(p for s, p in whole(prompts) if s.task == name) for name in ("tsort_8", "bestanswer")]
+    for prompt in shown:
+        said = {
+            subprocess.run(
+                [sys.executable, "-c", code],
+                input=prompt.encode(),
+                capture_output=True,
+                check=True,
+                env={**os.environ, "PYTHONHASHSEED": seed},
+            ).stdout
+            for seed in ("1", "2", "3")
+        }
+        here = " ".join(get_reader(name)(prompt, Random(3)) for name in readers())
+        assert said == {f"{here}\n".encode()}
+
+
+def test_other_prompts_are_guessed_by_the_shortcuts() -> None:
+    prompt = "Read this.\n\nThe umbrella is at counter 7.\n\nWhich counter? Reply with one number only.\nCounter:"
+    for name in ("fathom/longest", "fathom/first", "fathom/copy"):
+        assert get_reader(name)(prompt, Random(0)) == get_reader("fathom/guess")(prompt, Random(0))
+    assert understand(prompt).pieces is None
