@@ -1,14 +1,15 @@
 # Two commands do everything: `make demo` shows it, `make test` checks it.
 VENV := .venv
+MODELS := .venv-models
 BIN := $(VENV)/bin
 PYTHON ?= python3
 DEMO := demo
 
-.PHONY: demo test lint clean
+.PHONY: demo test test-models lint clean
 .DEFAULT_GOAL := help
 
 help:  ## show the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
 
 $(VENV)/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -29,6 +30,16 @@ demo: $(VENV)/installed  ## build a suite from the generated corpus, run three o
 
 test: $(VENV)/tested  ## run the whole test suite
 	$(BIN)/pytest
+
+# A virtual environment of its own: torch and a compiled llama.cpp, which no other test needs.
+$(MODELS)/tested: pyproject.toml
+	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
+	$(MODELS)/bin/python -m pip install --quiet --upgrade pip
+	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf]" gguf "llama-cpp-python[server]"
+	touch $@
+
+test-models: $(MODELS)/tested  ## test perplexities against a real server and a local model, both tiny
+	$(MODELS)/bin/pytest tests/run/test_likelihood_local.py tests/run/test_likelihood_llama.py
 
 lint: $(VENV)/tested  ## lint, types and the import contract
 	$(BIN)/ruff check .

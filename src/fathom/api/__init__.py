@@ -4,6 +4,7 @@ Heavy libraries are imported by the functions that need them, so that importing 
 """
 
 from fathom.api.data import data_fetch, data_verify
+from fathom.api.likelihood import likelihood
 from fathom.api.pages import plot, report
 from fathom.api.replies import check_judge, judge, run, status
 from fathom.api.samples import build, export, show
@@ -24,6 +25,7 @@ __all__ = [
     "export",
     "filtered",
     "judge",
+    "likelihood",
     "plot",
     "report",
     "rows",

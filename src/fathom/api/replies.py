@@ -80,10 +80,10 @@ def run(
         }
         # The name of the folder tells apart what was ordered.
         key = hashlib.sha256(json.dumps([target, wanted], sort_keys=True).encode()).hexdigest()[:8]
-        folder = Path("builds") / f"{_plain(target)}-{key}"
+        folder = Path("builds") / f"{plain_name(target)}-{key}"
         build(target, folder, force=True, progress=building, **wanted)
     name = open_suite(folder).manifest["suite"]
-    place = Path(out) if out is not None else Path("runs") / _plain(str(name)) / _plain(model)
+    place = Path(out) if out is not None else Path("runs") / plain_name(str(name)) / plain_name(model)
     return run(
         folder,
         model,
@@ -97,7 +97,7 @@ def run(
     )
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name as one folder name: letters, digits, dots and dashes."""
     return "".join(letter if letter.isalnum() or letter in "._" else "-" for letter in name).strip(".-") or "unnamed"
 

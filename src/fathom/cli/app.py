@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fathom.cli import analyze, data, judge, replies, results, samples
+from fathom.cli import analyze, data, judge, likelihood, replies, results, samples
 
 app = typer.Typer(
     name="fathom",
@@ -38,6 +38,7 @@ def _root(
 
 samples.add_to(app)
 replies.add_to(app)
+likelihood.add_to(app)
 judge.add_to(app)
 results.add_to(app)
 app.add_typer(analyze.app, name="analyze")

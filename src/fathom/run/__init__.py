@@ -3,6 +3,7 @@
 from fathom.run.judge import JudgeSummary, check_judge, judge
 from fathom.run.judge_plan import JudgePlan
 from fathom.run.judging import JudgeProgress
+from fathom.run.likelihood import likelihood
 from fathom.run.manifest import read_manifest
 from fathom.run.preflight import Forecast, Preflight
 from fathom.run.progress import Progress, RunStatus, RunSummary, status
@@ -21,6 +22,7 @@ __all__ = [
     "StoredReply",
     "check_judge",
     "judge",
+    "likelihood",
     "read_manifest",
     "replies",
     "run",

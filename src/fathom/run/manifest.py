@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -59,18 +59,21 @@ def fathom_version() -> str:
         return "0"
 
 
-def describe_run(suite: Path, suite_manifest: Mapping[str, Any], settings: Settings) -> dict[str, Json]:
+def describe_run(
+    suite: Path, suite_manifest: Mapping[str, Any], settings: Settings, packages: Sequence[str] = ()
+) -> dict[str, Json]:
     """What ``run.json`` says.
 
     Args:
         suite: The suite folder.
         suite_manifest: Its manifest.
         settings: How the model is asked.
+        packages: Packages whose versions are noted; by default those that the model is asked through.
 
     Returns:
         A JSON object. Nothing in it is secret: values of arguments whose names smell of keys are ``***``.
     """
-    packages = ("fathom-eval",) if is_reader(settings.model) else ("fathom-eval", "inspect-ai", "openai", "anthropic")
+    asking = ("fathom-eval",) if is_reader(settings.model) else ("fathom-eval", "inspect-ai", "openai", "anthropic")
     return {
         "format": FORMAT,
         "suite": {
@@ -90,7 +93,7 @@ def describe_run(suite: Path, suite_manifest: Mapping[str, Any], settings: Setti
         },
         "window": settings.window,
         "on_overflow": settings.on_overflow,
-        "versions": {name: found for name in packages if (found := _version(name))},
+        "versions": {name: found for name in packages or asking if (found := _version(name))},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

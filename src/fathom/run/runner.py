@@ -164,10 +164,21 @@ def run(
         max_cost=max_cost,
         progress=progress or (lambda state: None),
     )
-    return drive(_run(out, client, work, plan.total))
+    return drive(work_on(out, client, work, plan.total))
 
 
-async def _run(out: Path, client: Client, work: Work, total: int) -> RunSummary:
+async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSummary:
+    """Work on a run whose folder is there, as one of the processes that may share it.
+
+    Args:
+        out: The run folder.
+        client: Answers the prompts; closed at the end.
+        work: What is to be done.
+        total: Replies that the run will hold at its end.
+
+    Raises:
+        FathomError: See ``run``.
+    """
     ledger = Ledger(out, this_worker())
     try:
         ledger.plan(total)

@@ -1,0 +1,112 @@
+"""How often two systems give the same answer to the same samples, whether it is right or not.
+
+A cheap way of asking (``fathom likelihood --method pairs``) can stand for a dear one where the answers are the same,
+not only the scores. A reply without an answer agrees with nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import polars as pl
+
+from fathom.analysis.grid import ALL, scored_rows
+from fathom.analysis.interval import Interval, generator, mean_interval
+from fathom.types import FathomError
+
+_SAMPLE = ["suite", "task", "item", "sample", "epoch", "length"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Equal answers of two systems on the samples that both have a score for.
+
+    Attributes:
+        model_a: First model.
+        variant_a: Its variant.
+        model_b: Second model.
+        variant_b: Its variant.
+        task: Name of the task, ``all`` over several tasks.
+        length: Length in tokens; None over all lengths.
+        agreement: Share of equal answers, averaged within each item first.
+        interval: 95% interval of the agreement, over items.
+        score_a: Mean score of the first system on these samples.
+        score_b: Mean score of the second one.
+        items: Items.
+    """
+
+    model_a: str
+    variant_a: str
+    model_b: str
+    variant_b: str
+    task: str
+    length: int | None
+    agreement: float
+    interval: Interval
+    score_a: float
+    score_b: float
+    items: int
+
+
+def agreement(rows: pl.DataFrame, *, seed: int = 0) -> list[Agreement]:
+    """Share of equal answers of every two systems (model and variant), by task and length and over each of them.
+
+    Args:
+        rows: A rows table of two systems or more.
+        seed: Seed of the intervals.
+
+    Returns:
+        Agreements in the order in which the rows name systems and tasks, lengths ascending; none for two systems that
+        share no sample.
+
+    Raises:
+        FathomError: There are rows of one system only.
+    """
+    systems = rows.select("model", "variant").unique(maintain_order=True).rows()
+    if len(systems) < 2:
+        raise FathomError("agreement needs rows of two models or variants; name the runs of both")
+    scored = scored_rows(rows).filter(pl.col("value").is_not_null())
+    return [found for first, second in combinations(systems, 2) for found in _of_two(scored, first, second, seed)]
+
+
+def _of_two(scored: pl.DataFrame, first: tuple[str, str], second: tuple[str, str], seed: int) -> list[Agreement]:
+    a, b = (
+        scored.filter(pl.col("model") == model, pl.col("variant") == variant).select(*_SAMPLE, "answer", "value")
+        for model, variant in (first, second)
+    )
+    both = a.join(b, on=_SAMPLE, how="inner", suffix="_b", maintain_order="left").with_columns(
+        same=(pl.col("answer") == pl.col("answer_b")).fill_null(False).cast(pl.Float64)
+    )
+    tasks = both["task"].unique(maintain_order=True).to_list()
+    groups = [(task, both.filter(pl.col("task") == task)) for task in tasks]
+    if len(tasks) > 1:
+        groups.append((ALL, both))
+    found = []
+    for task, part in groups:
+        lengths: list[int | None] = [
+            *sorted(part["length"].unique()),
+            *([None] if part["length"].n_unique() > 1 else []),
+        ]
+        for length in lengths:
+            at = part if length is None else part.filter(pl.col("length") == length)
+            found.append(_one(at, first, second, task, length, seed))
+    return found
+
+
+def _one(
+    part: pl.DataFrame, first: tuple[str, str], second: tuple[str, str], task: str, length: int | None, seed: int
+) -> Agreement:
+    items = part.group_by("suite", "task", "item", maintain_order=True).agg(pl.col("same", "value", "value_b").mean())
+    mean, interval = mean_interval(items["same"].to_numpy(), generator(seed, task))
+    return Agreement(
+        *first,
+        *second,
+        task=task,
+        length=length,
+        agreement=mean,
+        interval=interval,
+        score_a=float(items["value"].to_numpy().mean()),
+        score_b=float(items["value_b"].to_numpy().mean()),
+        items=len(items),
+    )

@@ -1,0 +1,252 @@
+"""``likelihood``: put the questions of a suite that ask for an order to a model by likelihood, and keep every reply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fathom.registry import get_task, tasks
+from fathom.run.likelihood.client import LikelihoodClient, too_many
+from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
+from fathom.run.likelihood.local import PREFIX, LocalModel
+from fathom.run.likelihood.orders import METHODS, Method, how_many
+from fathom.run.likelihood.tokens import Backend
+from fathom.run.manifest import check_run, describe_run, join_run
+from fathom.run.model import Settings
+from fathom.run.options import check_choice, check_work
+from fathom.run.preflight import Limit
+from fathom.run.prices import FREE, Price, find_price
+from fathom.run.progress import Progress, RunSummary
+from fathom.run.retry import Retry
+from fathom.run.runner import drive, work_on
+from fathom.run.session import Work
+from fathom.run.store import peek
+from fathom.suitefile import BuiltSuite, open_suite
+from fathom.tokens import get_tokenizer
+from fathom.types import FathomError, Ordering, Sample
+
+MOST_ORDERS = 120
+"""Orders of five segments: more are asked only where that is said."""
+
+
+def likelihood(
+    suite: Path,
+    model: str,
+    *,
+    out: Path,
+    method: str = "orders",
+    model_base_url: str | None = None,
+    via: str = "auto",
+    lengths: Sequence[int] | None = None,
+    tasks: Sequence[str] | None = None,
+    limit: int | None = None,
+    max_connections: int = 1,
+    retries: int = 5,
+    timeout: float = 600.0,
+    backoff: float = 1.0,
+    most_orders: int = MOST_ORDERS,
+    tell: Callable[[str], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> RunSummary:
+    """Answer the questions of a suite that ask for an order by how likely a model finds the texts (Ada-LEval, 4.5.1).
+
+    Nothing is asked in words: texts are scored, and the run folder holds replies as if the model had given them, with
+    the figures of all texts as reasoning. The same call again goes on where the last one stopped.
+
+    Args:
+        suite: A suite folder that ``fathom build`` wrote.
+        model: ``openai/NAME`` with ``model_base_url``, or ``hf/PATH`` for a local Hugging Face model.
+        out: The run folder; made if absent.
+        method: ``orders``: the order of all N! whose text has the least perplexity. ``pairs``: the order whose
+            neighbours follow each other best, from N^2 + N texts of two pieces.
+        model_base_url: Address of a server that speaks OpenAI's completions protocol.
+        via: How a server is asked: ``echo``, ``prompt_logprobs`` (vLLM), or ``auto``.
+        lengths: Lengths to run, in tokens; all by default.
+        tasks: Tasks to run; by default all that ask for an order.
+        limit: Samples per task and length; all by default.
+        max_connections: Samples at work at once; the texts of one sample follow each other.
+        retries: Further attempts at each text after failures that may pass.
+        timeout: Seconds for one text.
+        backoff: Seconds before the first retry; doubles with each.
+        most_orders: With ``orders``, the most orders of one question.
+        tell: Told what is ahead before the first text.
+        progress: Told the state after every reply.
+
+    Returns:
+        The state at the end.
+
+    Raises:
+        FathomError: No task asks for an order, a setting is wrong, or the model gives no log-probabilities of prompts.
+    """
+    check_work(
+        limit=limit,
+        max_connections=max_connections,
+        retries=retries,
+        timeout=timeout,
+        backoff=backoff,
+        max_tokens_total=None,
+        max_cost=None,
+    )
+    if most_orders < 1:
+        raise FathomError(f"--most-orders {most_orders}: expected a positive number")
+    way, how = _method_of(method), _via_of(via)
+    built, out = open_suite(Path(suite)), Path(out)
+    check_choice(built.manifest, tasks, lengths)
+    asked, passed_over = _tasks_of(built, tasks)
+    questions = _Questions(built, asked, lengths, limit, built.texts())
+    questions.check(way, most_orders)
+    manifest = _describe(Path(suite), built.manifest, model, model_base_url, way)
+    check_run(out, manifest)
+    backend = _open(model, model_base_url, how, Retry(retries=retries, timeout=timeout, first=backoff))
+    join_run(out, manifest)
+    total, ahead = questions.look_ahead(out, way)
+    if tell is not None:
+        tell(ahead)
+    local = model.startswith(PREFIX)
+    work = _work(
+        questions,
+        price=FREE if local else find_price(model, model_base_url),
+        max_connections=1 if local else max_connections,
+        progress=progress,
+    )
+    client = LikelihoodClient(backend, way, questions.ordering, most_orders)
+    summary = drive(work_on(out, client, work, total))
+    note = f"left out, because they do not ask for an order: {', '.join(passed_over)}"
+    return RunSummary(out, summary.progress, hints=(*summary.hints, *([note] if passed_over else [])))
+
+
+def ordering_of(sample: Sample, texts: Mapping[str, str]) -> Ordering:
+    """The segments that a sample asks to be ordered.
+
+    Args:
+        sample: A sample of a task with ``Task.ordering``.
+        texts: Texts of documents by id.
+
+    Raises:
+        FathomError: Its task has none.
+    """
+    declared = get_task(sample.task).ordering
+    if declared is None:
+        raise FathomError(f"task {sample.task}: does not ask for an order")
+    return declared(sample, texts)
+
+
+def _tasks_of(built: BuiltSuite, wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """The tasks of a suite that ask for an order, and the others."""
+    names = [str(name) for name in (wanted or built.manifest["tasks"])]
+    asked = [name for name in names if get_task(name).ordering is not None]
+    if not asked:
+        able = ", ".join(sorted(name for name, task in tasks().items() if task.ordering is not None)) or "none yet"
+        raise FathomError(
+            f"{built.folder}: none of its tasks ({', '.join(names)}) asks for an order, which is what perplexities can "
+            f"answer; tasks that do: {able}"
+        )
+    return asked, [name for name in names if name not in asked]
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """The samples of a suite that are asked, and the segments of each."""
+
+    built: BuiltSuite
+    tasks: Sequence[str]
+    lengths: Sequence[int] | None
+    limit: int | None
+    texts: Mapping[str, str]
+    known: dict[str, Sample] = field(default_factory=dict)
+
+    def samples(self) -> Iterator[Sample]:
+        """In the order of the suite; those that came are remembered."""
+        for sample in self.built.samples(tasks=self.tasks, lengths=self.lengths, limit=self.limit):
+            # Neither questions without their context nor prompts that were cut hold all segments.
+            if sample.length and "cut_from" not in sample.facets:
+                self.known[sample.id] = sample
+                yield sample
+
+    def ordering(self, sample: str) -> Ordering:
+        """The segments of a sample that came, by its id."""
+        return ordering_of(self.known[sample], self.texts)
+
+    def check(self, method: Method, most_orders: int) -> None:
+        """Make sure that there are samples, and that the first of each task has no more segments than can be asked."""
+        first = {sample.task: sample for sample in reversed(list(self.samples()))}
+        if not first:
+            raise FathomError("no sample has the tasks and lengths asked for together")
+        for task, sample in first.items():
+            reason = too_many(len(self.ordering(sample.id).segments), method, most_orders)
+            if reason:
+                raise FathomError(f"task {task}: {reason}")
+
+    def look_ahead(self, out: Path, method: Method) -> tuple[int, str]:
+        """Replies that the run will hold, and what is still to be done in words."""
+        total = pending = requests = tokens = 0
+        with peek(out) as store:
+            for sample in self.samples():
+                total += 1
+                if store.is_final(sample.id, 1):
+                    continue
+                segments = len(self.ordering(sample.id).segments)
+                texts = how_many(segments, method)
+                # In pairs every segment stands in 2 N texts; what stands before and after, in N.
+                tokens += sample.tokens * (texts if method == "orders" else 2 * segments)
+                pending, requests = pending + 1, requests + texts
+        done = f"; {total - pending:,} replies are there already" if total > pending else ""
+        return total, f"{pending:,} samples, {requests:,} texts of at most {tokens:,} tokens (suite's tokenizer){done}"
+
+
+def _work(
+    questions: _Questions, *, price: Price, max_connections: int, progress: Callable[[Progress], None] | None
+) -> Work:
+    return Work(
+        samples=questions.samples,
+        texts=lambda: questions.texts,
+        epochs=1,
+        max_connections=max_connections,
+        seed=0,
+        limit=Limit(None, "", "refuse"),
+        price=price,
+        caps=lambda task: 0,
+        tokenizer=lambda: get_tokenizer(questions.built.manifest["tokenizer"]),
+        # Each text has its own time and its own retries: a sample that fails has failed after those.
+        retry=Retry(retries=0, timeout=math.inf),
+        max_tokens_total=None,
+        max_cost=None,
+        progress=progress or (lambda state: None),
+    )
+
+
+def _open(model: str, base_url: str | None, via: Via, retry: Retry) -> Backend:
+    if model.startswith(PREFIX):
+        return LocalModel(model.removeprefix(PREFIX))
+    _, slash, name = model.partition("/")
+    if not (slash and name):
+        raise FathomError(f"model {model!r}: expected openai/NAME with --model-base-url, or hf/PATH")
+    if base_url is None:
+        raise FathomError(
+            f"model {model!r}: give --model-base-url, the address of a server that returns the log-probabilities of "
+            "prompts; the providers of hosted chat models do not"
+        )
+    return CompletionsServer(name, base_url, via, retry)
+
+
+def _describe(
+    suite: Path, suite_manifest: Mapping[str, Any], model: str, base_url: str | None, method: Method
+) -> dict[str, Any]:
+    settings = Settings(model, temperature=None, base_url=base_url, generation={"likelihood": method})
+    packages = ("fathom-eval", "torch", "transformers") if model.startswith(PREFIX) else ("fathom-eval", "openai")
+    return {**describe_run(suite, suite_manifest, settings, packages), "variant": f"likelihood, {method}"}
+
+
+def _method_of(text: str) -> Method:
+    if text not in METHODS:
+        raise FathomError(f"--method {text}: choose {' or '.join(METHODS)}")
+    return text
+
+
+def _via_of(text: str) -> Via:
+    if text not in VIAS:
+        raise FathomError(f"--via {text}: choose {', '.join(VIAS)}")
+    return text

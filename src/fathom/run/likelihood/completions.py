@@ -1,0 +1,238 @@
+"""Servers that speak OpenAI's completions protocol and give the log-probabilities of a prompt.
+
+Two ways: ``echo`` with ``logprobs``, which answers with the prompt's own tokens, and vLLM's ``prompt_logprobs``. One
+token is generated and ignored: some servers refuse ``max_tokens`` of 0, and llama-cpp-python takes it for "no limit".
+
+Many servers take the request and answer with something else: the generated token alone, or numbers that belong to the
+token after. Both would be scored as if nothing were wrong, so the server is tried before the first text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from fathom.run.failures import Failure, understand
+from fathom.run.likelihood.tokens import TokenLogprobs, believed, offsets_of
+from fathom.run.model import RequestError
+from fathom.run.retry import Retry
+from fathom.types import FathomError
+
+Via: TypeAlias = Literal["auto", "echo", "prompt_logprobs"]
+VIAS: tuple[Via, ...] = ("auto", "echo", "prompt_logprobs")
+NO_KEY = "no-key-needed"
+
+# Texts on which a server is tried: the token that it writes next must be as likely when it stands in the prompt.
+TRIALS = ("The first day of the week is", "One two three four five", "Once upon a time there was a")
+TOLERANCE = 0.1
+
+ADVICE = (
+    "Perplexities need a server that gives the log-probabilities of prompts, such as vLLM or llama-cpp-python's server "
+    "with --logits_all true and a model that begins with a BOS token; llama.cpp's own llama-server and hosted chat "
+    "models do not. Or name a local model as hf/PATH"
+)
+
+
+class UnsupportedError(Exception):
+    """An answer that does not hold the log-probabilities of the prompt; says what it holds."""
+
+
+class CompletionsServer:
+    """Asks a server how likely texts are, one request a text.
+
+    Args:
+        model: Name by which the server knows the model.
+        base_url: Address of the server, as ``http://127.0.0.1:8000/v1``.
+        via: How the log-probabilities are asked for; ``auto`` tries ``prompt_logprobs``, then ``echo``.
+        retry: Patience with each request, and its time.
+    """
+
+    def __init__(self, model: str, base_url: str, via: Via, retry: Retry) -> None:
+        from openai import AsyncOpenAI
+
+        key = os.environ.get("OPENAI_API_KEY") or NO_KEY
+        self._client = AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=retry.timeout)
+        self._model, self._wanted, self._retry = model, via, retry
+        self._via: Via | None = None
+        self._trying = asyncio.Lock()
+
+    async def score(self, text: str) -> TokenLogprobs:
+        """Log-probability of every token of a text."""
+        async with self._trying:
+            if self._via is None:
+                self._via = await self._find_way()
+        try:
+            return await self._score(text, self._via)
+        except UnsupportedError as error:
+            raise RequestError(Failure("bad", str(error))) from None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _find_way(self) -> Via:
+        ways: tuple[Via, ...] = ("prompt_logprobs", "echo") if self._wanted == "auto" else (self._wanted,)
+        reasons = []
+        for via in ways:
+            try:
+                await self._try(via)
+            except UnsupportedError as error:
+                reasons.append(f"{via}: {error}")
+            except RequestError as error:
+                if error.failure.kind != "bad":
+                    raise
+                reasons.append(f"{via}: {error.failure.message}")
+            else:
+                return via
+        raise FathomError(f"{self._client.base_url}: cannot score texts ({'; '.join(reasons)}). {ADVICE}")
+
+    async def _try(self, via: Via) -> None:
+        """Make sure that a way gives what it should.
+
+        Raises:
+            UnsupportedError: It does not.
+        """
+        if via == "prompt_logprobs":
+            await self._score(TRIALS[0], via)
+            return
+        for text in TRIALS:
+            written = await self._ask(text, {"logprobs": 1})
+            token, logprob = _first_written(written)
+            scored = await self._score(text + token, via)
+            total, count = scored.after(len(text))
+            if token and logprob is not None and count == 1:
+                if abs(total - logprob) > TOLERANCE:
+                    raise UnsupportedError(
+                        f"the server gives {total:.2f} for a token of the prompt that it gave {logprob:.2f} when it "
+                        "wrote it: its log-probabilities belong to other tokens"
+                    )
+                return
+
+    async def _score(self, text: str, via: Via) -> TokenLogprobs:
+        if via == "echo":
+            return read_echo(await self._ask(text, {"echo": True, "logprobs": 1}), text)
+        return read_prompt_logprobs(await self._ask(text, {"extra_body": {"prompt_logprobs": 0}}), text)
+
+    async def _ask(self, text: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ask until there is an answer, or no hope of one."""
+        for attempt in range(1, self._retry.retries + 2):
+            try:
+                return await self._ask_once(text, options)
+            except RequestError as error:
+                if error.failure.kind not in ("busy", "silent") or attempt > self._retry.retries:
+                    raise
+                await self._retry.sleep(self._retry.wait(attempt, error.failure.wait))
+        raise AssertionError("unreachable: the last attempt gives up")
+
+    async def _ask_once(self, text: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            async with asyncio.timeout(self._retry.timeout):
+                answer = await self._client.completions.with_raw_response.create(
+                    model=self._model, prompt=text, max_tokens=1, temperature=0, **options
+                )
+            body = json.loads(answer.http_response.content)
+        except TimeoutError:
+            waited = f"no answer within {self._retry.timeout:g} seconds (--timeout)"
+            raise RequestError(Failure("silent", waited)) from None
+        except Exception as error:
+            raise RequestError(understand(error)) from None
+        return body if isinstance(body, dict) else {}
+
+
+def read_echo(body: Mapping[str, Any], text: str) -> TokenLogprobs:
+    """The log-probabilities of a prompt that was echoed.
+
+    Args:
+        body: The server's answer.
+        text: The prompt.
+
+    Raises:
+        UnsupportedError: The answer does not hold them.
+    """
+    found = _choice(body).get("logprobs")
+    found = found if isinstance(found, dict) else {}
+    tokens, logprobs, told = (found.get(name) for name in ("tokens", "token_logprobs", "text_offset"))
+    if not (isinstance(tokens, list) and isinstance(logprobs, list) and len(tokens) == len(logprobs)):
+        raise UnsupportedError("the answer holds no log-probabilities of the prompt")
+    words = [str(token) for token in tokens]
+    # What the server wrote itself stands behind the prompt.
+    for size in (len(words) - 1, len(words)):
+        offsets = offsets_of(words[:size], text)
+        if offsets is not None:
+            return _checked(offsets, logprobs[:size])
+    if isinstance(told, list) and len(told) == len(words) and all(isinstance(at, int) for at in told):
+        # SentencePiece puts a space before the text, which llama.cpp counts.
+        for ahead in (0, 1):
+            offsets = tuple(max(0, at - ahead) for at in told if at - ahead < len(text))
+            if len(offsets) > 1 and believed(offsets, words[: len(offsets)], text):
+                return _checked(offsets, logprobs[: len(offsets)])
+    raise UnsupportedError(f"the answer holds {len(words)} tokens, which are not those of the prompt")
+
+
+def read_prompt_logprobs(body: Mapping[str, Any], text: str) -> TokenLogprobs:
+    """The log-probabilities of a prompt as vLLM's ``prompt_logprobs: 0`` gives them: its own token at each place.
+
+    Args:
+        body: The server's answer: ``null``, then objects from token id to ``logprob``, ``rank`` and ``decoded_token``.
+        text: The prompt.
+
+    Raises:
+        UnsupportedError: The answer does not hold them.
+    """
+    places = _choice(body).get("prompt_logprobs")
+    if not isinstance(places, list) or len(places) < 2:
+        raise UnsupportedError("the answer holds no prompt_logprobs")
+    words, logprobs = [""], [None]
+    for place in places[1:]:
+        entries = list(place.values()) if isinstance(place, dict) else []
+        if len(entries) != 1 or not isinstance(entries[0], dict):
+            raise UnsupportedError("prompt_logprobs does not hold one entry for each token")
+        words.append(str(entries[0].get("decoded_token") or ""))
+        logprobs.append(entries[0].get("logprob"))
+    return _checked(_with_first(words, text), logprobs)
+
+
+def _with_first(words: list[str], text: str) -> tuple[int, ...]:
+    """Offsets where the first token is not told: nothing (a BOS token), or what stands before the second one."""
+    offsets = offsets_of(words, text)
+    begin = text.find(words[1].strip("\ufffd"), 0, 64) if offsets is None and len(words) > 1 else -1
+    if begin > 0:
+        offsets = offsets_of([text[:begin], *words[1:]], text)
+    if offsets is None:
+        raise UnsupportedError(f"prompt_logprobs holds {len(words)} tokens, which are not those of the prompt")
+    return offsets
+
+
+def _checked(offsets: tuple[int, ...], logprobs: list[Any]) -> TokenLogprobs:
+    """The first token may have no log-probability, any other must have one."""
+    for logprob in logprobs[1:]:
+        if isinstance(logprob, bool) or not isinstance(logprob, int | float) or not math.isfinite(logprob):
+            raise UnsupportedError(f"the log-probability of a token of the prompt is {logprob!r}")
+        if logprob > 0:
+            raise UnsupportedError(f"the log-probability of a token of the prompt is {logprob!r}, more than 0")
+    if len(logprobs) > 2 and not any(logprobs[1:]):
+        raise UnsupportedError("all log-probabilities of the prompt are 0")
+    first = logprobs[0] if logprobs and isinstance(logprobs[0], float) and math.isfinite(logprobs[0]) else None
+    return TokenLogprobs(offsets, (first, *logprobs[1:]))
+
+
+def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice if isinstance(choice, dict) else {}
+
+
+def _first_written(body: Mapping[str, Any]) -> tuple[str, float | None]:
+    """The token that the server wrote, and its log-probability; "" where it does not say."""
+    found = _choice(body).get("logprobs")
+    found = found if isinstance(found, dict) else {}
+    tokens, logprobs = found.get("tokens"), found.get("token_logprobs")
+    if isinstance(tokens, list) and isinstance(logprobs, list) and len(tokens) == len(logprobs) == 1:
+        token, logprob = str(tokens[0]), logprobs[0]
+        if "\ufffd" not in token and isinstance(logprob, int | float):
+            return token, logprob
+    return "", None

@@ -1,0 +1,129 @@
+"""A real server on the loopback with a tiny model, against the model asked directly. Run by ``make test-models``."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from order_suites import make_order_suite
+from tiny_models import SENTENCE, make_gguf
+
+from fathom.rows import load
+from fathom.run import likelihood, replies
+from fathom.run.likelihood.completions import CompletionsServer, Via
+from fathom.run.likelihood.tokens import TokenLogprobs
+from fathom.run.retry import Retry
+from fathom.types import FathomError
+
+pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed; make test-models runs this")
+pytest.importorskip("gguf", reason="gguf is not installed; make test-models runs this")
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+TEXTS = (
+    f"{SENTENCE}. Before day {SENTENCE[10:]}!\n\nThe keeper wrote it down.",
+    f"{SENTENCE}. Before day the river 🙂 left.\n\nAnd a stone.",
+    "中文 and a lantern.\n\n中文字典",
+)
+CONTEXT = 1024
+CLOSE = 1e-3
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+@contextmanager
+def serving(model: Path, **options: str) -> Iterator[str]:
+    """The address of a server of a model, once it answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    wanted = {"model": str(model), "host": "127.0.0.1", "port": str(port), "n_ctx": str(CONTEXT), "logits_all": "true"}
+    words = [word for name, value in (wanted | options).items() for word in (f"--{name}", value)]
+    log = model.with_suffix(".log")
+    with log.open("w") as output:
+        server = subprocess.Popen([sys.executable, "-m", "llama_cpp.server", *words], stdout=output, stderr=output)
+    try:
+        for _ in range(600):
+            assert server.poll() is None, log.read_text()[-2000:]
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def directly(model: Path, text: str) -> list[float]:
+    """Log-probabilities of the tokens after BOS, computed from the logits of the model in this process."""
+    from llama_cpp import Llama
+
+    llama = Llama(str(model), n_ctx=CONTEXT, logits_all=True, verbose=False)
+    tokens = llama.tokenize(text.encode(), add_bos=True, special=True)
+    llama.eval(tokens)
+    told: Any = Llama.logits_to_logprobs(llama.scores[: len(tokens)])
+    return [float(told[place, token]) for place, token in enumerate(tokens[1:])]
+
+
+def score(url: str, texts: tuple[str, ...], via: Via = "auto") -> list[TokenLogprobs]:
+    async def all_of_them() -> list[TokenLogprobs]:
+        server = CompletionsServer("tiny", url, via, Retry(retries=0, timeout=60))
+        try:
+            return [await server.score(text) for text in texts]
+        finally:
+            await server.close()
+
+    return asyncio.run(all_of_them())
+
+
+def test_numbers_are_those_of_the_model_itself(model: Path) -> None:
+    with serving(model) as url:
+        found = score(url, TEXTS)
+    for scored, text in zip(found, TEXTS, strict=True):
+        expected = directly(model, text)
+        # The server does not say how likely the first token is.
+        assert scored.logprobs[0] is None
+        assert scored.logprobs[1:] == pytest.approx(expected[1:], abs=CLOSE)
+        second = text.index("\n\n") + 2
+        tokens = sum(at >= second for at in scored.offsets)
+        total, count = scored.after(second)
+        assert (total, count) == (pytest.approx(sum(expected[-tokens:]), abs=CLOSE), tokens)  # type: ignore[comparison-overlap]
+        assert max(expected) - min(expected) > 5
+
+
+def test_a_model_without_bos_is_refused_because_its_numbers_are_of_other_tokens(tmp_path: Path) -> None:
+    model = make_gguf(tmp_path / "bare.gguf", bos=False)
+    with serving(model) as url, pytest.raises(FathomError, match="belong to other tokens"):
+        score(url, TEXTS)
+
+
+def test_a_whole_run(model: Path, tmp_path: Path) -> None:
+    suite = make_order_suite(tmp_path, 1)
+    with serving(model) as url:
+        for method in ("orders", "pairs"):
+            likelihood(suite, "openai/tiny", out=tmp_path / method, method=method, model_base_url=url)
+    rows = load([tmp_path / "orders", tmp_path / "pairs"])
+    assert rows["status"].to_list() == ["ok", "ok"]
+    assert rows["valid"].all()
+
+
+def test_a_text_beyond_the_window_is_an_overflow(model: Path, tmp_path: Path) -> None:
+    suite = make_order_suite(tmp_path, 1, segments=5)
+    with serving(model, n_ctx="256") as url:
+        likelihood(suite, "openai/tiny", out=tmp_path / "run", model_base_url=url, retries=0)
+    (row,) = replies(tmp_path / "run")
+    assert row.reply.status == "overflow"

@@ -1,0 +1,115 @@
+"""Tiny language models with random weights, in the files of llama.cpp and of Hugging Face.
+
+They know nothing and are sure of it: their weights are large, so that the log-probabilities of tokens differ widely and
+a number that belongs to another token cannot pass for the right one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+SENTENCE = "the ferry leaves at nine and a keeper of lanterns wrote it down in winter before day river stone"
+WORDS = tuple(SENTENCE.split())
+WIDTH, HEADS, LAYERS, INNER, WINDOW = 32, 4, 2, 48, 4096
+SPREAD = 0.6
+
+
+def make_gguf(path: Path, *, bos: bool = True, seed: int = 0) -> Path:
+    """A model of Llama's architecture with a SentencePiece vocabulary: words, letters, and all bytes.
+
+    Args:
+        path: The file to be written.
+        bos: Whether texts begin with a BOS token.
+        seed: Seed of the weights.
+    """
+    from gguf import GGUFWriter, TokenType
+
+    letters = [*"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:!?'\"-", "▁", "\n"]
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    kinds = [TokenType.UNKNOWN, TokenType.CONTROL, TokenType.CONTROL, *[TokenType.BYTE] * 256]
+    # SentencePiece joins neighbours step by step, so that the beginnings of words must be pieces too.
+    starts = {f"▁{word}"[:size] for word in WORDS for size in range(2, len(word) + 2)}
+    normal = [*letters, *sorted(starts)]
+    writer = GGUFWriter(path, "llama")
+    writer.add_context_length(WINDOW)
+    writer.add_embedding_length(WIDTH)
+    writer.add_block_count(LAYERS)
+    writer.add_feed_forward_length(INNER)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(HEADS)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_dimension_count(WIDTH // HEADS)
+    writer.add_vocab_size(len(pieces) + len(normal))
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list([*pieces, *normal])
+    writer.add_token_scores([0.0] * len(pieces) + [float(len(piece)) for piece in normal])
+    writer.add_token_types([*kinds, *[TokenType.NORMAL] * len(normal)])
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.add_unk_token_id(0)
+    writer.add_add_bos_token(bos)
+    for name, weights in _weights(len(pieces) + len(normal), np.random.default_rng(seed)).items():
+        writer.add_tensor(name, weights)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def _weights(words: int, rng: np.random.Generator) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+    def drawn(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        return (rng.standard_normal(shape) * SPREAD).astype(np.float32)
+
+    ones = np.ones(WIDTH, dtype=np.float32)
+    weights = {
+        "token_embd.weight": drawn(words, WIDTH),
+        "output.weight": drawn(words, WIDTH),
+        "output_norm.weight": ones,
+    }
+    for layer in range(LAYERS):
+        block = f"blk.{layer}"
+        weights |= {f"{block}.attn_norm.weight": ones, f"{block}.ffn_norm.weight": ones}
+        weights |= {f"{block}.attn_{name}.weight": drawn(WIDTH, WIDTH) for name in ("q", "k", "v", "output")}
+        weights |= {f"{block}.ffn_{name}.weight": drawn(INNER, WIDTH) for name in ("gate", "up")}
+        weights[f"{block}.ffn_down.weight"] = drawn(WIDTH, INNER)
+    return weights
+
+
+def make_hugging_face(folder: Path, *, seed: int = 0, window: int | None = None) -> Path:
+    """A Llama of ``transformers`` with a byte-level BPE tokenizer that was trained on a few sentences.
+
+    Args:
+        folder: The folder to be written.
+        seed: Seed of the weights.
+        window: Tokens of its sliding window; None where every token sees all before it.
+    """
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedTokenizerFast
+
+    trained = ByteLevelBPETokenizer()
+    sentences = [" ".join(WORDS[start:] + WORDS[:start]) for start in range(len(WORDS))]
+    trained.train_from_iterator(sentences, vocab_size=400, special_tokens=["<s>", "</s>"])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=trained._tokenizer, bos_token="<s>", eos_token="</s>")
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(seed)
+    shape = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": WIDTH,
+        "intermediate_size": INNER,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "num_key_value_heads": HEADS,
+        "max_position_embeddings": WINDOW,
+        "initializer_range": SPREAD,
+    }
+    model = (
+        LlamaForCausalLM(LlamaConfig(**shape))
+        if window is None
+        else MistralForCausalLM(MistralConfig(**shape, sliding_window=window))
+    )
+    model.save_pretrained(folder)
+    return folder
