@@ -51,7 +51,7 @@ def compare(lengths: Sequence[int], samples: int, articles: int) -> None:
     documents = list(islice(generate(0, "en"), articles))
     plans = []
     for index in range(samples):
-        scene = Scene("en", documents, documents, lengths[0], TokenCounter(tokenizer))
+        scene = Scene("en", documents, documents, tuple(lengths), TokenCounter(tokenizer))
         drawn = plan(Draw(scene, Random(index), Random(index).random(), len(documents)), size=5)
         assert isinstance(drawn, Haystack)
         orders = documents.copy()

@@ -51,20 +51,22 @@ class BuiltSuite:
 
         Args:
             tasks: Only these tasks.
-            lengths: Only these lengths, in tokens; questions without their context (length 0) come with any.
+            lengths: Only these lengths, in tokens: of a prompt that was cut, the length that it was cut to. Questions
+                without their context (length 0) come with any.
             limit: At most this many samples of each task, language and length; of those without their context, at most
-                this many of each kind.
+                this many of each kind, and of prompts that were cut, at most this many of each length besides.
             parts: Whether recipes are wanted too; without them reading is quick, and ``Sample.parts`` is empty.
         """
-        taken: dict[tuple[str, str, int, str], int] = {}
+        taken: dict[tuple[str, str, int, object], int] = {}
         columns = None if parts else [name for name in _COLUMNS if name != "parts"]
         for records in _groups(self.folder / SAMPLES, columns):
             for record in records:
                 if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in (0, *lengths)):
                     continue
                 # Questions without their context come with length 0, in more than one way.
-                context = json.loads(record["facets"]).get("context", "") if record["length"] == 0 else ""
-                cell = record["task"], record["language"], record["length"], context
+                facets = json.loads(record["facets"])
+                kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
+                cell = record["task"], record["language"], record["length"], kind
                 taken[cell] = taken.get(cell, 0) + 1
                 if limit is None or taken[cell] <= limit:
                     yield _sample(record)

@@ -18,6 +18,8 @@ from fathom.length import render
 from fathom.registry import get_task, tasks
 from fathom.rows import rows_from_inspect
 from fathom.suitefile import open_suite
+from made_books import write_books
+from made_threads import write_cases, write_threads
 
 SCRIPT = Path(__file__).with_name("inspect_script.py")
 
@@ -63,11 +65,17 @@ def check_log(name: str, frame: pl.DataFrame, metrics: dict[str, float], folder:
     assert "stderr" in metrics
 
 
-def test_every_task_is_found_by_its_full_name() -> None:
+def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
     from inspect_ai.util import registry_info
 
+    given = {
+        "book": {"books": str(write_books(tmp_path, languages=("en",)))},
+        "thread": {"threads": str(write_threads(tmp_path, 60))},
+        "case": {"cases": str(write_cases(tmp_path, 1))},
+    }
     for name, task in tasks().items():
-        made = create(name, length=1024, items=1, tokenizer="words", language="en")
+        own = given[task.gold[0]] if len(task.gold) == 1 and task.gold[0] in given else {}
+        made = create(name, length=2048, items=1, tokenizer="words", language="en", **own)
         assert registry_info(made).name.endswith(f"fathom/{name}")
         assert made.config.max_tokens == task.max_output_tokens
         assert len({sample.metadata["item"] for sample in made.dataset}) == 1

@@ -40,7 +40,7 @@ def joined(*texts: str, **known: object) -> Document:
 
 
 def scene(*documents: Document, shortest: int = 400) -> Scene:
-    return Scene("en", documents, [make_document(n) for n in range(3)], shortest, COUNTER)
+    return Scene("en", documents, [make_document(n) for n in range(3)], (shortest,), COUNTER)
 
 
 def text_of(document: Document, span: Span) -> str:

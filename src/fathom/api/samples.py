@@ -34,10 +34,15 @@ def build(
     qa: Sequence[str] | None = None,
     summaries: Sequence[str] | None = None,
     noise: Sequence[str] | None = None,
+    books: Sequence[str] | None = None,
+    threads: Sequence[str] | None = None,
+    cases: Sequence[str] | None = None,
     closed_book: bool | None = None,
     alone: bool = False,
+    truncate: Sequence[int] = (),
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    reading: Callable[[int, int | None], None] | None = None,
 ) -> Built:
     """Build length-controlled samples from documents (command ``fathom build``).
 
@@ -57,10 +62,15 @@ def build(
         qa: Documents with questions, as corpus specifications.
         summaries: Documents with summaries.
         noise: Documents to fill contexts with.
+        books: Books in chapters, as corpus specifications.
+        threads: Dumps or JSONL files of Stack Exchange threads: ``PATH``, ``PATH?tags=python,c&top=2500``.
+        cases: Files with published cases of BestAnswer.
         closed_book: Whether questions are also asked without any context; by default as the suite says.
         alone: Whether questions are also asked over their own document alone.
+        truncate: Lengths in tokens to which the prompts of the longest length are also cut, out of their middle.
         force: Replace another suite in the folder.
         progress: Called with (samples made, samples in all).
+        reading: Called with the bytes read of a file of threads and the bytes in all, None where that is not known.
 
     Raises:
         FathomError: See ``fathom.build.build``.
@@ -82,10 +92,14 @@ def build(
         qa=qa,
         summaries=summaries,
         noise=noise,
+        books=books,
+        threads=threads,
+        cases=cases,
         closed_book=closed_book,
         alone=alone,
+        truncate=tuple(truncate),
     )
-    return build(wanted, Path(out), force=force, progress=progress)
+    return build(wanted, Path(out), force=force, progress=progress, reading=reading)
 
 
 def show(folder: Path | str, sample: str = "", *, text: bool = False) -> dict[str, Any]:

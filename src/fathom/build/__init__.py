@@ -19,7 +19,7 @@ from typing import Any
 from fathom import corpus as corpus_package
 from fathom import suitefile
 from fathom.build.items import contexts, expected
-from fathom.build.material import Material, gather
+from fathom.build.material import Material, Reading, gather
 from fathom.build.order import Order, order
 from fathom.compose import Shelf
 from fathom.corpus import is_world, parse_spec
@@ -48,7 +48,12 @@ class Built:
 
 
 def build(
-    wanted: Order, out: Path, *, force: bool = False, progress: Callable[[int, int], None] | None = None
+    wanted: Order,
+    out: Path,
+    *,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    reading: Reading | None = None,
 ) -> Built:
     """Build a suite into a folder.
 
@@ -57,6 +62,7 @@ def build(
         out: The folder; made if it is not there.
         force: Replace a folder that holds another suite.
         progress: Called with (samples made, samples in all).
+        reading: Called with the bytes read of a file of threads and the bytes in all, None where that is not known.
 
     Returns:
         The folder and its manifest; ``fresh`` is False where the same suite was there already.
@@ -72,7 +78,7 @@ def build(
     _check_place(out, force)
     cache = CountCache(cache_folder() / "counts.sqlite")
     try:
-        material = gather(wanted, counter := TokenCounter(tokenizer, cache))
+        material = gather(wanted, counter := TokenCounter(tokenizer, cache), reading)
         with suitefile.fresh_folder(out) as folder:
             manifest = _write(folder, wanted, inputs, material, counter, progress)
             # Another build may have finished there meanwhile.
@@ -116,7 +122,7 @@ def _inputs(wanted: Order, tokenizer: Tokenizer) -> Mapping[str, Json]:
         "format": FORMAT,
         "tokenizer_fingerprint": tokenizer.fingerprint,
         "task_versions": {name: get_task(name).version for name in wanted.tasks},
-        "corpus_state": [_state(spec) for spec in (*wanted.corpus, *(spec for _, spec in wanted.own), *wanted.data)],
+        "corpus_state": [_state(spec) for spec in wanted.given()],
     }
     return _storable(inputs)
 
@@ -194,8 +200,9 @@ def _write(
         "items": wanted.items,
         "seed": wanted.seed,
         "depths": list(wanted.depths),
+        "truncate": list(wanted.truncate),
         "exact": wanted.exact,
-        "corpus": [*wanted.corpus, *(spec for _, spec in wanted.own), *wanted.data],
+        "corpus": list(wanted.given()),
         "closed_book": wanted.closed_book,
         "samples": counts,
         "documents": len(documents),
@@ -212,6 +219,10 @@ def _write(
 
 def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document]) -> str:
     """Identity of the content: what was ordered, without when the files were written, and the texts used."""
-    parts = {key: value for key, value in inputs.items() if key not in ("corpus_state", "corpus", "own", "data")}
+    parts = {
+        key: value
+        for key, value in inputs.items()
+        if key not in ("corpus_state", "corpus", "own", "threads", "cases", "data")
+    }
     content = json.dumps([parts, [document.id for document in documents]], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from random import Random
+from typing import TypeAlias
 
 from fathom.build.material import Material
 from fathom.build.order import Order
-from fathom.compose import Composed, CorpusTooSmallError, Shelf, compose, compose_alone
+from fathom.compose import Composed, CorpusTooSmallError, Shelf, UnfitError, compose, compose_alone
+from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
 from fathom.registry import get_task
 from fathom.tasks import passages
 from fathom.tasks.related import related
 from fathom.types import Card, Draw, Ending, Facet, FathomError, Passages, Plan, Sample, Scene, Span, Stock, Task
+
+Kin: TypeAlias = Mapping[str, frozenset[str]]
 
 SEVERAL = 8  # distractors at least that a context of passages has, the gold passages aside
 SECTION = 4096  # tokens; a novel as one filler would begin every context with its first page
@@ -31,48 +37,61 @@ def contexts(wanted: Order, material: Material, shelf: Shelf, notes: list[str]) 
 
     Common prefixes then follow each other.
     """
-    kin = related(shelf.documents.values())
+    kin = cache(lambda: related(shelf.documents.values()))
     for name in wanted.tasks:
         task = get_task(name)
         for language in material.languages():
             if language not in task.languages:
                 notes.append(f"{name}: has no prompts in language {language!r}; left out")
                 continue
-            scene = Scene(
-                language,
-                material.of(task.gold, language),
-                material.of(task.noise, language),
-                wanted.lengths[0],
-                shelf.counter,
-            )
+            golds, noise = material.of(task.gold, language), material.of(task.noise, language)
+            scene = Scene(language, golds, noise, wanted.lengths, shelf.counter)
             if lacking := _lacking(task, scene):
                 notes.append(f"{name}: left out in language {language!r}: {lacking}")
-                continue
-            stock = task.stock(scene) if task.stock else running_text(scene)
-            notes += [f"{name}: {note}" for note in stock.notes]
-            items = wanted.items
-            if stock.cards is not None and (items := min(len(stock.cards), wanted.items)) < wanted.items:
-                if not items:
-                    notes.append(
-                        f"{name}: left out in language {language!r}: no document can be used; the task needs "
-                        f"{task.needs}, and texts that fit a prompt of {format_length(wanted.lengths[0])} tokens"
-                    )
-                    continue
-                notes.append(
-                    f"{name}: {items} of {wanted.items} items in language {language!r}; "
-                    f"the corpus has no more ({task.needs})"
-                )
-            deck = _deck(stock, f"{wanted.seed}|{name}|{language}")
-            for index in range(items):
-                card = deck[index] if deck else None
-                yield from _item(wanted, task, scene, _distractors(stock, card, kin), card, index, shelf)
+            else:
+                yield from _of_scene(wanted, task, scene, shelf, kin, notes)
+
+
+def _of_scene(
+    wanted: Order, task: Task, scene: Scene, shelf: Shelf, kin: Callable[[], Kin], notes: list[str]
+) -> Iterator[list[Sample]]:
+    """The samples of a task in one language."""
+    stock = task.stock(scene) if task.stock else running_text(scene)
+    notes += [f"{task.name}: {note}" for note in stock.notes]
+    items = wanted.items if stock.cards is None else min(len(stock.cards), wanted.items)
+    where = f"in language {scene.language!r}"
+    if not items:
+        notes.append(
+            f"{task.name}: left out {where}: no document can be used; the task needs {task.needs}, and texts that fit "
+            f"a prompt of {format_length(wanted.lengths[0])} tokens"
+        )
+    elif items < wanted.items:
+        notes.append(f"{task.name}: {items} of {wanted.items} items {where}; the corpus has no more ({task.needs})")
+    avoided = kin() if stock.fillers and stock.cards else {}
+    deck = _deck(stock, wanted.lengths, f"{wanted.seed}|{task.name}|{scene.language}")
+    stand: Tally[int] = Tally()
+    asked: Tally[int] = Tally()  # over the longest prompts, by the length that they were cut to
+    for index in range(items):
+        card = deck[index] if deck else None
+        for samples in _item(wanted, task, scene, _distractors(stock, card, avoided), card, index, shelf):
+            stand[max(sample.length for sample in samples)] += 1
+            asked.update(
+                sample.length
+                for sample in samples
+                if wanted.lengths[-1] in (sample.length, sample.facets.get("cut_from"))
+            )
+            yield samples
+    notes += _missing(wanted, task, scene, items, stand)
+    notes += _uncut(wanted, task, scene, asked)
 
 
 def _lacking(task: Task, scene: Scene) -> str:
     """Which documents a task cannot do without are not there at all; "" if none."""
     if task.gold and not scene.documents:
         return f"there is no document for {' or '.join(task.gold)}; it needs {task.needs or 'text'}"
-    return "" if scene.noise else f"there is no document for {' or '.join(task.noise)} to fill contexts with"
+    if task.noise and not scene.noise:
+        return f"there is no document for {' or '.join(task.noise)} to fill contexts with"
+    return ""
 
 
 def running_text(scene: Scene) -> Stock:
@@ -80,19 +99,50 @@ def running_text(scene: Scene) -> Stock:
     return Stock(passages(scene, SECTION))
 
 
-def _deck(stock: Stock, key: str) -> list[Card]:
-    """The cards in the order in which they are dealt, which the seed decides: every document once, then again."""
+def _deck(stock: Stock, lengths: Sequence[int], key: str) -> list[Card]:
+    """The cards in the order in which they are dealt, which the seed decides.
+
+    Those that can stand at more lengths come first, so that the lengths have as many items in common as can be; then
+    every document once before any comes twice.
+    """
     cards = list(stock.cards or ())
+    if not stock.shuffled:
+        return cards
     Random(f"{key}|deck").shuffle(cards)
-    dealt: dict[str, int] = {}
-    rounds: list[tuple[int, Card]] = []
+    cards.sort(key=lambda card: -len(lengths if card.lengths is None else card.lengths))
+    dealt: dict[tuple[int, str], int] = {}
+    rounds: list[tuple[int, int, Card]] = []
     for card in cards:
-        rounds.append((dealt.get(card.document.id, 0), card))
-        dealt[card.document.id] = rounds[-1][0] + 1
-    return [card for _, card in sorted(rounds, key=lambda entry: entry[0])]
+        absent = 0 if card.lengths is None else len(lengths) - len(card.lengths)
+        turn = dealt.get((absent, card.document.id), 0)
+        rounds.append((absent, turn, card))
+        dealt[absent, card.document.id] = turn + 1
+    return [card for _, _, card in sorted(rounds, key=lambda entry: entry[:2])]
 
 
-def _distractors(stock: Stock, card: Card | None, kin: Mapping[str, frozenset[str]]) -> list[Span]:
+def _missing(wanted: Order, task: Task, scene: Scene, items: int, stand: Mapping[int, int]) -> list[str]:
+    """How many items stand at each length that not all of them can fill, for the notes."""
+    times = len(wanted.depths) if wanted.depths and task.positioned else 1
+    there = {length: stand.get(length, 0) // times for length in wanted.lengths}
+    fewer = [f"{format_length(length)} {count or 'none'}" for length, count in there.items() if count < items]
+    if not fewer:
+        return []
+    where = f"of {items} items in language {scene.language!r}, as many as the texts can fill stand at"
+    return [f"{task.name}: {where} {', '.join(fewer)}"]
+
+
+def _uncut(wanted: Order, task: Task, scene: Scene, asked: Mapping[int, int]) -> list[str]:
+    """Which prompts could not be cut, for the notes."""
+    full = asked.get(wanted.lengths[-1], 0)
+    return [
+        f"{task.name}: {full - there} of {full} prompts in language {scene.language!r} are not cut to "
+        f"{format_length(length)}: what asks the question is too long, or holds the text itself"
+        for length in wanted.truncate
+        if (there := asked.get(length, 0)) < full
+    ]
+
+
+def _distractors(stock: Stock, card: Card | None, kin: Kin) -> list[Span]:
     """Fillers for one item: not of the document that it is about, nor of another edition of it."""
     avoided = {card.document.id, *kin.get(card.document.id, ())} if card else frozenset[str]()
     return [span for span in stock.fillers if span.doc not in avoided]
@@ -135,27 +185,38 @@ def _item(
         fillers = _several(fillers, wanted.lengths, shelf)
     anywhere = Random(f"{key}|{index}|depth").random()
     swept = wanted.depths if task.positioned else ()
+    first = True
     for depth in swept or (anywhere,):
         plan = task.plan(Draw(scene, Random(f"{key}|{index}"), depth, len(fillers), card))
-        for length in wanted.lengths:
+        for length in wanted.lengths if card is None or card.lengths is None else card.lengths:
             try:
                 made = compose(plan, length, fillers, shelf, exact=wanted.exact)
+            except UnfitError:
+                continue
             except CorpusTooSmallError as error:
                 held = f"documents in language {scene.language!r} to fill contexts with: {len(scene.noise):,}"
                 hint = "give more, drop the length, or name other languages with --language"
                 raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error
-            first = length == wanted.lengths[0] and depth == (swept or (anywhere,))[0]
-            beside = (
-                _side_samples(wanted, task, scene, item, plan, [one.ending for one in made], shelf) if first else []
-            )
+            endings = [one.ending for one in made]
+            beside = _side_samples(wanted, task, scene, item, plan, endings, shelf) if first else []
+            first = False
             end = f"@{length}" + (f"/d{depth:g}" if len(swept) > 1 else "")
             where: dict[str, Facet] = {"depth": round(depth, 4)} if task.positioned else {}
-            yield beside + [
+            full = [
                 _sample(task, scene, item, end, number, len(made), one, length, where)
                 for number, one in enumerate(made, start=1)
             ]
+            yield [*beside, *full, *(_cut(wanted, full, endings, shelf) if length == wanted.lengths[-1] else ())]
+
+
+def _cut(wanted: Order, full: Sequence[Sample], endings: Sequence[Ending], shelf: Shelf) -> Iterator[Sample]:
+    """The longest prompts of a context, cut; the longest first, since its beginning holds those of the others."""
+    for length in reversed(wanted.truncate):
+        for sample, ending in zip(full, endings, strict=True):
+            if cut := cut_sample(sample, ending.question, length, shelf, exact=wanted.exact):
+                yield cut
 
 
 def _sample(

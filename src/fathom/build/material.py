@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from fathom.build.order import Order
 from fathom.corpus import is_world, merged, parse_spec, read_corpus
 from fathom.corpus.spec import path_of
+from fathom.corpus.stackexchange import case_documents, thread_documents
 from fathom.counts import TokenCounter
 from fathom.sources import read_sources
 from fathom.types import ROLES, Document, FathomError, Role
@@ -52,8 +54,17 @@ class Material:
         }
 
 
-def gather(wanted: Order, counter: TokenCounter) -> Material:
-    """All documents; those of ``world`` in the languages asked for, English by default."""
+Reading: TypeAlias = Callable[[int, int | None], None]
+
+
+def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None) -> Material:
+    """All documents; those of ``world`` in the languages asked for, English by default.
+
+    Args:
+        wanted: What to build.
+        counter: Counts the articles of the world.
+        reading: Told the bytes read of a file of threads, and those in all where that is known.
+    """
     material = Material()
     for roles, spec in (*((ROLES, spec) for spec in wanted.corpus), *wanted.own):
         if is_world(spec):
@@ -61,6 +72,14 @@ def gather(wanted: Order, counter: TokenCounter) -> Material:
                 material.add(_world(spec, wanted, language, counter), roles, wanted.languages)
         else:
             _read(material, spec, roles, wanted)
+    for spec in wanted.threads:
+        threads = thread_documents(spec, reading)
+        material.add(threads.documents, ("thread",), wanted.languages)
+        material.problems += map(str, threads.problems)
+    for spec in wanted.cases:
+        cases = case_documents(spec)
+        material.add(cases.documents, ("case",), wanted.languages)
+        material.problems += map(str, cases.problems)
     if wanted.data:
         names = tuple(dict.fromkeys(name for _, listed in wanted.sources for name in listed))
         found = read_sources(names, [path_of(folder) for folder in wanted.data])
@@ -71,8 +90,9 @@ def gather(wanted: Order, counter: TokenCounter) -> Material:
         if missing := [name for name in names if not found.documents.get(name)]:
             material.notes.append(f"sources that are not there: {', '.join(missing)} (see `fathom data fetch --help`)")
     if absent := [language for language in wanted.languages if language not in material.languages()]:
-        given = [*wanted.corpus, *(spec for _, spec in wanted.own), *wanted.data]
-        raise FathomError(f"{', '.join(given)}: no document in language {absent[0]!r}; drop it from --language")
+        raise FathomError(
+            f"{', '.join(wanted.given())}: no document in language {absent[0]!r}; drop it from --language"
+        )
     return material
 
 

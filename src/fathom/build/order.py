@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fathom.corpus import Fields
+from fathom.length import format_length
 from fathom.names import unknown
 from fathom.registry import get_task, suites, tasks
 from fathom.sources.lock import LOCK, data_folder
@@ -15,6 +16,13 @@ from fathom.types import FathomError, Role, Suite
 QA: tuple[Role, ...] = ("qa", "multi_qa")
 SUMMARIES: tuple[Role, ...] = ("summary", "multi_summary")
 NOISE: tuple[Role, ...] = ("news", "noise")
+BOOKS: tuple[Role, ...] = ("book",)
+GIVEN = {
+    "book": "--books FOLDER with novels as text files",
+    "thread": "--threads FILE with threads of Stack Exchange (a dump, or JSONL)",
+    "case": "--cases FILE with published cases of BestAnswer",
+}
+"""How documents are given whose role no other documents can play."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +42,13 @@ class Order:
         languages: Languages of the prompts; empty for those of the corpus.
         exact: Whether to fill each budget to the last token.
         own: Corpus specifications of documents that play some roles only.
+        threads: Dumps or JSONL files of Stack Exchange threads; see ``fathom.corpus.stackexchange``.
+        cases: Files with published cases of BestAnswer.
         data: Folders in which the suite's data sources are looked for.
         sources: Names of the data sources that play each role.
         closed_book: Whether questions are also asked without any context.
         alone: Whether questions are also asked over their gold text alone, without distractors.
+        truncate: Lengths in tokens, ascending, to which the prompts of the longest length are also cut.
     """
 
     suite: str
@@ -52,10 +63,17 @@ class Order:
     languages: tuple[str, ...] = ()
     exact: bool = False
     own: tuple[tuple[tuple[Role, ...], str], ...] = ()
+    threads: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     sources: tuple[tuple[Role, tuple[str, ...]], ...] = ()
     closed_book: bool = False
     alone: bool = False
+    truncate: tuple[int, ...] = ()
+
+    def given(self) -> tuple[str, ...]:
+        """All that the suite is made from, as it was named."""
+        return (*self.corpus, *(spec for _, spec in self.own), *self.threads, *self.cases, *self.data)
 
 
 def order(
@@ -74,8 +92,12 @@ def order(
     qa: Sequence[str] | None = None,
     summaries: Sequence[str] | None = None,
     noise: Sequence[str] | None = None,
+    books: Sequence[str] | None = None,
+    threads: Sequence[str] | None = None,
+    cases: Sequence[str] | None = None,
     closed_book: bool | None = None,
     alone: bool = False,
+    truncate: Sequence[int] = (),
 ) -> Order:
     """An order for a suite or for tasks by name; what is None is left to the suite or to the defaults.
 
@@ -94,8 +116,12 @@ def order(
         qa: Corpus specifications of documents with questions.
         summaries: Corpus specifications of documents with summaries.
         noise: Corpus specifications of documents to fill contexts with.
+        books: Corpus specifications of books.
+        threads: Dumps or JSONL files of Stack Exchange threads.
+        cases: Files with published cases of BestAnswer.
         closed_book: Closed book; None leaves it to the suite.
         alone: Alone.
+        truncate: Truncate.
 
     Raises:
         FathomError: No suite or task has that name, or a choice is impossible.
@@ -108,18 +134,18 @@ def order(
         raise FathomError(f"--items {items}: expected at least 1")
     if any(not 0 <= depth <= 1 for depth in depths):
         raise FathomError(f"--depth {','.join(map(str, depths))}: depths lie between 0 (first) and 1 (last)")
-    own = tuple(
-        (roles, spec) for roles, specs in ((QA, qa), (SUMMARIES, summaries), (NOISE, noise)) for spec in specs or ()
-    )
+    if truncate and max(truncate) >= max(lengths):
+        raise FathomError(
+            f"--truncate {format_length(max(truncate))}: prompts of the longest length, {format_length(max(lengths))}, "
+            "are cut; choose lengths below it, or build longer prompts with --lengths"
+        )
+    roles_of = ((QA, qa), (SUMMARIES, summaries), (NOISE, noise), (BOOKS, books))
+    own = tuple((roles, spec) for roles, specs in roles_of for spec in specs or ())
     if data and not suite.sources:
         raise FathomError(f"--data: {suite.name} has no data sources of its own; give its documents with --corpus")
-    if not (corpus or own or data or suite.corpus):
-        if not (data_folder() / LOCK).is_file():
-            raise FathomError(
-                f"{suite.name}: what should it be made from? Give --data FOLDER with its data sets (`fathom data "
-                f"fetch --suite {suite.name}` gets them), --qa, --summaries and --noise with documents of your own, "
-                "or --corpus world to try it"
-            )
+    if not (corpus or own or threads or cases or data or suite.corpus):
+        if not suite.sources or not (data_folder() / LOCK).is_file():
+            raise FathomError(f"{suite.name}: what should it be made from? Give {_wanted_of(suite)}")
         data = (str(data_folder()),)  # what `fathom data fetch` brought
     return Order(
         suite=suite.name,
@@ -127,22 +153,44 @@ def order(
         lengths=tuple(sorted(set(lengths))),
         items=items,
         tokenizer=tokenizer or DEFAULT,
-        corpus=tuple(corpus or (() if own or data else filter(None, [suite.corpus]))),
+        corpus=tuple(corpus or (() if own or threads or cases or data else filter(None, [suite.corpus]))),
         fields=fields or Fields(),
         seed=seed,
         depths=tuple(sorted({round(depth, 4) for depth in depths})),
         languages=tuple(dict.fromkeys(languages or ())),
         exact=exact,
         own=own,
+        threads=tuple(threads or ()),
+        cases=tuple(cases or ()),
         data=tuple(data or ()),
         sources=tuple((role, tuple(names)) for role, names in suite.sources.items()) if data else (),
         closed_book=suite.closed_book if closed_book is None else closed_book,
         alone=alone,
+        truncate=tuple(sorted(set(truncate))),
     )
 
 
+def _wanted_of(suite: Suite) -> str:
+    """The options that give a suite its documents."""
+    if suite.sources:
+        return (
+            f"--data FOLDER with its data sets (`fathom data fetch --suite {suite.name}` gets them), --qa, --summaries "
+            "and --noise with documents of your own, or --corpus world to try it"
+        )
+    return " and ".join(dict.fromkeys(_only_given(name) for name in suite.tasks if _only_given(name)))
+
+
+def _only_given(task: str) -> str:
+    """The option that gives a task its documents, where others cannot play their role."""
+    roles = get_task(task).gold
+    return GIVEN.get(roles[0], "") if len(roles) == 1 else ""
+
+
 def _suite_of_tasks(names: str) -> Suite:
-    """A suite of tasks named one by one, at the lengths of everyday use."""
+    """A suite of tasks named one by one, at the lengths of everyday use.
+
+    Its corpus is ``world`` unless a task can be made only from documents that the world does not have.
+    """
     wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
         raise FathomError("name a suite or tasks to build (see `fathom list suites` and `fathom list tasks`)")
@@ -151,4 +199,5 @@ def _suite_of_tasks(names: str) -> Suite:
     known = tuple(get_task(name).name for name in wanted)
     # Tasks of a suite that has data sources can be made from them one by one too.
     home = next((suite for suite in suites().values() if suite.sources and set(known) <= set(suite.tasks)), None)
-    return Suite(",".join(wanted), known, (2048, 4096, 8192), "", sources=home.sources if home else {})
+    corpus = "" if any(map(_only_given, known)) else "world"
+    return Suite(",".join(wanted), known, (2048, 4096, 8192), "", corpus=corpus, sources=home.sources if home else {})

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Protocol, TypeAlias
 
 import typer
 
@@ -15,6 +15,8 @@ from fathom.types import FathomError
 
 # Columns of text: between the columns of a table, in a cell that is short, and in the narrowest column.
 GAP, SHORT, NARROW = 2, 24, 5
+# Names of places in the context.
+DEPTHS = {"front": 0.0, "middle": 0.5, "rear": 1.0}
 
 Lengths: TypeAlias = Annotated[
     str | None, typer.Option("--lengths", help="Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).")
@@ -74,16 +76,22 @@ def names_of(text: str | None) -> tuple[str, ...] | None:
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text is not None else None
 
 
-def numbers_of(text: str, option: str) -> tuple[float, ...]:
-    """Numbers separated by commas.
+def depths_of(text: str) -> tuple[float, ...]:
+    """Depths separated by commas, as numbers or as names of ``DEPTHS``; none for ``random``.
 
     Raises:
-        FathomError: One of them is not a number.
+        FathomError: One of them is neither.
     """
+    if text.strip() == "random":
+        return ()
+    parts = [part.strip().lower() for part in text.split(",") if part.strip()]
     try:
-        return tuple(float(part) for part in text.split(",") if part.strip())
+        return tuple(DEPTHS[part] if part in DEPTHS else float(part) for part in parts)
     except ValueError as error:
-        raise FathomError(f"{option} {text!r}: expected numbers separated by commas, for instance 0,0.5,1") from error
+        raise FathomError(
+            f"--depth {text!r}: expected random, or depths separated by commas: {', '.join(DEPTHS)}, or numbers from 0 "
+            "to 1, for instance 0,0.5,1"
+        ) from error
 
 
 def options_of(given: Sequence[str] | None, option: str) -> dict[str, Any]:
@@ -104,19 +112,43 @@ def options_of(given: Sequence[str] | None, option: str) -> dict[str, Any]:
     return options
 
 
+class Bars(Protocol):
+    """Makes progress bars that appear when they are first told of something."""
+
+    def __call__(self, title: str, *, in_bytes: bool = False) -> Callable[[int, int | None], None] | None:
+        """A bar as a function of (done, all); None where nobody looks at it."""
+        ...
+
+
 @contextmanager
-def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on standard error, as a function of (done, all); None where nobody looks at it."""
+def progress_bars(quiet: bool) -> Iterator[Bars]:
+    """Progress bars on standard error, for work in several stages."""
     if quiet or not sys.stderr.isatty():
-        yield None
+        yield lambda title, in_bytes=False: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        job = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(job, completed=done, total=total)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as shown:
+
+        def bar(title: str, *, in_bytes: bool = False) -> Callable[[int, int | None], None]:
+            size = 1_000_000 if in_bytes else 1
+            job = shown.add_task(title, total=None, visible=False, unit="MB" if in_bytes else "")
+
+            def tell_bar(done: int, total: int | None) -> None:
+                shown.update(job, completed=done // size, total=total and -(-total // size), visible=True)
+
+            return tell_bar
+
+        yield bar
+
+
+@contextmanager
+def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int | None], None] | None]:
+    """A progress bar on standard error, as a function of (done, all); None where nobody looks at it."""
+    with progress_bars(quiet) as bars:
+        yield bars(title)
 
 
 def tell(note: str) -> None:

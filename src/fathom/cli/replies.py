@@ -29,9 +29,9 @@ from fathom.cli.arguments import (
     Temperature,
     Timeout,
     Yes,
+    depths_of,
     lengths_of,
     names_of,
-    numbers_of,
     options_of,
     print_records,
     progress_bar,
@@ -89,7 +89,7 @@ def run(
     depth: Annotated[
         str,
         typer.Option(
-            help="Where gold text lies, where the suite is built first: random, or depths to sweep, such as 0,0.5,1."
+            help="Where gold text lies, where the suite is built first: random, or depths to sweep; see `fathom build`."
         ),
     ] = "random",
     exact: Annotated[
@@ -123,7 +123,7 @@ def run(
             corpus=corpus,
             tokenizer=tokenizer,
             languages=names_of(language),
-            depths=() if depth == "random" else numbers_of(depth, "--depth"),
+            depths=depths_of(depth),
             exact=exact,
             seed=seed,
             confirm=lambda plan: _confirm(plan, yes, quiet),

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Lengths, Quiet, lengths_of, names_of, numbers_of, print_records, progress_bar
+from fathom.cli.arguments import AsJson, Lengths, Quiet, depths_of, lengths_of, names_of, print_records, progress_bars
 from fathom.printing import printable
 
 
@@ -59,6 +59,19 @@ def build(
     ] = None,
     summaries: Annotated[list[str] | None, typer.Option(help="Your documents with summaries; as --corpus.")] = None,
     noise: Annotated[list[str] | None, typer.Option(help="Your documents to fill contexts with; as --corpus.")] = None,
+    books: Annotated[
+        list[str] | None, typer.Option(help="Novels in chapters, for TSort: a folder or file of plain text.")
+    ] = None,
+    threads: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Stack Exchange threads, for BestAnswer: Posts.xml of a data dump, plain or in a .7z, or .jsonl; also "
+            "FILE?tags=python,c&top=2500 for the most popular questions with these tags."
+        ),
+    ] = None,
+    cases: Annotated[
+        list[str] | None, typer.Option(help="Published cases of BestAnswer, which are taken as they are (.jsonl).")
+    ] = None,
     tokenizer: Annotated[
         str | None,
         typer.Option(help="What lengths are counted in: tekken, tiktoken:NAME, hf:NAME, words, chars, a path."),
@@ -66,7 +79,9 @@ def build(
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     depth: Annotated[
         str,
-        typer.Option(help="Where gold text lies: random, or depths from 0 to 1 to sweep, such as 0,0.25,0.5,0.75,1."),
+        typer.Option(
+            help="Where gold text lies: random, or depths to sweep: front, middle, rear, or 0 to 1, such as 0,0.25,1."
+        ),
     ] = "random",
     language: Annotated[
         str | None, typer.Option(help="en, zh or en,zh; by default the languages of the corpus.")
@@ -82,6 +97,10 @@ def build(
     alone: Annotated[
         bool, typer.Option("--alone", help="Also ask questions over their own document alone, without distractors.")
     ] = False,
+    truncate: Annotated[
+        str | None,
+        typer.Option(help="Also cut the longest prompts to these lengths, out of their middle, for instance 2k,4k,8k."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace another suite in the folder.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -89,7 +108,7 @@ def build(
 
     The same command again finds the suite and does no work.
     """
-    with progress_bar("building", quiet) as progress:
+    with progress_bars(quiet) as bars:
         built = api.build(
             target,
             out,
@@ -98,17 +117,22 @@ def build(
             corpus=corpus,
             tokenizer=tokenizer,
             seed=seed,
-            depths=() if depth == "random" else numbers_of(depth, "--depth"),
+            depths=depths_of(depth),
             languages=names_of(language),
             exact=exact,
             data=data,
             qa=qa,
             summaries=summaries,
             noise=noise,
+            books=books,
+            threads=threads,
+            cases=cases,
             closed_book=closed_book,
             alone=alone,
+            truncate=lengths_of(truncate) or (),
             force=force,
-            progress=progress,
+            progress=bars("building"),
+            reading=bars("reading threads", in_bytes=True),
         )
     samples = sum(built.manifest["samples"].values())
     print(

@@ -12,15 +12,19 @@ from dataclasses import dataclass, replace
 
 from fathom.compose.draft import GAP, Draft, arrange, merged
 from fathom.compose.shelf import Shelf
-from fathom.types import Ending, FathomError, Part, Passages, Plan, Span
+from fathom.types import Ending, FathomError, Haystack, Part, Passages, Plan, Span, Whole
 
-__all__ = ["Composed", "CorpusTooSmallError", "Shelf", "compose", "compose_alone"]
+__all__ = ["Composed", "CorpusTooSmallError", "Shelf", "UnfitError", "compose", "compose_alone"]
 
 _ROUNDS = 8
 
 
 class CorpusTooSmallError(FathomError):
     """The documents ran out before a prompt was full."""
+
+
+class UnfitError(FathomError):
+    """An item of whole texts cannot stand at a length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,11 @@ def compose(
         One prompt for each ending of the plan, in their order.
 
     Raises:
+        UnfitError: An item of whole texts cannot stand at this length.
         FathomError: The corpus is too small (the message says how many tokens are missing), or the length too short.
     """
+    if isinstance(plan, Whole):
+        return (_arranged(plan, length, shelf),)
     best, draft = _filled(plan, length, fillers, shelf, exact)
     if len(draft.endings) == 1:
         return (best,)
@@ -75,7 +82,18 @@ def compose_alone(plan: Passages, shelf: Shelf) -> tuple[Composed, ...]:
     return tuple(Composed(parts, shelf.measure(parts), ending, None) for parts, ending in made)
 
 
-def _only(plan: Plan, number: int) -> Plan:
+def _arranged(plan: Whole, length: int, shelf: Shelf) -> Composed:
+    made = plan.arrange(length, shelf.measure)
+    if made is None:
+        raise UnfitError("no whole texts fill this length")
+    parts = merged(made.parts)
+    tokens = shelf.measure(parts)
+    if tokens > length * (1 + plan.over):
+        raise UnfitError(f"its texts take {tokens:,} tokens")
+    return Composed(parts, tokens, made.ending, made.depth)
+
+
+def _only(plan: Haystack | Passages, number: int) -> Haystack | Passages:
     assert isinstance(plan, Passages)
     finish = plan.finish
     return replace(plan, finish=lambda layout: finish(layout)[number : number + 1])
@@ -86,7 +104,9 @@ def _bounds(length: int, exact: bool) -> tuple[int, int]:
     return (length, length) if exact else (-(-length * 99 // 100), length - length // 256)
 
 
-def _filled(plan: Plan, length: int, fillers: Sequence[Span], shelf: Shelf, exact: bool) -> tuple[Composed, Draft]:
+def _filled(
+    plan: Haystack | Passages, length: int, fillers: Sequence[Span], shelf: Shelf, exact: bool
+) -> tuple[Composed, Draft]:
     """The prompt of the shortest ending, and the draft that it was made from."""
     count = shelf.retokenize if exact else shelf.measure
     least, most = _bounds(length, exact)

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from fathom.compose.shelf import Shelf
 from fathom.counts import TokenCounter
-from fathom.types import Ending, Haystack, Layout, Part, Passages, Plan, Span
+from fathom.types import Ending, Haystack, Layout, Part, Passages, Span
 
 GAP = "\n\n"
 _SCRAP = 24  # tokens below which a piece of a document is not worth a place of its own
@@ -53,7 +53,7 @@ class Draft:
         return merged([*self.body, GAP, self.shortest(counter).question])
 
 
-def arrange(plan: Plan, fillers: Sequence[Span], room: int, slack: int, shelf: Shelf) -> Draft:
+def arrange(plan: Haystack | Passages, fillers: Sequence[Span], room: int, slack: int, shelf: Shelf) -> Draft:
     """A draft of a plan whose fillers take about so many tokens.
 
     Args:

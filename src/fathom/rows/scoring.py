@@ -140,7 +140,8 @@ def _by_task(task: Task, stored: StoredReply) -> Verdict:
 def _by_paper(task: Task, stored: StoredReply) -> Verdict:
     if not task.official:
         return Verdict(None, valid=False, grader="official", detail=f"task {task.name!r} has no official rule")
-    row = ScoringRow(stored.reply.text, list(stored.targets), language=stored.language, dataset=stored.task)
+    gold = list(stored.targets)
+    row = ScoringRow(stored.reply.text, gold, language=stored.language, dataset=stored.task, extra=stored.facets)
     return get_scorer(task.official, "official")(row)
 
 

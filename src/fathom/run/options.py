@@ -106,7 +106,7 @@ def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengt
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]}? " if near else ""
             raise FathomError(f"--tasks {name}: {hint}Suite {manifest['suite']!r} holds the tasks {', '.join(known)}")
-    held = [int(length) for length in manifest["lengths"]]
+    held = sorted({int(length) for length in (*manifest["lengths"], *manifest.get("truncate", ()))})
     for length in lengths or ():
         if length not in held:
             built = ", ".join(format_length(one) for one in held)

@@ -64,6 +64,11 @@ def designation(reply: str, n_answers: int) -> str | None:
     return named[-1] if named else None
 
 
+def names_one(reply: str, n_answers: int) -> bool:
+    """Whether a reply, thoughts left aside, names one designation and no other, as the prompt asks."""
+    return len(set(_named(without_reasoning(reply), n_answers))) == 1
+
+
 def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
     """The order of the segments 1 to ``n_segments`` that a reply finally gives; None if it gives none.
 
@@ -127,8 +132,8 @@ def _bestanswer_strict(row: ScoringRow) -> Verdict:
     if not isinstance(row.prediction, str):
         return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
     found = designation(row.prediction, choices)
-    alone = len(set(_named(without_reasoning(row.prediction), choices))) == 1
-    return Verdict(_is_gold(found or _UNREAD, row), found is not None and alone, found, "strict")
+    valid = found is not None and names_one(row.prediction, choices)
+    return Verdict(_is_gold(found or _UNREAD, row), valid, found, "strict")
 
 
 def _labels(text: str, letter: str, choices: int) -> Iterator[int]:
@@ -148,7 +153,7 @@ def _is_gold(label: str, row: ScoringRow) -> float:
 
 
 def _choices(row: ScoringRow) -> int | None:
-    count = row.extra.get("num_choice")
+    count = row.extra.get("num_choice", row.extra.get("answers"))  # as other logs say it, or our samples
     return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
 
 
@@ -186,7 +191,7 @@ def _tsort_strict(row: ScoringRow) -> Verdict:
     found = _released_reading(row.prediction) if isinstance(row.prediction, str) else None
     order = as_order(found)
     valid = order is not None and len(order) == len(gold)
-    return Verdict(float(order == gold), valid, _text(order), "strict")
+    return Verdict(float(order == gold), valid, _text(order) if valid else None, "strict")
 
 
 def _released_reading(reply: str) -> object:

@@ -9,13 +9,29 @@ from __future__ import annotations
 from fathom.types.common import Facet, FathomError, Json
 from fathom.types.declarations import Suite, Task
 from fathom.types.documents import ROLES, Document, Question, Role, Span
-from fathom.types.plans import Card, Counter, Draw, Ending, Haystack, Layout, Needle, Passages, Plan, Scene, Stock
+from fathom.types.plans import (
+    Arranged,
+    Card,
+    Counter,
+    Draw,
+    Ending,
+    Haystack,
+    Layout,
+    Measure,
+    Needle,
+    Passages,
+    Plan,
+    Scene,
+    Stock,
+    Whole,
+)
 from fathom.types.replies import STATUSES, Reply, Row, Status
-from fathom.types.samples import Part, Sample, Verdict
+from fathom.types.samples import Ordering, Part, Sample, Verdict
 
 __all__ = [
     "ROLES",
     "STATUSES",
+    "Arranged",
     "Card",
     "Counter",
     "Document",
@@ -26,7 +42,9 @@ __all__ = [
     "Haystack",
     "Json",
     "Layout",
+    "Measure",
     "Needle",
+    "Ordering",
     "Part",
     "Passages",
     "Plan",
@@ -42,4 +60,5 @@ __all__ = [
     "Suite",
     "Task",
     "Verdict",
+    "Whole",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fathom.types.documents import ROLES, Role
 from fathom.types.plans import Draw, Plan, Scene, Stock
-from fathom.types.samples import Sample, Verdict
+from fathom.types.samples import Ordering, Sample, Verdict
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,12 @@ class Task:
         stock: What the task makes of a corpus; None where whole documents as fillers are all it needs.
         needs: What documents must carry, for people; "" if any text will do.
         gold: Roles of the documents that items can be about, where a corpus tells roles apart (see ``ROLES``).
-        noise: Roles of the documents that contexts are filled with.
+        noise: Roles of the documents that contexts are filled with; empty where nothing is filled in.
         rubric: Rubric of ``fathom.score.judge`` by which a judge can score the task; "" for none.
         official: ``SUITE/METRIC`` of ``fathom list metrics`` that scores the task under the rule ``official``; "" for
             none.
+        ordering: The pieces whose order a sample asks for, given the texts of documents by id, where a model can be
+            asked how likely each order is; None where it cannot.
         version: Raised when prompts or scores change.
     """
 
@@ -49,6 +51,7 @@ class Task:
     noise: tuple[Role, ...] = ROLES
     rubric: str = ""
     official: str = ""
+    ordering: Callable[[Sample, Mapping[str, str]], Ordering] | None = None
     version: int = 1
 
 

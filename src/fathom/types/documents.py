@@ -8,10 +8,11 @@ from typing import Literal, TypeAlias
 
 from fathom.types.common import Json
 
-Role: TypeAlias = Literal["qa", "multi_qa", "summary", "multi_summary", "news", "noise"]
-ROLES: tuple[Role, ...] = ("qa", "multi_qa", "summary", "multi_summary", "news", "noise")
-"""What documents are for: questions about one text or about several, summaries of one or of several, short fillers, and
-fillers of any kind. Documents of a corpus that tells no roles apart play all of them."""
+Role: TypeAlias = Literal["qa", "multi_qa", "summary", "multi_summary", "news", "noise", "book", "thread", "case"]
+ROLES: tuple[Role, ...] = ("qa", "multi_qa", "summary", "multi_summary", "news", "noise", "book", "thread", "case")
+"""What documents are for: questions about one text or about several, summaries of one or of several, short fillers,
+fillers of any kind, books in chapters, threads of one question with its answers, and published cases of such questions.
+Documents of a corpus that tells no roles apart play all of them."""
 
 
 @dataclass(frozen=True, slots=True)

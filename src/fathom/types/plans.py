@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 
 from fathom.types.common import Facet
 from fathom.types.documents import Document, Question, Span
+from fathom.types.samples import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +89,44 @@ class Layout:
     fillers: tuple[int, ...]
 
 
-Plan: TypeAlias = Haystack | Passages
+Measure: TypeAlias = Callable[[Sequence[Part]], int]
+"""Tokens of a prompt, given in parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """A prompt that a task has put together itself.
+
+    Attributes:
+        parts: The whole prompt, with what is asked at its end.
+        ending: What is asked; its ``question`` is the end of the prompt.
+        depth: Where the gold text lies, in [0, 1]; None where there is no single gold text.
+    """
+
+    parts: tuple[Part, ...]
+    ending: Ending
+    depth: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Plan of an item that is made of whole texts, none of which may be cut: it cannot fill every length.
+
+    Attributes:
+        arrange: Given a budget in tokens and what measures a prompt: the prompt that fills the budget best, or None
+            where the item cannot stand at that length.
+        over: Share of the budget by which the prompt may exceed it: 0 but for prompts that somebody has published.
+    """
+
+    arrange: Callable[[int, Measure], Arranged | None]
+    over: float = 0.0
+
+
+Plan: TypeAlias = Haystack | Passages | Whole
 
 
 class Counter(Protocol):
-    """Counts tokens in pieces of documents; implemented by ``fathom.tokens.TokenCounter``."""
+    """Counts tokens in pieces of documents; implemented by ``fathom.counts.TokenCounter``."""
 
     def count(self, text: str) -> int:
         """Tokens of ``text`` on its own."""
@@ -127,15 +161,20 @@ class Scene:
         language: Language of the prompts.
         documents: Documents in this language that items can be about.
         noise: Documents in this language that contexts are filled with; often the same ones.
-        shortest: The shortest length of the build in tokens; gold text must leave room for it there.
+        lengths: Lengths of the build in tokens, ascending.
         counter: Token counter of the suite.
     """
 
     language: str
     documents: Sequence[Document]
     noise: Sequence[Document]
-    shortest: int
+    lengths: tuple[int, ...]
     counter: Counter
+
+    @property
+    def shortest(self) -> int:
+        """The shortest length; gold text must leave room for it there."""
+        return self.lengths[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +185,15 @@ class Card:
         document: The document that the item is about.
         spans: What of it must stand in the context: one piece, or several that stand apart.
         questions: Questions about it, where the task needs them; each becomes a sample over the same context.
+        lengths: Lengths of the build at which an item can be made of it; None for all of them.
+        fillers: Gives what the task may fill its context with, where that depends on the item.
     """
 
     document: Document
     spans: tuple[Span, ...]
     questions: tuple[Question, ...] = ()
+    lengths: tuple[int, ...] | None = None
+    fillers: Callable[[], Sequence[Span]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +202,16 @@ class Stock:
 
     Attributes:
         fillers: Text to fill contexts with; each item takes it in an order of its own.
-        cards: What items can be made of, dealt without replacement and each document once before any comes twice; None
-            where any number of items can be drawn.
+        cards: What items can be made of, dealt without replacement and each document once before any comes twice; those
+            that can stand at more lengths come first. None where any number of items can be drawn.
         notes: What people should know about it, for instance how much had to be cut.
+        shuffled: Whether the cards are shuffled before they are dealt; published cases keep their order.
     """
 
     fillers: Sequence[Span]
     cards: Sequence[Card] | None = None
     notes: tuple[str, ...] = ()
+    shuffled: bool = True
 
 
 @dataclass(frozen=True)

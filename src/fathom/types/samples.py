@@ -25,11 +25,13 @@ class Sample:
         parts: Literal strings and spans of documents; their concatenation is the prompt.
         targets: Acceptable gold answers, at least one.
         length: Budget in tokens for the whole prompt; 0 for a question asked without the long context.
-        tokens: Tokens of the whole prompt, 99% to 100% of ``length``.
+        tokens: Tokens of the whole prompt, 99% to 100% of ``length``; fewer where only whole texts may stand in it.
         language: ISO 639-1 code of the prompt.
         chance: Expected score of a valid answer drawn at random, in [0, 1].
         facets: What results can be broken down by: position, variant, difficulty, ... ``question`` is the number of
-            the question where an item has several; ``context`` is ``none`` or ``alone`` where the length is 0.
+            the question where an item has several; ``context`` is ``none`` or ``alone`` where the length is 0;
+            ``cut_from`` is the length of the prompt that this one was cut from. ``example``, ``longest`` and ``first``
+            are the answers that copying the prompt's example, the longest candidate or the first one would give.
         asked: The bare question, for judges and for people; "" where the prompt says it all.
     """
 
@@ -63,3 +65,18 @@ class Verdict:
     answer: str | None = None
     grader: str = ""
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """Pieces of one text in a scrambled order, for models that are asked how likely each order is.
+
+    Attributes:
+        before: Text before the pieces.
+        segments: The pieces, in the order of the prompt; an answer names them by their numbers from 1.
+        after: Text after the pieces.
+    """
+
+    before: str
+    segments: tuple[str, ...]
+    after: str

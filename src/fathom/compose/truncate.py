@@ -1,0 +1,233 @@
+"""Prompts cut to a shorter length: whole text taken out of the middle, to see how much of it a task needs.
+
+Source: Ada-LEval, section 4.6 and table 10, which cuts prompts of 16k to 2k, 4k and 8k; LongBench, section 4.1, for the
+place of the cut. The first half of the budget is the prompt's beginning, down to the end of a paragraph or sentence,
+and the rest its end, from the end of a sentence where that leaves 99% of the budget, else of a word. The instruction
+before the borrowed text and the question after it stay whole; other literal text, such as the heading of a passage or a
+needle, stays whole or goes whole. Nothing marks the cut: what is left is a beginning and an end of the full prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from fathom.compose.draft import merged
+from fathom.compose.shelf import Shelf
+from fathom.types import Document, Part, Sample, Span
+
+_ROUNDS = 8
+_EVEN = 16  # the part of the budget by which the beginning may fall short of half of it, to end well
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
+
+
+def cut_sample(sample: Sample, question: str, length: int, shelf: Shelf, *, exact: bool = False) -> Sample | None:
+    """The same sample over a prompt of ``length`` tokens: ``ID/cutLENGTH``, with the facet ``cut_from``.
+
+    Args:
+        sample: The sample over its full prompt.
+        question: The end of the prompt, which must stay.
+        length: Budget of the cut prompt in tokens.
+        shelf: Documents and counter.
+        exact: Fill the budget to the last token where characters allow it.
+
+    Returns:
+        The sample; None where what must stay alone exceeds the budget.
+    """
+    parts = truncated(sample.parts, question, length, shelf, exact=exact)
+    if parts is None:
+        return None
+    return replace(
+        sample,
+        id=f"{sample.id}/cut{length}",
+        parts=parts,
+        length=length,
+        tokens=_count(shelf, exact)(parts),
+        facets={**sample.facets, "cut_from": sample.length},
+    )
+
+
+def truncated(
+    parts: Sequence[Part], question: str, length: int, shelf: Shelf, *, exact: bool = False
+) -> tuple[Part, ...] | None:
+    """A prompt without its middle.
+
+    Args:
+        parts: The full prompt.
+        question: The end of the prompt, which must stay.
+        length: Budget in tokens; a prompt that fits stays as it is.
+        shelf: Documents and counter.
+        exact: Fill the budget to the last token where characters allow it.
+
+    Returns:
+        A beginning and an end of the prompt that together have 99% to 100% of the budget, fewer tokens only where a
+        piece of literal text is longer than what is missing; None where what must stay alone exceeds the budget.
+    """
+    count = _count(shelf, exact)
+    if count(parts) <= length:
+        return tuple(parts)
+    prompt = _parted(parts, question)
+    if count([*prompt.start, *prompt.end]) > length:
+        return None
+    least, most = (length, length) if exact else (-(-length * 99 // 100), length - length // 256)
+    best: tuple[int, list[Part], list[Part]] = 0, [], []
+    half = length // 2
+    for _ in range(2):  # where literal text leaves the end short, the beginning takes what it could not
+        found = _filled(prompt, half, least, most, length, count, shelf)
+        best = max(best, found, key=lambda each: each[0])
+        if best[0] >= least:
+            break
+        half += length - found[0]
+    _, front, back = best
+    return merged([*prompt.start, *front, *back, *prompt.end])
+
+
+def _count(shelf: Shelf, exact: bool) -> Callable[[Sequence[Part]], int]:
+    return shelf.retokenize if exact else shelf.measure
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A prompt in three: ``start`` and ``end`` must stay, ``middle`` begins and ends with borrowed text."""
+
+    start: tuple[Part, ...]
+    middle: tuple[Part, ...]
+    end: tuple[Part, ...]
+
+
+def _parted(parts: Sequence[Part], question: str) -> _Prompt:
+    borrowed = [place for place, part in enumerate(parts) if isinstance(part, Span)]
+    if not borrowed:
+        return _Prompt(tuple(parts), (), ())
+    first, last = borrowed[0], borrowed[-1] + 1
+    start, middle, end = tuple(parts[:first]), tuple(parts[first:last]), tuple(parts[last:])
+    span = middle[-1]
+    missing = len(question) - sum(len(part) for part in end if isinstance(part, str))
+    if missing > 0 and isinstance(span, Span):  # the question is borrowed too
+        seam = max(span.start, span.end - missing)
+        middle, end = (*middle[:-1], replace(span, end=seam)), (replace(span, start=seam), *end)
+    return _Prompt(start, middle, end)
+
+
+def _filled(
+    prompt: _Prompt,
+    half: int,
+    least: int,
+    most: int,
+    length: int,
+    count: Callable[[Sequence[Part]], int],
+    shelf: Shelf,
+) -> tuple[int, list[Part], list[Part]]:
+    """Tokens of the fullest prompt found, and what it keeps of the middle's beginning and end.
+
+    The beginning, with what must stay of it, has at most ``half`` tokens; the end takes what is left.
+    """
+    start, end = prompt.start, prompt.end
+    goal, slack = (least + most) // 2, (most - least) // 2
+    fixed = count([*start, *end])
+    room = min(half - count(start), goal - fixed)
+    front, rest = _beginning(prompt.middle, room, length // _EVEN, shelf)
+    best: tuple[int, list[Part], list[Part]] = fixed, [], []
+    room = goal - count([*start, *front, *end])
+    for _ in range(_ROUNDS):
+        back = _end(rest, room, slack, shelf)
+        tokens = count([*start, *front, *back, *end])
+        if best[0] < tokens <= length:
+            best = tokens, front, back
+        if least <= tokens <= most:
+            return best
+        room += goal - tokens
+    tokens, front, back = best
+    for longer in _lengthened(rest, back, min(512, 24 + 8 * (length - tokens))):
+        tokens = count([*start, *front, *longer, *end])
+        if best[0] < tokens <= length:
+            best = tokens, front, longer
+        if best[0] >= least:
+            break
+    return best
+
+
+def _beginning(middle: Sequence[Part], room: int, slack: int, shelf: Shelf) -> tuple[list[Part], list[Part]]:
+    """The start of the middle in at most ``room`` tokens, ending with borrowed text; and what comes after it."""
+    kept: list[Part] = []
+    waiting: list[Part] = []  # literal text stays with the borrowed text that it introduces
+    for place, part in enumerate(middle):
+        room -= _size(part, shelf)
+        if isinstance(part, str):
+            waiting.append(part)
+        elif room >= 0:
+            kept += [*waiting, part]
+            waiting = []
+        else:
+            left = room + _size(part, shelf)
+            document = shelf.documents[part.doc]
+            end = part.start
+            if left > 0:
+                end = shelf.counter.cut(document, part.start, part.end, max(1, left - slack), left)
+            if end == part.start:
+                return kept, [*waiting, *middle[place:]]
+            return [*kept, *waiting, replace(part, end=end)], [replace(part, start=end), *middle[place + 1 :]]
+    return kept, []
+
+
+def _end(middle: Sequence[Part], room: int, slack: int, shelf: Shelf) -> list[Part]:
+    """The end of the middle in at most ``room`` tokens."""
+    kept: list[Part] = []
+    for part in reversed(middle):
+        size = _size(part, shelf)
+        if size <= room:
+            kept.insert(0, part)
+            room -= size
+            continue
+        if isinstance(part, Span) and room > 0:
+            start = _cut_before(shelf.documents[part.doc], part, max(1, room - slack), room, shelf)
+            if start < part.end:
+                kept.insert(0, replace(part, start=start))
+        break
+    return kept
+
+
+def _size(part: Part, shelf: Shelf) -> int:
+    return shelf.counter.count(part) if isinstance(part, str) else shelf.tokens(part)
+
+
+def _cut_before(document: Document, span: Span, least: int, most: int, shelf: Shelf) -> int:
+    """Where to begin the end of a span that has ``least`` to ``most`` tokens; see ``TokenCounter.cut``."""
+    points, text = shelf.counter.outline(document).points, document.text
+
+    def below(offset: int) -> int:
+        return -shelf.counter.between(document, offset, span.end)
+
+    first, last = bisect_left(points, span.start), bisect_left(points, span.end)
+    fit = bisect_left(points, -most, lo=first, hi=last, key=below)
+    best = points[fit] if fit < last else span.end
+    if below(best) <= -least:
+        for index in range(fit, last):
+            if below(points[index]) > -least:
+                break
+            if text[points[index]] == "\n":
+                return points[index]
+        return best
+    floor = points[fit - 1] if fit > first else span.start
+    words = [match.end() for match in _WORD_END.finditer(text, floor, best)]
+    if words and (fit := bisect_left(words, -most, key=below)) < len(words) and below(words[fit]) <= -least:
+        return words[fit]
+    letters = range(floor, best)
+    fit = bisect_left(letters, -most, key=below)
+    return letters[fit] if fit < len(letters) else best
+
+
+def _lengthened(rest: Sequence[Part], back: Sequence[Part], most: int) -> list[list[Part]]:
+    """The end of a prompt with one letter more of its first span, two more, and so on.
+
+    The tokens at the cut depend on what stands before it, so that the search alone may miss the last few.
+    """
+    if not back or not isinstance(back[0], Span):
+        return []
+    span = back[0]
+    whole = rest[len(rest) - len(back)]
+    assert isinstance(whole, Span)
+    reach = min(most, span.start - whole.start)
+    return [[replace(span, start=span.start - step), *back[1:]] for step in range(1, reach + 1)]

@@ -1,0 +1,100 @@
+"""The prompt of BestAnswer: instructions, a question and its candidate answers under their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import floor
+
+from fathom.types import Arranged, Counter, Document, Ending, Facet, Part, Span
+
+PROMPTS = {
+    "en": {
+        "intro": "Below are a question that somebody asked on a website and {answers} answers, with the labels A1 to "
+        "A{answers}. Find the answer that helps the asker most. Reply with its label and nothing else, in the form "
+        "of this line, whose label is only an example:\nAnswer: {example}\n\nQuestion:\n",
+        "header": "\n\nA{number}:\n",
+        "closing": "These were all answers. Which one of A1 to A{answers} is the most helpful answer to the question? "
+        "Reply with its label only.\nAnswer:",
+    },
+    "zh": {
+        "intro": "下面是某网站上的一个提问和{answers}个回答，回答的标号为A1到A{answers}。请找出对提问者最有帮助的回答。"
+        "只回复它的标号，不要回复其他内容，格式如下行所示，其中的标号仅为示例：\n答案：{example}\n\n问题：\n",
+        "header": "\n\nA{number}：\n",
+        "closing": "以上是全部回答。A1到A{answers}中哪一个是对问题最有帮助的回答？请只回复它的标号。\n答案：",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Tokens of a prompt of about a length beside its texts: rather too many than too few.
+
+    Attributes:
+        fixed: Of the instructions.
+        header: Of the label of one answer, with as many digits as labels can have there.
+    """
+
+    fixed: int
+    header: int
+
+    @staticmethod
+    def of(language: str, length: int, counter: Counter) -> Frame:
+        """The frame of prompts of a length."""
+        prompts, most = PROMPTS[language], 10 ** len(str(length // 100)) - 1
+        said = (prompts[name].format(answers=most, example=f"A{most}") for name in ("intro", "closing"))
+        return Frame(
+            sum(counter.count(text) for text in said) + 1, counter.count(prompts["header"].format(number=most))
+        )
+
+    def around(self, sizes: Sequence[int]) -> int:
+        """Tokens with a question and answers of such sizes."""
+        return self.fixed + sum(sizes) + self.header * (len(sizes) - 1)
+
+
+def laid_out(
+    document: Document,
+    language: str,
+    question: Span,
+    answers: Sequence[Span],
+    gold: int,
+    copied: float,
+    facets: Mapping[str, Facet],
+) -> Arranged:
+    """The prompt over a question and its candidate answers.
+
+    Args:
+        document: The document of the question.
+        language: Language of the instructions.
+        question: The question.
+        answers: The candidates in their order.
+        gold: Index of the gold one.
+        copied: Place of the example in the instructions among the labels, in [0, 1).
+        facets: What else is known.
+    """
+    prompts, count = PROMPTS[language], len(answers)
+    example = label(place(copied, count))
+    longest = max(range(count), key=lambda number: answers[number].end - answers[number].start)
+    closing = prompts["closing"].format(answers=count)
+    parts: list[Part] = [prompts["intro"].format(answers=count, example=example), question]
+    for number, answer in enumerate(answers, start=1):
+        parts += [prompts["header"].format(number=number), answer]
+    shortcuts = {"example": example, "longest": label(longest), "first": label(0)}
+    ending = Ending(
+        closing,
+        (label(gold),),
+        chance=1 / count,
+        facets={"answers": count, "gold": gold + 1, **shortcuts, **facets},
+        asked=document.text[question.start : question.end],
+    )
+    return Arranged((*parts, "\n\n" + closing), ending, gold / (count - 1) if count > 1 else None)
+
+
+def place(share: float, count: int) -> int:
+    """The index among ``count`` of a share in [0, 1]: evenly drawn shares make all places equally likely."""
+    return min(count - 1, floor(share * count))
+
+
+def label(index: int) -> str:
+    """The label of an answer by its index from 0."""
+    return f"A{index + 1}"

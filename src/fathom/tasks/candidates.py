@@ -1,0 +1,125 @@
+"""Candidate answers: what of a thread can be gold or a distractor, and which threads ask about the same things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fathom.types import Document, Span
+
+IN_COMMON = 0.4  # share of the tags, Ada-LEval, appendix A
+UNTAGGED = "untagged"  # what Stack Exchange puts where a question lost its last tag
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A thread as a source of candidates. An answer without text, or with an image, is none.
+
+    Attributes:
+        document: The thread.
+        site: Its site.
+        tags: Its tags.
+        question: The question.
+        gold: The accepted answer; None where there is none, or its text alone is not the answer.
+        before: The answers that were given before the accepted one: distractors at every length.
+        answers: All its answers: distractors of other questions.
+    """
+
+    document: Document
+    site: str
+    tags: frozenset[str]
+    question: Span
+    gold: Span | None
+    before: tuple[Span, ...]
+    answers: tuple[Span, ...]
+
+
+def asked(document: Document) -> Asked | None:
+    """What a document has to offer; None where it is no thread."""
+    meta = document.meta
+    images, accepted = meta.get("images"), meta.get("accepted")
+    if "thread" not in meta or not isinstance(images, Sequence):
+        return None
+    question, *posts = (Span(document.id, start, end) for start, end in document.passages)
+    whole = [post.end > post.start and not image for post, image in zip(posts, images, strict=True)]
+    gold = posts[accepted] if isinstance(accepted, int) and whole[accepted] else None
+    seen = {words(document, gold)} if gold else set()
+    before: list[Span] = []
+    for number in range(accepted if isinstance(accepted, int) else 0):
+        if whole[number] and (text := words(document, posts[number])) not in seen:
+            seen.add(text)
+            before.append(posts[number])
+    return Asked(
+        document=document,
+        site=str(meta.get("site", "")),
+        tags=tags_of(document),
+        question=question,
+        gold=gold,
+        before=tuple(before),
+        answers=tuple(post for post, usable in zip(posts, whole, strict=True) if usable),
+    )
+
+
+def tags_of(document: Document) -> frozenset[str]:
+    """The tags of a thread, without the one that stands for none."""
+    tags = document.meta.get("tags")
+    return frozenset(map(str, tags)) - {UNTAGGED} if isinstance(tags, Sequence) else frozenset()
+
+
+def words(document: Document, span: Span) -> str:
+    """The text of a span by which equal answers are known: without its blanks."""
+    return "".join(document.text[span.start : span.end].split())
+
+
+def in_common(one: frozenset[str], other: frozenset[str]) -> float:
+    """Share of tags in common: those that both have over the tags of the one that has more.
+
+    The paper does not say what the 40% are taken of. Of the larger number, the measure is the same from both sides.
+    """
+    return len(one & other) / max(len(one), len(other), 1)
+
+
+class Threads:
+    """Threads by site and tag."""
+
+    def __init__(self, threads: Iterable[Asked]) -> None:
+        self._by_tag: dict[tuple[str, str], list[Asked]] = {}
+        for thread in threads:
+            for tag in thread.tags:
+                self._by_tag.setdefault((thread.site, tag), []).append(thread)
+
+    def similar(self, thread: Asked) -> Iterator[Asked]:
+        """Other threads of its site that have at least 40% of their tags in common with it."""
+        count = len(thread.tags)
+        least = next((n for n in range(1, count + 1) if n / count >= IN_COMMON), 1)
+        return (other for other in self._near(thread, least) if in_common(thread.tags, other.tags) >= IN_COMMON)
+
+    def loose(self, thread: Asked) -> Iterator[Asked]:
+        """Other threads of its site that have a tag in common with it, but less than 40% of them."""
+        return (other for other in self._near(thread, 1) if in_common(thread.tags, other.tags) < IN_COMMON)
+
+    def answers(self, thread: Asked, *, loose: bool) -> tuple[Span, ...]:
+        """The answers of similar threads and, where ``loose``, after them those of the loose ones."""
+        near = [*self.similar(thread), *(self.loose(thread) if loose else ())]
+        return tuple(answer for other in near for answer in other.answers)
+
+    def _near(self, thread: Asked, least: int) -> Iterator[Asked]:
+        """Other threads, each once, among them all that have ``least`` tags in common. Lazy: some callers stop early.
+
+        Rare tags come first, and the most frequent ones need not be looked up: who has two tags in common has one of
+        all but the most frequent.
+        """
+        listed = [(tag, self._by_tag.get((thread.site, tag), [])) for tag in thread.tags]
+        listed.sort(key=lambda entry: (len(entry[1]), entry[0]))
+        passed: set[str] = set()
+        for tag, others in listed[: len(listed) - least + 1]:
+            for other in others:
+                if other is not thread and passed.isdisjoint(other.tags):
+                    yield other
+            passed.add(tag)
+
+
+def by_id(documents: Iterable[Document], spans: Iterable[Span]) -> Mapping[str, Document]:
+    """The documents that spans are of."""
+    wanted = {span.doc for span in spans}
+    return {document.id: document for document in documents if document.id in wanted}

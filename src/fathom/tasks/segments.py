@@ -1,0 +1,139 @@
+"""Cases cut from books: segments of whole paragraphs, and the text around them, within limits of each length."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+from pathlib import PurePosixPath
+from typing import TypeAlias
+
+from fathom.corpus.books import Book, without_notes
+from fathom.types import Counter, Document, Span
+
+INSTRUCTIONS = 200  # tokens that Table 11 leaves for them
+MOST_BESIDE = 500  # tokens of the text before the segments, and of that after them, at most
+STRIDE = 64  # paragraphs from one start to the next, twice as many beyond 16k
+GAP = "\n\n"
+TAIL = 16  # characters that decide how a text joins with the gap after it
+
+Paragraph: TypeAlias = tuple[Span, ...]
+"""A paragraph in its pieces: one, or several where notes were taken out of it."""
+
+_SENTENCE_END = re.compile(
+    r"(?<!\b[A-Z])(?<!\b(?:Mr|Dr|St|No))(?<!\b(?:Mrs|Rev))[.!?…]+[\"'”’)\]_]*(?=\s)|[。．！？…]+[\"'”’」』）)]*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a case of one length may hold at most, in tokens, and how many paragraphs lie between two starts."""
+
+    before: int
+    segment: int
+    after: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a book tells: the paragraphs of all its chapters, and where they lie in tokens of the text that they make.
+
+    Attributes:
+        document: The book.
+        paragraphs: Each paragraph.
+        begins: Tokens before each paragraph.
+        ends: Tokens up to the end of each.
+    """
+
+    document: Document
+    paragraphs: tuple[Paragraph, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Title of the book, or the name of its file."""
+        return self.document.title or PurePosixPath(self.document.source).name.split(".")[0]
+
+
+def limits(length: int, segments: int, instructions: int = INSTRUCTIONS) -> Limits:
+    """Upper limits of a case: Table 11 of the paper at 2k to 128k and four segments, and a formula beyond.
+
+    For a length of u times 1,024 tokens the prompt is 1,000 u tokens. The text before the segments and that after them
+    take 100 tokens at 1k and 100 more with each doubling, up to 500; the segments share the rest in equal parts.
+
+    Args:
+        length: Budget of the prompt in tokens.
+        segments: Number of segments.
+        instructions: Tokens of all that is not from the book, where they are more than the 200 of the paper.
+
+    Returns:
+        The limits, rounded down; that of a segment is 0 where a length is too short for any.
+    """
+    units = length / 1024
+    beside = int(min(MOST_BESIDE, 100 * (1 + log2(units)) if units > 1 else 100 * units))
+    shared = 1000 * units - 2 * beside - max(INSTRUCTIONS, instructions)
+    return Limits(beside, max(0, int(shared / segments)), beside, STRIDE if length <= 16 * 1024 else 2 * STRIDE)
+
+
+def story_of(document: Document, book: Book, counter: Counter) -> Story:
+    """The paragraphs of all chapters of a book, counted."""
+    paragraphs: list[Paragraph] = []
+    begins, ends, at = [], [], 0
+    for chapter in book.chapters:
+        for paragraph in chapter.paragraphs:
+            pieces = tuple(Span(document.id, start, end) for start, end in without_notes(book.text, paragraph))
+            text = "".join(book.text[piece.start : piece.end] for piece in pieces)
+            if not text.strip():
+                continue
+            whole = len(pieces) == 1
+            size = counter.between(document, pieces[0].start, pieces[0].end) if whole else counter.count(text)
+            paragraphs.append(pieces)
+            begins.append(at)
+            ends.append(at + size)
+            # The gap may merge with the last sign before it.
+            at += size + counter.count(text[-TAIL:] + GAP) - counter.count(text[-TAIL:])
+    return Story(document, tuple(paragraphs), tuple(begins), tuple(ends))
+
+
+def cut(
+    story: Story, paragraph: int, most: Limits, segments: int, counter: Counter
+) -> tuple[Sequence[Paragraph], ...] | None:
+    """The texts of a case whose first segment begins with a paragraph.
+
+    Each holds as many whole paragraphs as its limit takes. Where the paragraph next to the segments is longer than the
+    limit of the text before or after them, that text is the sentences of it that lie nearest to them.
+
+    Returns:
+        The text before, each segment in order, and the text after; None where the book ends too early, or where a
+        paragraph is longer than a segment's limit or has no sentence that fits the text before or after.
+    """
+    first = bisect_left(story.begins, story.ends[paragraph - 1] - most.before, hi=paragraph)
+    texts: list[Sequence[Paragraph]] = [story.paragraphs[first:paragraph]]
+    if not texts[0]:
+        texts[0] = _nearest_sentences(story, paragraph - 1, most.before, counter, ending=True)
+    at = paragraph
+    for room in (*[most.segment] * segments, most.after):
+        if at == len(story.paragraphs) or not texts[-1]:
+            return None
+        end = bisect_right(story.ends, story.begins[at] + room, lo=at)
+        texts.append(story.paragraphs[at:end])
+        at = end
+    if not texts[-1]:
+        texts[-1] = _nearest_sentences(story, at, most.after, counter, ending=False)
+    return tuple(texts) if texts[-1] else None
+
+
+def _nearest_sentences(story: Story, number: int, room: int, counter: Counter, *, ending: bool) -> Sequence[Paragraph]:
+    """The last (``ending``) or first sentences of a paragraph, as many as a room in tokens takes; () if none."""
+    piece, text = story.paragraphs[number][-1 if ending else 0], story.document.text
+    cuts = [match.end() for match in _SENTENCE_END.finditer(text, piece.start, piece.end)]
+    for cut in cuts if ending else reversed(cuts):
+        start = cut + len(text[cut : piece.end]) - len(text[cut : piece.end].lstrip())
+        span = Span(piece.doc, start, piece.end) if ending else Span(piece.doc, piece.start, cut)
+        if span.start < span.end and counter.between(story.document, span.start, span.end) <= room:
+            return ((span,),)
+    return ()
