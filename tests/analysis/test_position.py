@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from simulated import row
 
-from fathom.analysis import position
+from fathom.analysis import PositionContrast, position, position_contrasts
 from fathom.rows import to_frame
-from fathom.types import FathomError
+from fathom.types import FathomError, Row
 
 
 def test_random_depths_fall_into_bins() -> None:
@@ -63,3 +63,115 @@ def test_a_bin_without_items_is_left_out() -> None:
 def test_bins_must_be_one_or_more() -> None:
     with pytest.raises(FathomError, match="bins"):
         position(to_frame([]), bins=0)
+
+
+# ------------------------------------------------------------------------------------------------ contrasts
+
+
+def swept(truths: dict[float, float], items: int, rng: np.random.Generator, length: int = 2048) -> list[Row]:
+    """Items asked at every depth; the harder the item, the worse at all of them."""
+    ease = rng.beta(2, 1, items)
+    return [
+        row(float(rng.random() < ease[item] * truth), item=item, length=length, facets={"depth": depth})
+        for item in range(items)
+        for depth, truth in truths.items()
+    ]
+
+
+def of(found: list[PositionContrast], first: str, second: str, length: int | None = 2048) -> PositionContrast:
+    (one,) = [each for each in found if (each.first, each.second, each.length) == (first, second, length)]
+    return one
+
+
+def test_places_are_compared_within_items_where_depths_were_swept() -> None:
+    values = {0.0: [1, 1, 1, 0], 0.4: [0, 0, 1, 0], 0.9: [0, 0, 0, 0], 1.0: [1, 0, 1, 1]}
+    rows = [
+        row(float(value), item=item, facets={"depth": depth})
+        for depth, column in values.items()
+        for item, value in enumerate(column)
+    ]
+    found = position_contrasts(to_frame(rows))
+    assert [(one.first, one.second, one.difference) for one in found] == [
+        ("front", "middle", 0.5),
+        ("rear", "middle", 0.5),
+        ("front", "rear", 0.0),
+    ]
+    assert (found[0].first_depth, found[0].second_depth, found[1].first_depth) == (0.0, 0.4, 1.0)
+    assert all(one.paired and one.items == 4 and one.p_value is not None for one in found)
+    assert all(one.interval.low <= one.difference <= one.interval.high for one in found)
+
+
+def test_only_items_at_both_places_count() -> None:
+    depths: list[list[float | None]] = [[1, 0, 1], [1, 1, None], [None, 0, 0]]
+    rows = [
+        row(value, item=item, facets={"depth": depth}, status="ok" if value is not None else "error")
+        for item, values in enumerate(depths)
+        for depth, value in zip((0.0, 0.5, 1.0), values, strict=True)
+    ]
+    found = position_contrasts(to_frame(rows))
+    assert [(one.items, one.difference) for one in found] == [(2, 0.5), (2, 0.5), (1, 0.0)]
+
+
+def test_over_the_lengths_each_has_the_same_weight() -> None:
+    rng = np.random.default_rng(0)
+    rows = swept({0.0: 1.0, 1.0: 0.5}, 30, rng) + swept({0.0: 1.0, 1.0: 1.0}, 10, rng, length=8192)
+    found = position_contrasts(to_frame(rows))
+    assert {(one.first, one.second) for one in found} == {("front", "rear")}
+    short, long, mean = (of(found, "front", "rear", length) for length in (2048, 8192, None))
+    assert mean.difference == pytest.approx((short.difference + long.difference) / 2)
+    assert mean.items == 30
+
+
+def test_random_depths_are_compared_by_thirds_and_say_so() -> None:
+    rng = np.random.default_rng(0)
+    depths = rng.random(90)
+    rows = [
+        row(float(abs(depth - 0.5) > 1 / 6), item=item, length=length, facets={"depth": float(depth)})
+        for length in (2048, 8192)
+        for item, depth in enumerate(depths)
+    ]
+    found = position_contrasts(to_frame(rows))
+    assert all(not one.paired and one.p_value is None for one in found)
+    assert of(found, "front", "middle").difference == of(found, "rear", "middle", None).difference == 1
+    assert of(found, "front", "rear").difference == 0
+    assert of(found, "front", "middle").items == int((depths < 2 / 3).sum())
+
+
+def test_lengths_that_are_paired_stay_so_beside_others_that_are_not() -> None:
+    rng = np.random.default_rng(0)
+    rows = swept({0.0: 1.0, 0.5: 0.5, 1.0: 1.0}, 10, rng)
+    rows += [row(1.0, item=item, length=8192, facets={"depth": float(rng.random())}) for item in range(30)]
+    found = position_contrasts(to_frame(rows))
+    assert {(one.length, one.paired) for one in found} == {(2048, True), (8192, False)}
+
+
+def test_the_difference_between_places_is_covered_by_its_interval() -> None:
+    rng = np.random.default_rng(1)
+    held = {True: 0, False: 0}
+    alarms = 0
+    for seed in range(150):
+        found = position_contrasts(
+            to_frame(swept({0.0: 0.9, 0.5: 0.6, 1.0: 0.9}, 40, rng)), seed=seed, permutations=200
+        )
+        one = of(found, "front", "middle")
+        held[True] += one.interval.low <= 0.3 * 2 / 3 <= one.interval.high
+        alarms += (of(found, "front", "rear").p_value or 0.0) < 0.05
+        depths = rng.random(120)
+        rows = [
+            row(
+                float(rng.random() < (0.5 if 1 / 3 <= depth < 2 / 3 else 0.8)),
+                item=item,
+                facets={"depth": float(depth)},
+            )
+            for item, depth in enumerate(depths)
+        ]
+        apart = of(position_contrasts(to_frame(rows), seed=seed), "rear", "middle")
+        held[False] += apart.interval.low <= 0.3 <= apart.interval.high
+    assert all(0.9 <= count / 150 <= 1 for count in held.values())
+    assert alarms <= 17
+
+
+def test_no_contrast_where_depth_does_not_vary() -> None:
+    rows = [row(1.0, item=item, facets={"depth": 0.5}) for item in range(9)]
+    assert position_contrasts(to_frame(rows)) == []
+    assert position_contrasts(to_frame([])) == []

@@ -62,6 +62,25 @@ def make_rows(
     return to_frame(found)
 
 
+def with_cuts(rows: pl.DataFrame, lengths: Sequence[int] = (1024, 4096)) -> pl.DataFrame:
+    """The rows, and beside those of the longest length the same prompts cut, of which every other one fails."""
+    full = max(rows["length"].to_list())
+    whole = rows.filter(pl.col("length") == full)
+    cuts = [
+        whole.with_columns(
+            length=pl.lit(length, pl.Int64),
+            sample=pl.col("sample") + f"/cut{length}",
+            tokens=pl.lit(length, pl.Int64),
+            facets=pl.col("facets")
+            .str.replace(r"^\{", f'{{"cut_from": {full}, ')
+            .str.replace(", }", "}", literal=True),
+            value=pl.when(pl.int_range(pl.len()) % 2 == 0).then(0.0).otherwise("value"),
+        )
+        for length in lengths
+    ]
+    return pl.concat([rows, *cuts])
+
+
 def _status(draw: float) -> Status:
     return "error" if draw < 0.004 else "incomplete" if draw < 0.012 else "refused" if draw < 0.014 else "ok"
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import altair as alt
 import polars as pl
 import pytest
-from report_rows import make_rows
+from report_rows import make_rows, with_cuts
 
 from fathom.report import plot
 from fathom.report.colours import (
@@ -37,7 +37,7 @@ from fathom.types import FathomError
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    return measure(make_rows(tasks=3, items=5))
+    return measure(with_cuts(make_rows(tasks=3, items=5)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,9 +1,12 @@
 """From rows to numbers with intervals: pure functions over a rows table, one idea a file."""
 
+from fathom.analysis.agreement import Agreement, agreement
+from fathom.analysis.answers import AnswerPoint, Third, answers
 from fathom.analysis.average import AverageScore, average_scores, average_scores_of, comparable
 from fathom.analysis.base import BASE_RULES, BaseRule
 from fathom.analysis.closed_book import Known, is_side_row
 from fathom.analysis.compare import Comparison, compare
+from fathom.analysis.contrasts import PositionContrast, position_contrasts
 from fathom.analysis.counts import Counts, cell_counts, counts
 from fathom.analysis.curve import CurvePoint, curve, curve_of
 from fathom.analysis.effective import (
@@ -25,11 +28,14 @@ from fathom.analysis.score_profiles import score_profiles
 from fathom.analysis.scores_table import ScoreCell, ScoreTable, is_score_table, read_scores
 from fathom.analysis.shared_lengths import at_lengths
 from fathom.analysis.steady import Estimate, Steady, SteadyPoint, steady, steady_of
+from fathom.analysis.truncation import Truncation, truncation
 
 __all__ = [
     "BASE_RULES",
     "DEFINITIONS",
     "POLICIES",
+    "Agreement",
+    "AnswerPoint",
     "AverageScore",
     "BaseRule",
     "Censored",
@@ -46,13 +52,18 @@ __all__ = [
     "LongScore",
     "LongScorePoint",
     "Policy",
+    "PositionContrast",
     "PositionPoint",
     "Profile",
     "ScoreCell",
     "ScoreTable",
     "Steady",
     "SteadyPoint",
+    "Third",
+    "Truncation",
     "Unscored",
+    "agreement",
+    "answers",
     "at_lengths",
     "average_scores",
     "average_scores_of",
@@ -72,9 +83,11 @@ __all__ = [
     "longscore_of",
     "longscore_of_means",
     "position",
+    "position_contrasts",
     "profiles",
     "read_scores",
     "score_profiles",
     "steady",
     "steady_of",
+    "truncation",
 ]

@@ -58,8 +58,14 @@ class Known:
 
 
 def is_side_row() -> pl.Expr:
-    """Which rows ask a question without its long context: length 0 is no length of theirs."""
-    return (pl.col("length") == 0) & _context().is_in(["none", "alone"]).fill_null(False)
+    """Which rows ask a question without its long context, whose length 0 is no length, or over a cut one."""
+    without = (pl.col("length") == 0) & _context().is_in(["none", "alone"]).fill_null(False)
+    return without | cut_from().is_not_null()
+
+
+def cut_from() -> pl.Expr:
+    """The length of the prompt that a row's prompt was cut from (``fathom build --truncate``); null for whole ones."""
+    return pl.col("facets").str.json_path_match("$.cut_from").cast(pl.Int64, strict=False)
 
 
 def _context() -> pl.Expr:

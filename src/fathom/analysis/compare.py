@@ -1,8 +1,6 @@
 """Paired comparison of two models on the questions that both have a score for.
 
-The p-value is that of a sign-flip permutation test: if the models were equally good, each item's difference would as
-well have come out with the other sign (Dror et al. 2018, "The Hitchhiker's Guide to Testing Statistical Significance in
-Natural Language Processing", section 3.2, approximate randomisation). An item's differences at all lengths are flipped
+The p-value is that of a sign-flip permutation test (``paired``): an item's differences at all lengths are flipped
 together, tasks apart.
 """
 
@@ -13,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from fathom.analysis.grid import ALL, Grid, grids, scored_rows
-from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
+from fathom.analysis.interval import Floats, Interval, generator
+from fathom.analysis.paired import Paired, averaged, paired
 from fathom.types import FathomError
 
 
@@ -141,67 +139,30 @@ def _compared(
     if not pairs:
         return []
     common = sorted(set.intersection(*(set(pair.lengths) for pair in pairs.values())))
-    parts = [_drawn(name, pair, common, 1 / len(pairs), seed, permutations) for name, pair in pairs.items()]
-    difference = np.mean([part.gaps for part in parts], axis=0)
-    draws = np.mean([part.draws for part in parts], axis=0)
-    flips = np.mean([part.flips for part in parts], axis=0)
-    items = np.sum([part.items for part in parts], axis=0)
-    at_any = sum(part.at_any for part in parts)
+    both = averaged([_drawn(name, pair, common, 1 / len(pairs), seed, permutations) for name, pair in pairs.items()])
     columns: list[tuple[int | None, Floats, int]] = [
-        (length, np.eye(len(common))[column], int(items[column])) for column, length in enumerate(common)
+        (length, np.eye(len(common))[column], int(both.items[column])) for column, length in enumerate(common)
     ]
     if common:
-        columns.append((None, np.full(len(common), 1 / len(common)), at_any))
+        columns.append((None, np.full(len(common), 1 / len(common)), both.at_any))
     comparisons = []
     for length, weights, count in columns:
-        point = float(difference @ weights)
-        # The slack counts permutations that are the same sum in another order.
-        extreme = int((np.abs(flips @ weights) >= abs(point) - 1e-12).sum())
+        gap = both.gap(weights)
         comparisons.append(
             Comparison(
                 **named,
                 task=task,
                 length=length,
-                difference=point,
-                interval=interval_of(draws @ weights, point),
-                p_value=(extreme + 1) / (permutations + 1),
+                difference=gap.difference,
+                interval=gap.interval,
+                p_value=gap.p_value,
                 items=count,
             )
         )
     return comparisons
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """Differences of one task by length: as they are, resampled, with flipped signs; items at each and at any."""
-
-    gaps: Floats
-    draws: Floats
-    flips: Floats
-    items: NDArray[np.int64]
-    at_any: int
-
-
-def _drawn(task: str, pair: _Pair, lengths: list[int], prior: float, seed: int, permutations: int) -> _Drawn:
+def _drawn(task: str, pair: _Pair, lengths: list[int], prior: float, seed: int, permutations: int) -> Paired:
     columns = [pair.lengths.index(length) for length in lengths]
     first, second = pair.first[:, columns], pair.second[:, columns]
-    known = ~np.isnan(first)
-    counted = known.sum(axis=0)
-    gaps = np.where(known, first - second, 0.0)
-    rng = generator(seed, task)
-    draws = resampled_means(np.concatenate([first, second], axis=1), rng, prior=prior)
-    signs = np.array([-1.0, 1.0])
-    flips = [rng.choice(signs, (size, len(gaps))) @ gaps / counted for size in _blocks(permutations, len(gaps))]
-    return _Drawn(
-        gaps=gaps.sum(axis=0) / counted,
-        draws=draws[:, : len(lengths)] - draws[:, len(lengths) :],
-        flips=np.concatenate(flips),
-        items=counted,
-        at_any=int(known.any(axis=1).sum()),
-    )
-
-
-def _blocks(count: int, items: int) -> list[int]:
-    """Sizes of blocks of permutations whose signs take at most 32 MB at once."""
-    step = max(1, 4_000_000 // max(items, 1))
-    return [min(step, count - start) for start in range(0, count, step)]
+    return paired(first, second, generator(seed, task), prior=prior, permutations=permutations)

@@ -62,7 +62,7 @@ class Counts:
 def counts(rows: pl.DataFrame) -> list[Counts]:
     """Counts per model and variant (``task`` and ``length`` are None), in the order in which the rows name them.
 
-    All replies count, those without a long context too: they were asked and paid for.
+    All replies count, those without a long context or over a cut one too: they were asked and paid for.
 
     Args:
         rows: A rows table; may be empty.
@@ -73,13 +73,14 @@ def counts(rows: pl.DataFrame) -> list[Counts]:
 def cell_counts(rows: pl.DataFrame) -> list[Counts]:
     """Counts per model, variant, task and length; lengths ascending within a task.
 
-    Questions asked without their long context are at no length and not among them.
+    Questions asked without their long context are at no length and not among them, nor are prompts that were cut.
 
     Args:
         rows: A rows table; may be empty.
     """
-    order = {key: place for place, key in enumerate(dict.fromkeys(rows.select(_TASK).iter_rows()))}
-    found = _counts(rows.filter(~is_side_row()), [*_TASK, "length"])
+    asked = rows.filter(~is_side_row())
+    order = {key: place for place, key in enumerate(dict.fromkeys(asked.select(_TASK).iter_rows()))}
+    found = _counts(asked, [*_TASK, "length"])
     return sorted(found, key=lambda cell: (order[cell.model, cell.variant, cell.task], cell.length or 0))
 
 

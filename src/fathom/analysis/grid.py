@@ -3,9 +3,10 @@
 Rows with several epochs, or several depths of one item at one length, are averaged within the item first, so that an
 item counts once however often it was asked; so are several questions over one context.
 
-Questions that were asked without their long context (``is_side_row``) are no point of any curve: they are dropped here
-once for every analysis (:func:`scored_rows`). Only the base of the released code looks at them (``Grid.alone``). In
-logs of other harnesses a length of 0 says something else: that the length is not known.
+Questions that were asked without their long context, or over a prompt that was cut (``is_side_row``), are no point of
+any curve: they are dropped here once for every analysis (:func:`scored_rows`). Only the base of the released code looks
+at the first (``Grid.alone``), and the truncation study at the others. In logs of other harnesses a length of 0 says
+something else: that the length is not known.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Grid:
 
 
 def scored_rows(rows: pl.DataFrame, unscored: Unscored = "drop") -> pl.DataFrame:
-    """The rows of questions over their context, with NaN scores made absent and, for ``zero``, failures made 0.
+    """The rows of questions over their whole context, with NaN scores made absent and, for ``zero``, failures made 0.
 
     Args:
         rows: A rows table.

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.grid import scored_rows
-from fathom.analysis.interval import Interval, generator, interval_of, resampled_means
+from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
 from fathom.types import FathomError
 
 SWEPT_AT_MOST = 21
@@ -59,16 +59,20 @@ def position(rows: pl.DataFrame, *, bins: int = 5, seed: int = 0) -> list[Positi
     """
     if bins < 1:
         raise FathomError(f"bins is {bins}, expected 1 or more parts of the context")
+    points: list[PositionPoint] = []
+    for _, group in placed_rows(rows).group_by("model", "variant", "task", maintain_order=True):
+        points += _points(group, bins, seed)
+    return points
+
+
+def placed_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """The scored rows that have a depth."""
     depth = pl.col("facets").str.json_path_match("$.depth").cast(pl.Float64, strict=False)
-    placed = (
+    return (
         scored_rows(rows)
         .with_columns(depth.round(3).alias("depth"), pl.concat_str("suite", pl.lit("\x1f"), "item").alias("name"))
         .filter(pl.col("depth").is_between(0, 1) & pl.col("value").is_not_null())
     )
-    points: list[PositionPoint] = []
-    for _, group in placed.group_by("model", "variant", "task", maintain_order=True):
-        points += _points(group, bins, seed)
-    return points
 
 
 def _points(group: pl.DataFrame, bins: int, seed: int) -> list[PositionPoint]:
@@ -113,7 +117,17 @@ def _bins(cell: pl.DataFrame, bins: int) -> tuple[list[float], list[float], NDAr
     values = np.unique(depths)
     if len(values) < 2:
         return [], [], np.zeros(len(depths), dtype=np.int64)
-    if len(values) <= SWEPT_AT_MOST and len(cell.select("name", "depth").unique()) >= 2 * len(values):
+    if is_swept(cell, values):
         return values.tolist(), values.tolist(), np.searchsorted(values, depths)
     lows, highs = [part / bins for part in range(bins)], [(part + 1) / bins for part in range(bins)]
     return lows, highs, np.minimum((depths * bins).astype(np.int64), bins - 1)
+
+
+def is_swept(cell: pl.DataFrame, values: Floats) -> bool:
+    """Whether the depths of one length were chosen, a few values with several items each, and not drawn at random.
+
+    Args:
+        cell: Rows of one length, with item (``name``) and ``depth``.
+        values: The different depths among them.
+    """
+    return len(values) <= SWEPT_AT_MOST and len(cell.select("name", "depth").unique()) >= 2 * len(values)

@@ -14,7 +14,20 @@ if TYPE_CHECKING:
 
     from fathom.analysis import BaseRule, Profile
 
-STUDIES = ("longscore", "steady", "curve", "length", "position", "counts", "compare", "known", "judge")
+STUDIES = (
+    "longscore",
+    "steady",
+    "curve",
+    "length",
+    "position",
+    "truncation",
+    "answers",
+    "counts",
+    "compare",
+    "agreement",
+    "known",
+    "judge",
+)
 
 
 def analyze(
@@ -33,6 +46,7 @@ def analyze(
     filter: str | None = None,
     threshold: float = THRESHOLD,
     panel: Sequence[Path | str] | None = None,
+    bins: int = 5,
     tell: Callable[[str], None] | None = None,
 ) -> Sequence[Any]:
     """One analysis of runs (command ``fathom analyze STUDY``).
@@ -53,10 +67,12 @@ def analyze(
         filter: See ``filtered``; ``counts`` and ``judge`` look at all rows.
         threshold: See ``filtered``.
         panel: See ``filtered``.
+        bins: For ``position``: equal parts of the context that depths drawn at random fall into.
         tell: Told what the filter removed, and what that makes of comparisons.
 
     Returns:
-        The frozen results of ``fathom.analysis``; ``compare`` gives those of every pair of models.
+        The frozen results of ``fathom.analysis``; ``compare`` gives those of every pair of models, ``position`` the
+        points and then the contrasts of front, middle and rear.
 
     Raises:
         FathomError: There is no such study, or nothing to compare.
@@ -88,7 +104,21 @@ def analyze(
     left = without_known(frame, how)
     if study == "known":
         return left.removed
-    return analysis.position(left.rows, seed=seed) if study == "position" else _compare(left.rows, seed)
+    if study == "answers":
+        return analysis.answers(left.rows, seed=seed)
+    if study == "agreement":
+        return analysis.agreement(left.rows, seed=seed)
+    if study == "position":
+        points = analysis.position(left.rows, bins=bins, seed=seed)
+        return [*points, *analysis.position_contrasts(left.rows, seed=seed)]
+    if study == "truncation":
+        if found := analysis.truncation(left.rows, seed=seed):
+            return found
+        raise FathomError(
+            "no prompt of these rows was cut and has a score beside its whole one: build with --truncate 2k,4k,8k, and "
+            "run the whole prompts and the cut ones"
+        )
+    return _compare(left.rows, seed)
 
 
 def score_tables(sources: Iterable[Path | str]) -> list[Path]:

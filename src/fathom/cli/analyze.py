@@ -120,9 +120,11 @@ def _print_scores(
 
 
 STUDIES = {
-    "position": "Score by where in the context the gold text lies.",
+    "truncation": "Whole prompts against the same ones cut: how much of each task needs the full text.",
+    "answers": "Replies that follow the instructions or copy their example; chance, shortcuts, orders, position bias.",
     "counts": "Replies by status, validity, truncation, tokens and cost.",
     "compare": "Paired differences between every two models on the items that they share.",
+    "agreement": "How often every two models, or two ways of asking one, give the same answer.",
     "known": "Questions that models answer without any context, and which of them are removed.",
 }
 
@@ -144,6 +146,31 @@ def _add(study: str, help: str) -> None:
 
 for _study, _help in STUDIES.items():
     _add(_study, _help)
+
+
+@app.command("position")
+def position(
+    sources: Sources,
+    bins: Annotated[int, typer.Option(help="Equal parts of the context for depths that were drawn at random.")] = 5,
+    seed: Seed = 0,
+    judge: Judge = None,
+    filter: Filter = None,
+    threshold: Threshold = api.THRESHOLD,
+    panel: Panel = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score by where in the context the gold text lies, and front, middle and rear against each other."""
+    known = _known(filter, threshold, panel)
+    found = api.analyze("position", sources, seed=seed, judge=judge, bins=bins, tell=tell, **known)
+    if as_json:
+        print(json.dumps([_finite(dataclasses.asdict(one)) for one in found], indent=2))
+        return
+    from fathom.analysis import PositionPoint
+    from fathom.report import show
+    from fathom.report.position import contrast_tables
+
+    _print_flat([one for one in found if isinstance(one, PositionPoint)])
+    show(contrast_tables([one for one in found if not isinstance(one, PositionPoint)]), details=True)
 
 
 @app.command("judge")
@@ -201,13 +228,37 @@ def _print(study: str, sources: list[Path], seed: int, judge: str | None, as_jso
         wanted = [table for table in tables(left, seed=seed) if table.section == SECTIONS[study]]
         return show(wanted, details=True)
     results = api.analyze(study, sources, seed=seed, judge=judge, tell=tell, **known)
-    found = [dataclasses.asdict(result) for result in results]
     if as_json:
-        print(json.dumps([_finite(record) for record in found], indent=2))
-        return
-    flat = [_flat(record) for record in found]
+        print(json.dumps([_finite(dataclasses.asdict(result)) for result in results], indent=2))
+    elif study == "truncation":
+        from fathom.report import show
+        from fathom.report.truncation import truncation_tables
+
+        show(truncation_tables(results))
+    elif study == "answers":
+        from fathom.report import show
+        from fathom.report.answers import answers_tables
+
+        if not results:
+            tell("no task in these rows has a chance level above 0, or an example in its instructions")
+        show(answers_tables(results))
+    else:
+        _print_flat(results)
+
+
+def _print_flat(results: Sequence[Any]) -> None:
+    """Results as they are, one a line, without the fields that are empty in all."""
+    flat = [_with_systems(_flat(dataclasses.asdict(result))) for result in results]
     used = [name for name in (flat[0] if flat else ()) if any(record[name] for record in flat)]
     print_records([{name: record[name] for name in used} for record in flat], as_json=False)
+
+
+def _with_systems(line: dict[str, str]) -> dict[str, str]:
+    """A line about two systems with one cell for each: its model, and its variant where it has one."""
+    if "variant_a" not in line:
+        return line
+    sides = {side: ", ".join(filter(None, (line[f"model_{side}"], line[f"variant_{side}"]))) for side in "ab"}
+    return sides | {name: text for name, text in line.items() if name[:-1] not in ("model_", "variant_")}
 
 
 def _finite(value: Any) -> Any:

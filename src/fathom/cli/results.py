@@ -125,7 +125,10 @@ def report(
 def plot(
     kind: Annotated[
         str,
-        typer.Argument(help="curve, task-curves, tasks, scores, position, longscore or longscore-heatmap."),
+        typer.Argument(
+            help="curve, task-curves, tasks, scores, position, position-lines, truncation, answers, longscore or "
+            "longscore-heatmap."
+        ),
     ],
     sources: Annotated[
         list[Path],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 
@@ -14,6 +14,15 @@ from fathom.report.results import System, system_of
 
 # Beyond this many lines, bands hide one another more than they show.
 BANDS = 5
+CHANCE = "chance"
+
+
+class Level(NamedTuple):
+    """What scores are compared with, as a thin grey line: its name, its dashes, and where it lies at each length."""
+
+    name: str
+    dash: tuple[int, ...]
+    at: Mapping[int, float]
 
 
 def curve_chart(
@@ -24,6 +33,7 @@ def curve_chart(
     focus: System | None = None,
     legend: int = 0,
     title: str = "",
+    levels: Sequence[Level] = (),
 ) -> alt.LayerChart:
     """Score against length, one line a system, with interval bands and the chance level.
 
@@ -34,6 +44,7 @@ def curve_chart(
         focus: Draws this system alone in colour and the others as ghosts behind it; None draws all alike.
         legend: Columns in which the chart names its lines itself; 0 where something else names them.
         title: A heading, "" for none.
+        levels: Other levels to compare with, beside chance; what they are must be said elsewhere.
 
     Returns:
         A chart; hollow markers stand for means in which some task is missing.
@@ -47,7 +58,8 @@ def curve_chart(
     if ghosts:
         base = chart_of_records(ghosts).mark_line(color=GHOST.light, strokeWidth=1)
         layers.append(base.encode(x=length_axis(_lengths(points), size), y=_score_axis(), detail="system:N"))
-    layers.extend(_chance_layers(points, size, labelled=bool(legend)))
+    for level in (_chance(points), *levels):
+        layers.extend(_level_layers(level, _lengths(points), size, labelled=bool(legend) and level.name == CHANCE))
     layers.extend(_series_layers(lines, points, systems, size, banded=banded, legend=legend))
     return layered(layers, size, title)
 
@@ -68,20 +80,26 @@ def _line_record(point: CurvePoint, names: Mapping[System, str]) -> dict[str, ob
     }
 
 
-def _chance_layers(points: Sequence[CurvePoint], size: Size, *, labelled: bool) -> list[alt.Chart]:
+def _chance(points: Sequence[CurvePoint]) -> Level:
     levels: dict[int, list[float]] = {}
     for point in points:
         if point.chance is not None:
             levels.setdefault(point.length, []).append(point.chance)
-    if not levels:
+    return Level(CHANCE, (3, 3), {length: sum(known) / len(known) for length, known in levels.items()})
+
+
+def _level_layers(level: Level, lengths: set[int], size: Size, *, labelled: bool) -> list[alt.Chart]:
+    records: list[dict[str, float]] = [{"length": length, "level": at} for length, at in sorted(level.at.items())]
+    if not records:
         return []
-    records = [{"length": length, "chance": sum(known) / len(known)} for length, known in sorted(levels.items())]
     # One length gives one point, which draws no line: carry the level across the plot.
-    low, high = length_domain(_lengths(points))
+    low, high = length_domain(lengths)
     records = [{**records[0], "length": low}, *records, {**records[-1], "length": high}]
-    x, y = length_axis(_lengths(points), size), alt.Y("chance:Q", scale=alt.Scale(domain=[0, 1]))
-    line = chart_of_records(records).mark_line(color=MUTED.light, strokeDash=[3, 3], strokeWidth=1.2)
-    label = chart_of_records(records[:1]).mark_text(text="chance", color=MUTED.light, fontSize=11, align="left", dy=-7)
+    x, y = length_axis(lengths, size), alt.Y("level:Q", scale=alt.Scale(domain=[0, 1]))
+    line = chart_of_records(records).mark_line(color=MUTED.light, strokeDash=list(level.dash), strokeWidth=1.2)
+    label = chart_of_records(records[:1]).mark_text(
+        text=level.name, color=MUTED.light, fontSize=11, align="left", dy=-7
+    )
     return [line.encode(x=x, y=y), *([label.encode(x=x, y=y)] if labelled else [])]
 
 

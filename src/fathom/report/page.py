@@ -14,6 +14,8 @@ from markupsafe import Markup
 from fathom.analysis import Filtered, PositionPoint
 from fathom.atomic import whole_file
 from fathom.printing import pieces, printable
+from fathom.report import words
+from fathom.report.answers import answers_views
 from fathom.report.colours import css_variables
 from fathom.report.curves import curve_chart
 from fathom.report.drawing import Size, style
@@ -21,10 +23,12 @@ from fathom.report.figure import SMALL, Figure, Group, drawn
 from fathom.report.heatmaps import position_chart
 from fathom.report.hundred import view
 from fathom.report.lengths import DEFINITIONS
+from fathom.report.position import length_styles, lengths_of, line_figures
 from fathom.report.results import ALL, Results, System, measure, system_of
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of
+from fathom.report.truncation import truncation_figures
 from fathom.types import FathomError
 
 TITLE = "How deep the models read"
@@ -65,8 +69,9 @@ def page(results: Results, *, title: str = TITLE) -> str:
         lstrip_blocks=True,
     )
     environment.filters["soft"] = soft
+    environment.filters["tokens"] = words.tokens
     script = Markup(_resource(environment, "theme.js"))
-    sections: dict[str, list[Table]] = {"known": [], "graders": []}
+    sections: dict[str, list[Table]] = {name: [] for name in ("known", "graders", "position", "truncation")}
     for table in tables_of(results):
         sections.setdefault(table.section, []).append(table)
     text = environment.get_template("page.html.j2").render(
@@ -78,6 +83,9 @@ def page(results: Results, *, title: str = TITLE) -> str:
         together=len(results.systems) <= TOGETHER,
         tasks=_task_curves(results),
         positions=_positions(results),
+        line_key=length_styles(lengths_of(results)),
+        answers=answers_views(results),
+        truncation=truncation_figures(results),
         hundred=view(results),
         definitions=list(DEFINITIONS.values()),
         unfolded=len(results.systems) <= 3,
@@ -139,7 +147,13 @@ def _positions(results: Results) -> tuple[Group, ...]:
     for point in results.position:
         groups.setdefault(system_of(point), {}).setdefault(point.task, []).append(point)
     return tuple(
-        Group(system.name, tuple(_position_figures(system, groups[system].items(), results.lengths)))
+        Group(
+            system.name,
+            (
+                *_position_figures(system, groups[system].items(), results.lengths),
+                *line_figures(results, system),
+            ),
+        )
         for system in results.systems
         if system in groups
     )

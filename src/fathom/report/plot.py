@@ -15,16 +15,30 @@ import vl_convert
 from fathom.analysis import Filtered, Profile
 from fathom.atomic import whole_file
 from fathom.report import svg
+from fathom.report.answers import LINES, answers_charts
 from fathom.report.colours import PAPER
 from fathom.report.curves import curve_chart
 from fathom.report.dots import height_of, task_dots
 from fathom.report.drawing import Size
 from fathom.report.heatmaps import ANOMALOUS, longscore_map, position_chart, score_chart
 from fathom.report.longscore_lines import abilities, longscore_lines, span_of, without_score
+from fathom.report.position import lengths_of, position_lines
 from fathom.report.results import ALL, Results, measure, measure_profiles, system_of
+from fathom.report.truncation import truncation_charts
 from fathom.types import FathomError
 
-Kind: TypeAlias = Literal["curve", "scores", "position", "tasks", "task-curves", "longscore", "longscore-heatmap"]
+Kind: TypeAlias = Literal[
+    "curve",
+    "scores",
+    "position",
+    "position-lines",
+    "answers",
+    "truncation",
+    "tasks",
+    "task-curves",
+    "longscore",
+    "longscore-heatmap",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FORMATS: dict[str, Callable[[dict[str, Any]], bytes]] = {
     ".svg": lambda spec: str(vl_convert.vegalite_to_svg(spec)).encode(),
@@ -52,7 +66,10 @@ def plot(
         source: A rows table (``fathom.rows``), what the prior-knowledge filter left of one, or the profiles of a
             published table of scores.
         kind: ``curve``: score against length with bands; ``task-curves``: the same, task by task; ``scores``: heat maps
-            of task by length; ``position``: heat maps of depth by length; ``tasks``: average score per task;
+            of task by length; ``position``: heat maps of depth by length; ``position-lines``: score against
+            depth with intervals, one line a length; ``answers``: accuracy with chance and shortcuts, validity and
+            copied examples against length, task by task; ``truncation``: score against the length that prompts were cut
+            to, up to the whole prompt, task by task; ``tasks``: average score per task;
             ``longscore``: LongScore against length, task by task; ``longscore-heatmap``: LongScore by model and length.
         out: A ``.svg``, ``.png`` or ``.pdf`` file, or ``.json`` for the Vega-Lite specification.
         models: Only these models, in this order; by default all.
@@ -98,6 +115,8 @@ def chosen(results: Results, models: Sequence[str]) -> Results:
         curve={key: one for key, one in results.curve.items() if key[0] in systems},
         longscore={key: one for key, one in results.longscore.items() if key[0] in systems},
         position=tuple(one for one in results.position if system_of(one) in systems),
+        answers=tuple(one for one in results.answers if system_of(one) in systems),
+        truncation=tuple(one for one in results.truncation if system_of(one) in systems),
     )
 
 
@@ -151,6 +170,33 @@ def _position(results: Results) -> list[alt.LayerChart]:
             points = [point for point in results.position if system_of(point) == system and point.task == task]
             if points:
                 made.append(position_chart(points, results.lengths, size, title=f"{system.name}: {task}"))
+    return made
+
+
+def _position_lines(results: Results) -> list[alt.LayerChart]:
+    made = []
+    for system in results.systems:
+        for task in results.tasks:
+            points = [point for point in results.position if system_of(point) == system and point.task == task]
+            if points:
+                title = f"{system.name}: {task}" if len(results.systems) > 1 else task
+                made.append(position_lines(points, lengths_of(results), SMALL, title=title, legend=COLUMNS))
+    return made
+
+
+def _truncation(results: Results) -> list[alt.LayerChart]:
+    legend = _columns(results, COLUMNS)
+    charts = truncation_charts(results.truncation, results.systems, SMALL, legend=legend, titled=True)
+    return [chart for _, chart in charts]
+
+
+def _answers(results: Results) -> list[alt.LayerChart]:
+    made = []
+    for task in results.tasks:
+        points = [point for point in results.answers if point.task == task]
+        if points:
+            legend = _columns(results, COLUMNS)
+            made += [chart for _, chart in answers_charts(points, results.systems, SMALL, legend=legend, title=task)]
     return made
 
 
@@ -212,19 +258,33 @@ DRAWN: dict[Kind, Callable[[Results], list[alt.LayerChart]]] = {
     "curve": _curve,
     "scores": _scores,
     "position": _position,
+    "position-lines": _position_lines,
+    "answers": _answers,
+    "truncation": _truncation,
     "tasks": _tasks,
     "task-curves": _task_curves,
     "longscore": _longscore,
     "longscore-heatmap": _longscore_heatmap,
 }
 MULTIPLES: dict[Kind, str] = {
+    "position-lines": "Score against depth",
+    "answers": "Answers against length",
+    "truncation": "Score against the length that prompts were cut to",
     "task-curves": "Score against length",
     "longscore": "LongScore: change from base ability against length",
     "longscore-heatmap": "LongScore: change from base ability, percent",
 }
-CAPTIONS: dict[Kind, str] = {"longscore-heatmap": ANOMALOUS}
+CAPTIONS: dict[Kind, str] = {
+    "position-lines": "0% is the start of the context, 100% its end; bars are 95% intervals",
+    "answers": LINES,
+    "truncation": "The last point is the whole prompt; bands are 95% intervals",
+    "longscore-heatmap": ANOMALOUS,
+}
 LACKING: dict[Kind, str] = {
     "position": "no depth varies in these rows",
+    "position-lines": "no depth varies in these rows",
+    "truncation": "no prompt of these rows was cut (`fathom build --truncate`)",
+    "answers": "no task here has a chance level or an example in its instructions",
     "longscore": "no score beyond the base lengths",
     "longscore-heatmap": "no score beyond the base lengths",
 }

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 import polars as pl
 
 from fathom.analysis import (
+    AnswerPoint,
     AverageScore,
     Counts,
     CurvePoint,
@@ -18,8 +19,11 @@ from fathom.analysis import (
     Filtered,
     Known,
     LongScore,
+    PositionContrast,
     PositionPoint,
     Profile,
+    Truncation,
+    answers,
     average_scores_of,
     cell_counts,
     comparable,
@@ -29,7 +33,9 @@ from fathom.analysis import (
     known_filter,
     longscore_of,
     position,
+    position_contrasts,
     profiles,
+    truncation,
 )
 from fathom.analysis.graders import Graded, graders
 from fathom.printing import printable
@@ -46,7 +52,18 @@ SUMMED = (
     *("tokens_in", "tokens_out", "tokens_reasoning"),
 )
 Measure = TypeVar(
-    "Measure", AverageScore, CurvePoint, LongScore, EffectiveLength, PositionPoint, Counts, Profile, Known
+    "Measure",
+    AnswerPoint,
+    AverageScore,
+    CurvePoint,
+    LongScore,
+    EffectiveLength,
+    PositionPoint,
+    PositionContrast,
+    Truncation,
+    Counts,
+    Profile,
+    Known,
 )
 Key = TypeVar("Key", bound=Hashable)
 
@@ -84,6 +101,9 @@ class Results:
         suites: Names of the suites, without the part that tells suites of one name apart.
         filtered: What the prior-knowledge filter removed; None where the results were not measured on rows.
         graded: Which graders gave the scores.
+        answers: How models answer the tasks that ask for one of several answers or an order.
+        contrasts: Front, middle and rear against each other, where depths vary.
+        truncation: Whole prompts against the same ones cut, where there are any.
     """
 
     systems: tuple[System, ...]
@@ -102,6 +122,9 @@ class Results:
     suites: tuple[str, ...] = ()
     filtered: Filtered | None = None
     graded: tuple[Graded, ...] = ()
+    answers: tuple[AnswerPoint, ...] = ()
+    contrasts: tuple[PositionContrast, ...] = ()
+    truncation: tuple[Truncation, ...] = ()
 
     def every(self, system: System, task: str = ALL) -> Counts | None:
         """Counts of every reply of a system with a context, on one task or on all; None where there is none."""
@@ -134,9 +157,12 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
     whole = filtered.before.with_columns(_printable(filtered.before[name]) for name in NAMES)
     asked = whole.filter(~is_side_row())
     if asked.is_empty():
-        raise FathomError("All rows ask their question without a context: there is no length to report on. Run more.")
-    kept = filtered.rows.filter(~is_side_row())
-    kept = kept.with_columns(_printable(kept[name]) for name in NAMES)
+        raise FathomError(
+            "All rows ask their question without a context, or over one that was cut: there is no length to report on. "
+            "Run more."
+        )
+    shown = filtered.rows.with_columns(_printable(filtered.rows[name]) for name in NAMES)
+    kept = shown.filter(~is_side_row())
     counted = cell_counts(asked)
     scores = measure_profiles(profiles(kept, seed=seed))
     systems = [System(*pair) for pair in asked.select("model", "variant").unique(maintain_order=True).rows()]
@@ -154,6 +180,9 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
         suites=tuple(dict.fromkeys(name.partition("#")[0] for name in _distinct(asked, "suite"))),
         filtered=filtered,
         graded=tuple(graders(whole)),
+        answers=tuple(answers(kept, seed=seed)),
+        contrasts=tuple(position_contrasts(kept, seed=seed)),
+        truncation=tuple(truncation(shown, seed=seed)),
     )
 
 

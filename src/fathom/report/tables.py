@@ -8,12 +8,15 @@ import polars as pl
 
 from fathom.analysis import AverageScore, Filtered, LongScore
 from fathom.report import words
+from fathom.report.answers import answers_tables, told
 from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
 from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
+from fathom.report.position import contrast_tables
 from fathom.report.results import ALL, Results, System, measure
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import CHANCE, SCORED, chance_cell, counts_tables, failed, scored_cell
+from fathom.report.truncation import truncation_tables
 
 
 def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> tuple[Table, ...]:
@@ -42,6 +45,9 @@ def tables_of(results: Results) -> tuple[Table, ...]:
         *(longscores(results, system) for system in broken_down),
         effective_lengths(results, None),
         *(effective_lengths(results, system) for system in broken_down),
+        *contrast_tables(results.contrasts, results.systems),
+        *answers_tables(told(results), results.systems),
+        *truncation_tables(results.truncation, results.systems),
         *known_tables(results),
         *graders_tables(results),
         *counts_tables(results),

@@ -94,6 +94,11 @@ def span(values: Iterable[float | None]) -> str:
     return low if low == high else f"{low}–{high}"
 
 
+def chance_of(p_value: float) -> str:
+    """A p-value: "p 0.031", "p < 0.001" below that."""
+    return "p < 0.001" if p_value < 0.001 else f"p {p_value:.3f}"
+
+
 def several(number: int, noun: str, plural: str = "") -> str:
     """ "1 model", "3 models", "4,608 replies"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,230 @@
+"""What stands behind the accuracy of tasks that ask for one of several answers, or for an order of parts.
+
+A model that does not find the answer may fail to give one at all, may copy the example that the instructions show, or
+may prefer an answer for where it stands. A reader that never looks at the question may do better than chance by taking
+the longest answer. Source: Ada-LEval (Wang et al. 2024), sections 4.3 and 4.5, with intervals.
+
+The prompt shows an example of the form of an answer, and the facet ``example`` is what it shows; ``longest`` and
+``first`` are the answers that two shortcuts take; ``gold`` of ``answers`` says which answer is right, counted from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis.answer_marks import FACTS, SHARES, THIRDS, choices, marked_answers
+from fathom.analysis.curve import CurvePoint, curve
+from fathom.analysis.grid import ALL, scored_rows
+from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
+from fathom.analysis.steady import Estimate
+
+_KEYS = ["model", "variant", "task"]
+
+
+@dataclass(frozen=True, slots=True)
+class Third:
+    """Answers in one third of the context: by their number among all answers, else by their depth.
+
+    Attributes:
+        name: ``front``, ``middle`` or ``rear``.
+        gold: Share of the samples whose right answer lies here.
+        accuracy: Mean score of those samples; None where there are none.
+        chosen: Share of the readable choices that fall here, wherever the right answer lies; None where the answers of
+            a task have no numbers.
+        chosen_chance: The same for a choice at random: the share of all answers that lie here. Of 4 answers, 2 are in
+            the middle.
+    """
+
+    name: str
+    gold: float
+    accuracy: Estimate | None
+    chosen: Estimate | None
+    chosen_chance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPoint:
+    """How one model answers one task at one length. Shares are in [0, 1], with 95% intervals over items.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        task: Name of the task.
+        length: Length in tokens.
+        replies: Rows with a context, one per sample and epoch, whatever became of them.
+        scored: Those that have a score; every figure below is over these.
+        valid: Those among ``scored`` that are of the form that was asked for.
+        accuracy: Mean score; a reply without a readable answer is wrong. The X of "X/Y" in the paper's Table 9.
+        chance: Mean over samples of the chance level of each: 1/N! for an order of N parts, 1/n for one of n answers;
+            None if unknown.
+        followed: Share of valid replies: the rate of following instructions of Figure 2.
+        accuracy_valid: Mean score of the valid replies alone, the Y of "X/Y"; None where there are none.
+        copied: Share of the *valid* replies that give the answer of the example, as in Tables 4 and 5; None where there
+            is no example or no valid reply. The paper does not say over which replies. Its models of 200 cases have
+            rates that are whole numbers of cases wherever all their replies were valid, and 73.3%, 96.9% and 97.4%,
+            which are not, where some were invalid.
+        copied_expected: Share of the samples whose right answer is the example: what a model that is always right
+            copies.
+        longest: Score of always choosing the longest answer; None where the task has no such facet.
+        first: Score of always choosing the first answer; None likewise.
+        orders: Valid replies that put all parts in some order; ``tau`` and ``adjacent`` are over these.
+        tau: Mean Kendall's tau with the true order, in [-1, 1]; 0 for an order at random. None where there are none.
+        adjacent: Mean share of the neighbours of the true order that stand next to each other in the answer, in order.
+        adjacent_chance: The same for an order at random: exactly 1/N for N parts.
+        thirds: Front, middle and rear; () where the rows do not say where the right answer lies.
+    """
+
+    model: str
+    variant: str
+    task: str
+    length: int
+    replies: int
+    scored: int
+    valid: int
+    accuracy: Estimate
+    chance: float | None
+    followed: Estimate
+    accuracy_valid: Estimate | None
+    copied: Estimate | None
+    copied_expected: float | None
+    longest: float | None
+    first: float | None
+    orders: int
+    tau: Estimate | None
+    adjacent: Estimate | None
+    adjacent_chance: float | None
+    thirds: tuple[Third, ...]
+
+    @property
+    def telling(self) -> bool:
+        """Whether there is more to tell than scores and their validity: an example, shortcuts, orders or choices."""
+        chosen = any(third.chosen is not None for third in self.thirds)
+        known = (self.copied_expected, self.longest, self.first, self.adjacent_chance)
+        return chosen or any(one is not None for one in known)
+
+
+def answers(rows: pl.DataFrame, *, seed: int = 0) -> list[AnswerPoint]:
+    """How models answer, per model, variant, task and length.
+
+    Tasks of which some row has a chance level above 0 or an example count as asking for one of several answers.
+    Replies without a score (a prompt that did not fit, a refusal, a cut reply, a failed request) are in no share, as in
+    every mean. Epochs, and several questions of one item, are averaged within the item first.
+
+    Args:
+        rows: A rows table; may be empty.
+        seed: Seed of the intervals; those of ``accuracy`` are the same as in :func:`fathom.analysis.curve`.
+
+    Returns:
+        Points in the order in which the rows name models and tasks, lengths ascending; none where nothing was scored.
+    """
+    asked = choices(scored_rows(rows))
+    if asked.is_empty():
+        return []
+    accuracy = {
+        (point.model, point.variant, point.task, point.length): point
+        for point in curve(asked, seed=seed)
+        if point.task != ALL and point.mean is not None
+    }
+    replies = {tuple(key): number for *key, number in asked.group_by(*_KEYS, "length").len().rows()}
+    marked = marked_answers(asked.filter(pl.col("value").is_not_null()))
+    return [
+        _point(accuracy[key], replies[key], cell)
+        for _, group in marked.group_by(_KEYS, maintain_order=True)
+        for key, cell in _cells(group, seed)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One length of one model and task: what was measured, with its intervals, and what is a fact of the samples."""
+
+    scored: int
+    valid: int
+    orders: int
+    shares: Mapping[str, Estimate | None]
+    facts: Mapping[str, float | None]
+
+
+def _cells(group: pl.DataFrame, seed: int) -> Iterator[tuple[tuple[str, str, str, int], _Cell]]:
+    """Cells of one model and task, lengths ascending; an item has one weight in all of them."""
+    model, variant, task = group.select(_KEYS).row(0)
+    lengths = sorted(set(group["length"]))
+    items = group.group_by("name", "length").agg(pl.col(*SHARES, *FACTS).mean())
+    names = items["name"].unique().sort()
+    table = np.full((len(names), len(lengths), len(SHARES)), np.nan)
+    line = items["name"].cast(pl.Enum(names)).to_physical().to_numpy()
+    table[line, np.searchsorted(lengths, items["length"].to_numpy())] = items.select(SHARES).to_numpy()
+    draws = resampled_means(table.reshape(len(names), -1), generator(seed, f"{task} answers"))
+    for place, length in enumerate(lengths):
+        here = group.filter(pl.col("length") == length)
+        facts = items.filter(pl.col("length") == length).select(pl.col(FACTS).mean()).row(0, named=True)
+        own = draws.reshape(len(draws), *table.shape[1:])[:, place]
+        shares = {name: _estimate(table[:, place, n], own[:, n]) for n, name in enumerate(SHARES)}
+        orders = here["tau"].drop_nulls().len()
+        yield (model, variant, task, length), _Cell(len(here), int(here["valid"].sum()), orders, shares, facts)
+
+
+def _estimate(values: Floats, draws: Floats) -> Estimate | None:
+    if np.isnan(values).all():
+        return None
+    mean = float(np.nanmean(values))
+    return Estimate(mean, interval_of(draws, mean))
+
+
+def _point(accuracy: CurvePoint, replies: int, cell: _Cell) -> AnswerPoint:
+    shares, facts = cell.shares, cell.facts
+    followed = shares["followed"]
+    assert accuracy.mean is not None  # only points with a mean come here
+    assert accuracy.interval is not None
+    assert followed is not None  # known of every scored reply
+    every = Estimate(accuracy.mean, accuracy.interval)
+    return AnswerPoint(
+        model=accuracy.model,
+        variant=accuracy.variant,
+        task=accuracy.task,
+        length=accuracy.length,
+        replies=replies,
+        scored=cell.scored,
+        valid=cell.valid,
+        accuracy=every,
+        chance=accuracy.chance,
+        followed=followed,
+        # Where all replies are valid the two are one figure, interval and all.
+        accuracy_valid=every if cell.valid == cell.scored else shares["accuracy_valid"],
+        copied=shares["copied"],
+        copied_expected=facts["copied_expected"],
+        longest=facts["longest"],
+        first=facts["first"],
+        orders=cell.orders,
+        tau=_tau(shares["tau"]),
+        adjacent=shares["adjacent"],
+        adjacent_chance=facts["adjacent_chance"],
+        thirds=_thirds(cell),
+    )
+
+
+def _tau(half: Estimate | None) -> Estimate | None:
+    """The bootstrap works on [0, 1]; tau is in [-1, 1]."""
+    if half is None:
+        return None
+    low, high = 2 * half.interval.low - 1, 2 * half.interval.high - 1
+    return Estimate(2 * half.value - 1, Interval(low, high, half.interval.level))
+
+
+def _thirds(cell: _Cell) -> tuple[Third, ...]:
+    golds = {name: cell.facts[f"{name}_gold"] for name in THIRDS}
+    return tuple(
+        Third(
+            name,
+            gold,
+            cell.shares[f"{name}_accuracy"],
+            cell.shares[f"{name}_chosen"],
+            cell.facts[f"{name}_chance"],
+        )
+        for name, gold in golds.items()
+        if gold is not None
+    )

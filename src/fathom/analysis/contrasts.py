@@ -1,0 +1,203 @@
+"""Front, middle and rear of the context against each other: position bias as differences with intervals.
+
+Where depths were swept (``fathom build --depth front,middle,rear``) each item is its own control. Where they were drawn
+at random, other items lie in each third of the context, and the differences are unpaired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis.interval import Floats, Interval, generator, resampled_means
+from fathom.analysis.paired import PERMUTATIONS, Paired, paired
+from fathom.analysis.position import is_swept, placed_rows
+
+Place: TypeAlias = Literal["front", "middle", "rear"]
+PAIRS: tuple[tuple[Place, Place], ...] = (("front", "middle"), ("rear", "middle"), ("front", "rear"))
+
+
+@dataclass(frozen=True, slots=True)
+class PositionContrast:
+    """Mean score at one place in the context less that at another, at one length or over several.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        task: Name of the task.
+        length: Length in tokens; None for the mean over the lengths.
+        first: ``front``, ``middle`` or ``rear``. Of swept depths these are the least, the one nearest to 0.5 and the
+            greatest; of random ones the thirds of the context.
+        second: The place that it is compared with.
+        first_depth: The depth swept, or the middle of the third.
+        second_depth: Likewise.
+        difference: Mean score at ``first`` less mean score at ``second``.
+        interval: Its 95% interval.
+        p_value: Two-sided sign-flip permutation p-value; None where not paired.
+        paired: Whether it is over items asked at both places. Else other items lie at each place, so that the interval
+            is wider and the items' own difficulty is in it.
+        items: Items asked at both places; where not paired, items at either.
+    """
+
+    model: str
+    variant: str
+    task: str
+    length: int | None
+    first: Place
+    second: Place
+    first_depth: float
+    second_depth: float
+    difference: float
+    interval: Interval
+    p_value: float | None
+    paired: bool
+    items: int
+
+
+def position_contrasts(
+    rows: pl.DataFrame, *, seed: int = 0, permutations: int = PERMUTATIONS
+) -> list[PositionContrast]:
+    """Front, middle and rear against each other, per model, variant, task and length, and over the lengths.
+
+    Args:
+        rows: A rows table; may be empty.
+        seed: Seed of intervals and permutations.
+        permutations: Number of random sign flips.
+
+    Returns:
+        Contrasts by model, task, pair of places and length, the mean over lengths (None) last, where all lengths have
+        the same depths and are paired or not alike; none where a place has no scored item.
+    """
+    found: list[PositionContrast] = []
+    for _, group in placed_rows(rows).group_by("model", "variant", "task", maintain_order=True):
+        cells = list(_cells(group))
+        names = {name: line for line, name in enumerate(group["name"].unique().sort())}
+        scores = {cell.length: cell.scores(names) for cell in cells}
+        for first, second in PAIRS:
+            rng = generator(seed, f"{group['task'][0]} {first} {second}")
+            sides = {
+                cell: (scores[cell.length][first], scores[cell.length][second])
+                for cell in cells
+                if {first, second} <= set(cell.depths)
+            }
+            for controlled in (True, False):
+                alike = [cell for cell, side in sides.items() if _is_paired(*side) is controlled]
+                found += _contrasts(group, alike, sides, (first, second), controlled, rng, permutations)
+    return found
+
+
+def _is_paired(first: Floats, second: Floats) -> bool:
+    """Whether any item was asked at both places."""
+    return not np.isnan(first + second).all()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cell:
+    """One length: the depth of each place that has an item, and the mean score of each item there."""
+
+    length: int
+    depths: dict[Place, float]
+    means: pl.DataFrame
+
+    def scores(self, names: dict[str, int]) -> dict[Place, Floats]:
+        """Scores of all items of the task at each place, NaN where an item has none."""
+        table = {place: np.full(len(names), np.nan) for place in self.depths}
+        for name, place, value in self.means.iter_rows():
+            table[place][names[name]] = value
+        return table
+
+
+def _cells(group: pl.DataFrame) -> Iterator[_Cell]:
+    """The lengths of one model and task at which depth varies."""
+    for (length,), cell in group.sort("length", maintain_order=True).group_by("length", maintain_order=True):
+        values = np.unique(cell["depth"].to_numpy())
+        if len(values) < 2:
+            continue
+        depths: dict[Place, float]
+        if is_swept(cell, values):
+            depths = {"front": float(values[0]), "rear": float(values[-1])}
+            if len(values) > 2:
+                depths["middle"] = float(values[1 + np.abs(values[1:-1] - 0.5).argmin()])
+            place = pl.col("depth").replace_strict({depth: name for name, depth in depths.items()}, default=None)
+        else:
+            third = pl.when(pl.col("depth") < 1 / 3).then(pl.lit("front"))
+            place = third.when(pl.col("depth") < 2 / 3).then(pl.lit("middle")).otherwise(pl.lit("rear"))
+            depths = {"front": 1 / 6, "middle": 1 / 2, "rear": 5 / 6}
+        means = (
+            cell.with_columns(place=place.cast(pl.String))
+            .filter(pl.col("place").is_not_null())
+            .group_by("name", "place", maintain_order=True)
+            .agg(pl.col("value").mean())
+        )
+        there = set(means["place"])
+        yield _Cell(int(str(length)), {name: depth for name, depth in depths.items() if name in there}, means)
+
+
+def _contrasts(
+    group: pl.DataFrame,
+    cells: list[_Cell],
+    sides: Mapping[_Cell, tuple[Floats, Floats]],
+    pair: tuple[Place, Place],
+    controlled: bool,
+    rng: np.random.Generator,
+    permutations: int,
+) -> list[PositionContrast]:
+    """One pair of places at lengths that are all paired or all not; and over them where all have the same depths."""
+    if not cells:
+        return []
+    first, second = (np.stack([sides[cell][side] for cell in cells], axis=1) for side in (0, 1))
+    found = _together(first, second, rng, permutations) if controlled else _apart(first, second, rng)
+    depths = [(cell.depths[pair[0]], cell.depths[pair[1]]) for cell in cells]
+    columns: list[tuple[int | None, Floats, int, tuple[float, float]]] = [
+        (cell.length, np.eye(len(cells))[place], int(found.items[place]), depths[place])
+        for place, cell in enumerate(cells)
+    ]
+    # Beside lengths of the other kind it would not be the mean over the lengths.
+    if len(cells) > 1 and len(cells) == len(sides) and len(set(depths)) == 1:
+        columns.append((None, np.full(len(cells), 1 / len(cells)), found.at_any, depths[0]))
+    gaps = [found.gap(weights) for _, weights, _, _ in columns]
+    return [
+        PositionContrast(
+            model=str(group["model"][0]),
+            variant=str(group["variant"][0]),
+            task=str(group["task"][0]),
+            length=length,
+            first=pair[0],
+            second=pair[1],
+            first_depth=first_depth,
+            second_depth=second_depth,
+            difference=gap.difference,
+            interval=gap.interval,
+            p_value=gap.p_value if controlled else None,
+            paired=controlled,
+            items=items,
+        )
+        for gap, (length, _, items, (first_depth, second_depth)) in zip(gaps, columns, strict=True)
+    ]
+
+
+def _together(first: Floats, second: Floats, rng: np.random.Generator, permutations: int) -> Paired:
+    """Differences within the items that were asked at both places."""
+    both = ~np.isnan(first + second)
+    lines = both.any(axis=1)
+    first, second = (np.where(both, side, np.nan)[lines] for side in (first, second))
+    return paired(first, second, rng, permutations=permutations)
+
+
+def _apart(first: Floats, second: Floats, rng: np.random.Generator) -> Paired:
+    """Differences between items at one place and other items at another: no signs to flip."""
+    known = ~np.isnan(first) | ~np.isnan(second)
+    lines, columns = known.any(axis=1), first.shape[1]
+    draws = resampled_means(np.concatenate([first, second], axis=1)[lines], rng)
+    return Paired(
+        gaps=np.nanmean(first, axis=0) - np.nanmean(second, axis=0),
+        first=draws[:, :columns],
+        second=draws[:, columns:],
+        flips=np.empty((0, columns)),
+        items=known.sum(axis=0),
+        at_any=int(lines.sum()),
+    )

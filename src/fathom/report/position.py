@@ -1,0 +1,153 @@
+"""Position: score by depth with intervals, one line a length; and front, middle and rear against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import altair as alt
+
+from fathom.analysis import PositionContrast, PositionPoint
+from fathom.report import words
+from fathom.report.colours import ABILITY, ability_step
+from fathom.report.drawing import SHAPES, Size, axis_of, chart_of_records, layered, legend_of
+from fathom.report.figure import Figure, drawn
+from fathom.report.results import Results, System, system_of
+from fathom.report.table import Cell, Column, Table
+
+ABOUT = (
+    "Percentage points by which the score with the answer at one place is above that at another, with 95% intervals. "
+    "Paired: the same items were asked at both places, and p is that of sign flips. Unpaired: depths were drawn at "
+    "random, so that other items lie in each third of the context, and there is no p-value."
+)
+LINES = Size(250, 150)
+
+
+def length_styles(lengths: Sequence[int]) -> list[tuple[int, str, str]]:
+    """How the line of each length is drawn: length, colour in ``colours.NAMES``, marker. Longer ones stand out more."""
+    return [
+        (length, f"ability-{ability_step(rank, len(lengths))}", SHAPES[rank % len(SHAPES)])
+        for rank, length in enumerate(lengths)
+    ]
+
+
+def position_lines(
+    points: Iterable[PositionPoint], lengths: Sequence[int], size: Size, *, title: str = "", legend: int = 0
+) -> alt.LayerChart:
+    """Score by depth with intervals, one line a length, for one system on one task.
+
+    Args:
+        points: Points of one system and one task.
+        lengths: All lengths of the report, which settle the colours.
+        size: Plotting area in pixels.
+        title: A heading, "" for none.
+        legend: Columns in which the chart names its lines itself; 0 where something else names them.
+    """
+    points = sorted(points, key=lambda point: (point.length, point.depth_low))
+    ranks = {length: rank for rank, length in enumerate(dict.fromkeys(point.length for point in points))}
+    # Lines at the same depths would hide one another's intervals.
+    nudge = min(0.012, 0.06 / max(1, len(ranks) - 1))
+    records = [
+        {
+            "length": words.tokens(point.length),
+            "depth": _middle(point) + nudge * (ranks[point.length] - (len(ranks) - 1) / 2),
+            "mean": point.mean,
+            "low": point.interval.low,
+            "high": point.interval.high,
+        }
+        for point in points
+    ]
+    styles = length_styles(lengths)
+    domain = [words.tokens(length) for length, _, _ in styles]
+    colours = [ABILITY[ability_step(rank, len(styles))].light for rank in range(len(styles))]
+    key = legend_of(legend, size, "Length in tokens")
+    colour = alt.Color("length:N", scale=alt.Scale(domain=domain, range=colours), legend=key)
+    shape = alt.Shape("length:N", scale=alt.Scale(domain=domain, range=[mark for _, _, mark in styles]), legend=key)
+    # The axis names the depths that were asked; ranges of random ones by their middle.
+    depths = sorted({_middle(point) for point in points})
+    ticks = depths if len(depths) <= 6 else [0, 0.25, 0.5, 0.75, 1]
+    x = alt.X(
+        "depth:Q",
+        scale=alt.Scale(domain=[-0.04, 1.04], nice=False),
+        axis=axis_of(values=ticks, format=".0%", grid=False, ticks=True, tickSize=4),
+    )
+    axis = axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True)
+    y = alt.Y("mean:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
+    chart = chart_of_records(records)
+    spread = chart.mark_rule(strokeWidth=1.2, opacity=0.55).encode(x=x, y="low:Q", y2="high:Q", color=colour)
+    line = chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
+    marks = chart.mark_point(filled=True, size=34, opacity=1).encode(x=x, y=y, color=colour, shape=shape)
+    return layered([spread, line, marks], size, title)
+
+
+def _middle(point: PositionPoint) -> float:
+    return (point.depth_low + point.depth_high) / 2
+
+
+def line_figures(results: Results, system: System) -> list[Figure]:
+    """The lines of one model for the page, one figure a task."""
+    own = [point for point in results.position if system_of(point) == system]
+    figures = []
+    for task in dict.fromkeys(point.task for point in own):
+        points = [point for point in own if point.task == task]
+        drawing = drawn(
+            position_lines(points, lengths_of(results), LINES),
+            f"Score of {system.name} on {task} by depth, one line a length",
+        )
+        figures.append(Figure(f"{task}, with intervals", drawing))
+    return figures
+
+
+def lengths_of(results: Results) -> list[int]:
+    """Lengths at which depth varies, ascending."""
+    return sorted({point.length for point in results.position})
+
+
+def contrast_tables(found: Sequence[PositionContrast], systems: Sequence[System] = ()) -> list[Table]:
+    """Front, middle and rear against each other: one table a model, a row for each task and length.
+
+    Args:
+        found: What ``fathom.analysis.position_contrasts`` gave.
+        systems: Models in the order in which they come; by default as they are found.
+    """
+    order = list(systems) or list(dict.fromkeys(system_of(one) for one in found))
+    made: list[Table] = []
+    for system in order:
+        own = [one for one in found if system_of(one) == system]
+        if own:
+            made.append(_table(own, system.name, len(made) + 1))
+    return made
+
+
+def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
+    pairs = list(dict.fromkeys((one.first, one.second) for one in found))
+    lines: dict[tuple[str, int | None], dict[tuple[str, str], PositionContrast]] = {}
+    for one in found:
+        lines.setdefault((one.task, one.length), {})[one.first, one.second] = one
+    tasks = list(dict.fromkeys(one.task for one in found))
+    ordered = sorted(lines, key=lambda line: (tasks.index(line[0]), line[1] is None, line[1] or 0))
+    columns = (
+        Column("Task", number=False),
+        Column("Length", help="Tokens"),
+        Column("Items", help="Asked at both places; where unpaired, at either"),
+        *(Column(f"{first} − {second}", group="Percentage points") for first, second in pairs),
+    )
+    rows = []
+    for task, length in ordered:
+        cells = lines[task, length]
+        name = "all lengths" if length is None else words.tokens(length)
+        items = _counts(one.items for one in cells.values())
+        rows.append((Cell(task), Cell(name), Cell(items), *(_cell(cells.get(pair)) for pair in pairs)))
+    about = ABOUT if number == 1 else ""
+    return Table(f"position-{number}", "position", f"{title}: places", about, columns, tuple(rows), detail=True)
+
+
+def _counts(items: Iterable[int]) -> str:
+    low, *_, high = sorted((*(known := list(items)), *known))
+    return words.count(low) if low == high else f"{words.count(low)}–{words.count(high)}"
+
+
+def _cell(one: PositionContrast | None) -> Cell:
+    if one is None:
+        return Cell()
+    said = "unpaired" if one.p_value is None else words.chance_of(one.p_value)
+    return Cell(words.change(one.difference), words.bounds(one.interval, signed=True), beneath=(said,))

@@ -1,0 +1,326 @@
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kendalltau
+from simulated import row
+
+from fathom.analysis import AnswerPoint, answers, curve
+from fathom.analysis.order_answers import adjacent_share, kendall_tau, order_of
+from fathom.rows import to_frame
+from fathom.types import Facet, Row, Status
+
+ORDER = "[4, 1, 3, 2]"
+
+
+def choice(
+    answer: str | None,
+    gold: int,
+    n: int = 4,
+    *,
+    item: int = 0,
+    example: str | None = "A4",
+    status: Status = "ok",
+    length: int = 1024,
+    epoch: int = 1,
+    facets: Mapping[str, Facet] | None = None,
+) -> Row:
+    """A reply to a question with n numbered answers; None is one without a readable answer."""
+    value = float(answer == f"A{gold}") if status == "ok" else None
+    known: dict[str, Facet] = {"answers": n, "gold": gold, "first": "A1", "longest": f"A{n}"}
+    if example is not None:
+        known["example"] = example
+    known |= facets or {}
+    made = row(
+        value, task="best", item=item, length=length, status=status, epoch=epoch, valid=answer is not None, facets=known
+    )
+    return replace(made, answer=answer, target=f"A{gold}", chance=1 / n)
+
+
+def order(answer: str | None, true: str = "[2, 4, 1, 3]", *, item: int = 0, example: str = ORDER) -> Row:
+    """A reply to a task that asks for an order."""
+    facets: dict[str, Facet] = {"segments": len(json.loads(true)), "example": example}
+    made = row(float(answer == true), task="tsort", item=item, valid=answer is not None, facets=facets)
+    return replace(made, answer=answer, target=true, chance=1 / 24)
+
+
+def only(rows: Sequence[Row] | pl.DataFrame) -> AnswerPoint:
+    (found,) = answers(rows if isinstance(rows, pl.DataFrame) else to_frame(rows))
+    return found
+
+
+def thirds(one: AnswerPoint) -> Mapping[str, tuple[float, float | None, float | None, float | None]]:
+    return {
+        third.name: (
+            third.gold,
+            third.accuracy.value if third.accuracy else None,
+            third.chosen.value if third.chosen else None,
+            third.chosen_chance,
+        )
+        for third in one.thirds
+    }
+
+
+def test_the_arithmetic_of_tables_4_5_and_9() -> None:
+    # Ten replies: 2 without an answer, 5 copy the example A4 (once it is right), 2 are right otherwise, 1 is wrong.
+    replies = [(None, 1), (None, 2), *[("A4", gold) for gold in (1, 2, 3, 1, 4)], ("A2", 2), ("A3", 3), ("A1", 3)]
+    one = only([choice(answer, gold, item=item) for item, (answer, gold) in enumerate(replies)])
+    assert (one.replies, one.scored, one.valid) == (10, 10, 8)
+    assert one.accuracy.value == pytest.approx(3 / 10)
+    assert one.accuracy_valid is not None
+    assert one.accuracy_valid.value == pytest.approx(3 / 8)
+    assert one.followed.value == pytest.approx(8 / 10)
+    assert one.copied is not None
+    assert one.copied.value == pytest.approx(5 / 8)
+    assert one.copied_expected == pytest.approx(1 / 10)
+    assert one.chance == pytest.approx(1 / 4)
+    assert one.first == pytest.approx(3 / 10)
+    assert one.longest == pytest.approx(1 / 10)
+    assert one.orders == 0
+    assert (one.tau, one.adjacent, one.adjacent_chance) == (None, None, None)
+    for estimate in (one.accuracy, one.accuracy_valid, one.followed, one.copied):
+        assert 0 <= estimate.interval.low < estimate.value < estimate.interval.high <= 1
+
+
+def test_a_model_that_is_always_right_copies_as_often_as_expected() -> None:
+    one = only([choice(f"A{1 + item % 4}", 1 + item % 4, item=item) for item in range(40)])
+    assert one.copied is not None
+    assert one.copied.value == one.copied_expected == pytest.approx(0.25)
+    assert one.accuracy.value == 1
+
+
+def test_examples_differ_from_sample_to_sample() -> None:
+    rows = [choice(f"A{1 + item % 4}", 2, item=item, example=f"A{1 + item % 4}") for item in range(8)]
+    one = only(rows)
+    assert one.copied is not None
+    assert one.copied.value == 1
+    assert one.copied_expected == pytest.approx(0.25)
+
+
+def test_front_middle_and_rear() -> None:
+    # A model that always takes A1, of 4 answers: it is right where the gold answer is first.
+    one = only([choice("A1", gold, item=gold) for gold in (1, 1, 2, 3, 4, 4)] + [choice("A1", 1, item=9)])
+    assert thirds(one)["front"] == pytest.approx((2 / 5, 1, 1, 1 / 4))
+    assert thirds(one)["middle"] == pytest.approx((2 / 5, 0, 0, 1 / 2))
+    assert thirds(one)["rear"] == pytest.approx((1 / 5, 0, 0, 1 / 4))
+    assert one.first == pytest.approx(2 / 5)  # items 1 and 9 of five: item 1 was asked twice
+
+
+@given(st.integers(1, 60))
+def test_thirds_are_alike_from_both_ends(n: int) -> None:
+    one = only([choice("A1", gold, n, item=gold) for gold in range(1, n + 1)])
+    shares = thirds(one)
+    assert sum(gold for gold, *_ in shares.values()) == pytest.approx(1)
+    for gold, _, _, chance in shares.values():
+        assert gold == pytest.approx(chance)
+    assert shares["front"][0] == pytest.approx(shares["rear"][0])
+
+
+def test_depth_says_where_the_answer_lies_if_numbers_do_not() -> None:
+    rows = [
+        replace(row(float(depth < 0.3), item=item, chance=0.1, facets={"depth": depth}), answer="x", target="y")
+        for item, depth in enumerate((0.0, 0.2, 0.5, 1.0))
+    ]
+    one = only(rows)
+    assert thirds(one) == {
+        "front": (0.5, 1, None, None),
+        "middle": (0.25, 0, None, None),
+        "rear": (0.25, 0, None, None),
+    }
+    assert not one.telling
+
+
+@pytest.mark.parametrize("facets", [{"gold": 9}, {"gold": 0}, {"answers": 0}, {"gold": "A1"}, {"answers": "many"}])
+def test_facets_that_say_nothing_of_positions_are_left_aside(facets: dict[str, Facet]) -> None:
+    (one,) = answers(to_frame([choice("A1", 1, item=item, facets=facets) for item in range(3)]))
+    assert one.thirds == ()
+    assert one.accuracy.value == 1
+
+
+def test_replies_without_a_score_are_in_no_share() -> None:
+    rows = [choice("A1", 1, item=item) for item in range(3)]
+    statuses: tuple[Status, ...] = ("overflow", "refused", "incomplete", "error")
+    rows += [choice(None, 1, item=5 + item, status=status) for item, status in enumerate(statuses)]
+    one = only(rows)
+    assert (one.replies, one.scored, one.valid) == (7, 3, 3)
+    assert one.followed.value == one.accuracy.value == 1
+    assert answers(to_frame([choice(None, 1, status="error")])) == []
+
+
+def test_rows_without_their_context_are_no_replies() -> None:
+    alone = replace(choice("A4", 1, item=1), length=0, facets={"context": "none", "example": "A4"})
+    assert only([choice("A1", 1), alone]).replies == 1
+
+
+def test_epochs_are_averaged_within_their_item() -> None:
+    rows = [choice("A4", 1, item=0, epoch=epoch) for epoch in (1, 2, 3)] + [choice("A1", 1, item=1)]
+    one = only([*rows, choice(None, 1, item=1, epoch=2)])
+    assert one.accuracy.value == pytest.approx((0 + 1 / 2) / 2)
+    assert one.followed.value == pytest.approx((1 + 1 / 2) / 2)
+    assert one.copied is not None
+    assert one.copied.value == pytest.approx((1 + 0) / 2)
+    assert one.accuracy_valid is not None
+    assert one.accuracy_valid.value == pytest.approx((0 + 1) / 2)
+
+
+def test_no_valid_reply_at_all() -> None:
+    one = only([choice(None, 1, item=item) for item in range(5)])
+    assert one.followed.value == 0
+    assert (one.accuracy_valid, one.copied) == (None, None)
+    assert one.copied_expected == 0
+    assert [third.chosen for third in one.thirds] == [None] * 3
+
+
+def test_tasks_without_an_example_or_chance_are_no_choice() -> None:
+    assert answers(to_frame([])) == []
+    assert answers(to_frame([row(1.0, task="qa", facets={"gold": 3, "answers": 9})])) == []
+    assert answers(to_frame([row(1.0, task="qa", chance=None)])) == []
+    plain = only([row(1.0, task="counting", chance=0.2, valid=item > 0, item=item) for item in range(4)])
+    assert plain.followed.value == pytest.approx(3 / 4)
+    assert (plain.copied, plain.longest, plain.first) == (None, None, None)
+    assert plain.thirds == ()
+    assert not plain.telling
+
+
+def test_orders_have_tau_and_neighbours() -> None:
+    # The true order is 2 4 1 3. "2 1 4 3" has one pair of six the wrong way round and no neighbours kept; "4 1 3 2"
+    # has three wrong and two neighbours kept (4 1, 1 3); a list of other numbers is no order of these parts.
+    rows = [order("[2, 4, 1, 3]"), order("[2,1,4,3]", item=1), order(ORDER, item=2)]
+    one = only([*rows, order(None, item=3), order("[2, 4, 1]", item=4), order("[2, 4, 1, 9]", item=5)])
+    assert (one.scored, one.valid, one.orders) == (6, 5, 3)
+    assert one.tau is not None
+    assert one.adjacent is not None
+    assert one.copied is not None
+    assert one.tau.value == pytest.approx((1 + 4 / 6 + 0) / 3)
+    assert -1 <= one.tau.interval.low < one.tau.value < one.tau.interval.high <= 1
+    assert one.adjacent.value == pytest.approx((1 + 0 + 2 / 3) / 3)
+    assert one.adjacent_chance == pytest.approx(1 / 4)
+    assert one.copied.value == pytest.approx(1 / 5)
+    assert one.copied_expected == 0
+    assert one.chance == pytest.approx(1 / 24)
+    assert one.thirds == ()
+    assert one.telling
+
+
+def test_copying_does_not_depend_on_spaces() -> None:
+    one = only([order("[4,1,3,2]", true=ORDER, example=" [4, 1,3, 2]")])
+    assert one.copied is not None
+    assert one.copied.value == one.copied_expected == 1
+
+
+@given(
+    st.integers(2, 12).flatmap(lambda n: st.tuples(st.permutations(range(1, n + 1)), st.permutations(range(1, n + 1))))
+)
+def test_tau_is_that_of_scipy(pair: tuple[list[int], list[int]]) -> None:
+    answered, true = pair
+    places = [[order.index(part) for part in range(1, len(true) + 1)] for order in (answered, true)]
+    assert kendall_tau(answered, true) == pytest.approx(kendalltau(*places).statistic)
+    assert kendall_tau(true, true) == adjacent_share(true, true) == 1
+    assert kendall_tau(true[::-1], true) == -1
+    assert kendall_tau(answered, true) == kendall_tau(true, answered)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_the_mean_over_all_orders_is_chance(n: int) -> None:
+    true = list(range(1, n + 1))
+    every = list(itertools.permutations(true))
+    assert np.mean([kendall_tau(one, true) for one in every]) == pytest.approx(0)
+    assert np.mean([adjacent_share(one, true) for one in every]) == pytest.approx(1 / n)
+
+
+@given(st.text(alphabet="[]0123456789, -A.é", max_size=30))
+def test_an_order_is_a_list_of_different_numbers(text: str) -> None:
+    found = order_of(text)
+    if found is not None:
+        assert len(found) == len(set(found)) >= 2
+        assert order_of(str(list(found))) == found
+    assert order_of(None) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "[3]", "[1, 1]", "3142", "[1, 2", "[1, true]", "[1, 2.0]", "[[1, 2]]"])
+def test_what_is_no_order(text: str) -> None:
+    assert order_of(text) is None
+
+
+def test_accuracy_and_chance_are_those_of_the_curve() -> None:
+    rng = np.random.default_rng(3)
+    rows = to_frame(
+        choice(f"A{rng.integers(1, n + 1)}", int(rng.integers(1, n + 1)), n, item=item, length=length)
+        for length, n in ((1024, 4), (4096, 20))
+        for item in range(30)
+    )
+    points = [point for point in curve(rows, seed=4) if point.task != "all"]
+    for one, point in zip(answers(rows, seed=4), points, strict=True):
+        assert (one.length, one.accuracy.value, one.chance) == (point.length, point.mean, point.chance)
+        assert one.accuracy.interval == point.interval
+    assert answers(rows, seed=4) == answers(rows, seed=4)
+    assert answers(rows, seed=4) != answers(rows, seed=5)
+
+
+def test_models_tasks_and_lengths_are_kept_apart() -> None:
+    rows = [choice("A1", 1, length=length) for length in (4096, 1024)]
+    rows += [replace(choice("A4", 1), model="other", variant="v"), order(ORDER)]
+    found = [(one.model, one.variant, one.task, one.length) for one in answers(to_frame(rows))]
+    assert found == [
+        ("m", "", "best", 1024),
+        ("m", "", "best", 4096),
+        ("other", "v", "best", 1024),
+        ("m", "", "tsort", 2048),
+    ]
+
+
+def test_intervals_cover_the_rates_of_a_simulated_model() -> None:
+    """A reader that answers validly in 85%, of these copies in 40% and else chooses at random."""
+    rng = np.random.default_rng(11)
+    held = {"followed": 0, "copied": 0, "accuracy": 0, "front": 0}
+    for seed in range(200):
+        rows = []
+        for item in range(40):
+            gold, example, guess = (int(number) for number in rng.integers(1, 5, 3))
+            said = example if rng.random() < 0.4 else guess
+            answer = f"A{said}" if rng.random() < 0.85 else None
+            rows.append(choice(answer, gold, item=item, example=f"A{example}"))
+        (one,) = answers(to_frame(rows), seed=seed)
+        assert one.copied is not None
+        chosen = one.thirds[0].chosen
+        assert chosen is not None
+        truths = {"followed": 0.85, "copied": 0.4 + 0.6 / 4, "accuracy": 0.85 / 4, "front": 1 / 4}
+        estimates = {"followed": one.followed, "copied": one.copied, "accuracy": one.accuracy, "front": chosen}
+        for name, truth in truths.items():
+            held[name] += estimates[name].interval.low <= truth <= estimates[name].interval.high
+    for name, times in held.items():
+        assert 0.9 <= times / 200 <= 0.995, (name, times)
+
+
+def test_the_published_cases_have_the_chance_of_the_paper(shared: Path) -> None:
+    """Of all 1,000 published cases the longest answer is right in 39.6%, and the mean of 1/n is 26.2%; 708 are here."""
+    import zstandard
+
+    path = shared / "data" / "stackexchange" / "adaleval_stackselect_1k.jsonl.zst"
+    with path.open("rb") as file:
+        text = zstandard.ZstdDecompressor().stream_reader(file).read().decode("utf-8")
+    rows, inverse = [], []
+    for item, record in enumerate(map(json.loads, text.splitlines())):
+        candidates = [len(answer) for answer in record["all_answers"]]
+        longest = f"A{candidates.index(max(candidates)) + 1}"
+        gold = int(record["answer"][1:])
+        rows.append(choice(longest, gold, len(candidates), item=item, facets={"longest": longest}))
+        inverse.append(1 / len(candidates))
+    one = only(rows)
+    assert one.scored == 708
+    assert one.chance == pytest.approx(float(np.mean(inverse)))
+    assert one.chance == pytest.approx(0.262, abs=0.01)
+    assert one.longest == one.accuracy.value
+    assert one.longest == pytest.approx(0.396, abs=0.01)
+    # The paper's 200 cases: a random guess is right in 26.7%.
+    (first,) = answers(to_frame(rows[:200]))
+    assert first.chance == pytest.approx(0.267, abs=0.005)
