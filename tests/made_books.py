@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
+
+from fathom.corpus import document_id
+from fathom.corpus.text import normalise
+from fathom.types import Document
 
 NUMERALS = ((100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
 DIGITS = "〇一二三四五六七八九"
@@ -118,3 +123,10 @@ def write_books(
             text = make_book(seed, language, chapters, paragraphs)
             (path / language / f"made_{seed}.txt").write_text(text, encoding="utf-8")
     return path
+
+
+@lru_cache
+def book_document(seed: int, language: str, chapters: int = 12, paragraphs: int = 20) -> Document:
+    """A made-up novel as the corpus reads it."""
+    text = normalise(make_book(seed, language, chapters, paragraphs))
+    return Document(document_id(text), text, f"made_{seed}.txt", language)

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fathom.suitefile import BuiltSuite
+from fathom.types import Sample, Span
+
 EN = "pump valve hose gauge filter motor spring bolt bearing sleeve seal handle switch cable socket bracket lever"
 ZH = "水泵阀门软管压力表过滤器电机弹簧垫圈螺栓轴承套筒密封手柄开关电缆插座支架杠杆"
 LAST_NUMBER = 1_000_000
@@ -101,3 +104,10 @@ def write_cases(folder: Path, count: int, languages: tuple[str, ...] = ("en",)) 
     """JSONL of cases like the published ones, ``count`` in each language."""
     made = (made_case(n, language) for language in languages for n in range(count))
     return write_lines(folder / "cases.jsonl", made)
+
+
+def answers_of(suite: BuiltSuite, sample: Sample) -> list[str]:
+    """The candidates of a prompt, in order."""
+    known = suite.texts()
+    spans = [part for part in sample.parts if isinstance(part, Span)]
+    return [known[span.doc][span.start : span.end] for span in spans[1:]]

@@ -1,6 +1,7 @@
+"""How models answer: form, copied examples, shortcuts, orders and thirds, and their intervals."""
+
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,11 +12,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import kendalltau
 from simulated import row
 
 from fathom.analysis import AnswerPoint, answers, curve
-from fathom.analysis.order_answers import adjacent_share, kendall_tau, order_of
 from fathom.rows import to_frame
 from fathom.types import Facet, Row, Status
 
@@ -217,40 +216,6 @@ def test_copying_does_not_depend_on_spaces() -> None:
     assert one.copied.value == one.copied_expected == 1
 
 
-@given(
-    st.integers(2, 12).flatmap(lambda n: st.tuples(st.permutations(range(1, n + 1)), st.permutations(range(1, n + 1))))
-)
-def test_tau_is_that_of_scipy(pair: tuple[list[int], list[int]]) -> None:
-    answered, true = pair
-    places = [[order.index(part) for part in range(1, len(true) + 1)] for order in (answered, true)]
-    assert kendall_tau(answered, true) == pytest.approx(kendalltau(*places).statistic)
-    assert kendall_tau(true, true) == adjacent_share(true, true) == 1
-    assert kendall_tau(true[::-1], true) == -1
-    assert kendall_tau(answered, true) == kendall_tau(true, answered)
-
-
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
-def test_the_mean_over_all_orders_is_chance(n: int) -> None:
-    true = list(range(1, n + 1))
-    every = list(itertools.permutations(true))
-    assert np.mean([kendall_tau(one, true) for one in every]) == pytest.approx(0)
-    assert np.mean([adjacent_share(one, true) for one in every]) == pytest.approx(1 / n)
-
-
-@given(st.text(alphabet="[]0123456789, -A.é", max_size=30))
-def test_an_order_is_a_list_of_different_numbers(text: str) -> None:
-    found = order_of(text)
-    if found is not None:
-        assert len(found) == len(set(found)) >= 2
-        assert order_of(str(list(found))) == found
-    assert order_of(None) is None
-
-
-@pytest.mark.parametrize("text", ["", "[]", "[3]", "[1, 1]", "3142", "[1, 2", "[1, true]", "[1, 2.0]", "[[1, 2]]"])
-def test_what_is_no_order(text: str) -> None:
-    assert order_of(text) is None
-
-
 def test_accuracy_and_chance_are_those_of_the_curve() -> None:
     rng = np.random.default_rng(3)
     rows = to_frame(
@@ -282,7 +247,7 @@ def test_intervals_cover_the_rates_of_a_simulated_model() -> None:
     """A reader that answers validly in 85%, of these copies in 40% and else chooses at random."""
     rng = np.random.default_rng(11)
     held = {"followed": 0, "copied": 0, "accuracy": 0, "front": 0}
-    for seed in range(200):
+    for seed in range(120):
         rows = []
         for item in range(40):
             gold, example, guess = (int(number) for number in rng.integers(1, 5, 3))
@@ -298,7 +263,7 @@ def test_intervals_cover_the_rates_of_a_simulated_model() -> None:
         for name, truth in truths.items():
             held[name] += estimates[name].interval.low <= truth <= estimates[name].interval.high
     for name, times in held.items():
-        assert 0.9 <= times / 200 <= 0.995, (name, times)
+        assert 0.9 <= times / 120 <= 0.995, (name, times)
 
 
 def test_the_published_cases_have_the_chance_of_the_paper(shared: Path) -> None:

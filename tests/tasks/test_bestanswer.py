@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter as Tally
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +16,20 @@ from fathom.counts import TokenCounter
 from fathom.length import render
 from fathom.registry import get_task
 from fathom.rows.scoring import score_reply
-from fathom.run.store import StoredReply
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tasks import bestanswer
 from fathom.tasks.bestanswer_prompt import place
-from fathom.tasks.candidates import Asked, Threads, asked, in_common
 from fathom.tokens import get_tokenizer
-from fathom.types import Document, FathomError, Reply, Sample, Scene, Span
-from made_threads import answer, made_case, made_thread, sentences, thread, write_cases, write_lines, write_threads
+from fathom.types import Document, FathomError, Sample, Scene
+from made_threads import answer, answers_of, made_thread, sentences, thread, write_lines, write_threads
+from stored_replies import stored
 
 LENGTHS = (512, 1024, 2048, 4096)
-
-
-def documents(folder: Path, *threads: Mapping[str, Any]) -> tuple[Document, ...]:
-    return thread_documents(str(write_lines(folder / "given.jsonl", threads))).documents
 
 
 def built(folder: Path, source: Path, **wanted: Any) -> BuiltSuite:
     choices = {"tokenizer": "words", "lengths": LENGTHS, "items": 1000, "threads": (str(source),), **wanted}
     return open_suite(build(order("bestanswer", **choices), folder / "suite", force=True).folder)
-
-
-def texts(document: Document, spans: Iterable[Span]) -> list[str]:
-    return [document.text[span.start : span.end] for span in spans]
-
-
-def answers_of(suite: BuiltSuite, sample: Sample) -> list[str]:
-    """The candidates of a prompt, in order."""
-    known = suite.texts()
-    spans = [part for part in sample.parts if isinstance(part, Span)]
-    return [known[span.doc][span.start : span.end] for span in spans[1:]]
 
 
 def gold_of(sample: Sample) -> int:
@@ -60,94 +42,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
     return built(folder, write_threads(folder, 60, ("en", "zh")), items=12)
 
 
-# Candidates
-
-
-def test_only_answers_before_the_accepted_one_count_and_each_text_once(tmp_path: Path) -> None:
-    given = [
-        answer(1, "Late by far.", day=9),
-        answer(2, "Turn it off.", day=2),
-        answer(3, "Turn  it\noff.", day=3),
-        answer(4, "Open the valve.", day=5, accepted=True),
-        answer(5, "Open the\nvalve.", day=4),
-        answer(6, "", day=4, html='<p>See <img src="a.png"></p>'),
-        answer(7, "", day=4),
-    ]
-    found = asked(documents(tmp_path, thread(1, given))[0])
-    assert found
-    assert found.gold
-    assert texts(found.document, [found.gold]) == ["Open the valve."]
-    assert texts(found.document, found.before) == ["Turn it off."]
-    assert [text for text in texts(found.document, found.answers) if "\n" not in text] == [
-        "Turn it off.",
-        "Open the valve.",
-        "Late by far.",
-    ]
-
-
-def test_an_accepted_answer_with_an_image_is_no_gold_but_its_neighbours_are_distractors(tmp_path: Path) -> None:
-    shown = answer(1, "", accepted=True, html='Look: <img src="a.png">')
-    one, other = documents(
-        tmp_path, thread(1, [shown, answer(2, "Mine.", day=2)]), thread(2, [answer(3, "Not accepted.")])
-    )
-    for document, kept in ((one, ["Mine."]), (other, ["Not accepted."])):
-        found = asked(document)
-        assert found
-        assert found.gold is None
-        assert texts(document, found.answers) == kept
-    assert asked(Document("x", "A text like any other.", "made")) is None
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "share"),
-    [
-        ("a", "a", 1),
-        ("a b", "a", 1 / 2),
-        ("a b c", "a", 1 / 3),
-        ("a b c d e", "a b", 2 / 5),
-        ("a", "b", 0),
-        ("", "", 0),
-    ],
-)
-def test_tags_in_common_are_a_share_of_the_larger_number(one: str, other: str, share: float) -> None:
-    assert in_common(frozenset(one.split()), frozenset(other.split())) == share
-    assert in_common(frozenset(other.split()), frozenset(one.split())) == share
-
-
-def test_similar_and_loose_threads_are_of_the_same_site(tmp_path: Path) -> None:
-    tags = (["a", "b", "c"], ["a", "b"], ["a", "x", "y"], ["a"], ["z"])
-    made = [thread(n, [answer(n, f"Answer {n}.", accepted=True)], some) for n, some in enumerate(tags)]
-    made += [thread(n, [answer(n, f"Answer {n}.", accepted=True)], ["untagged"]) for n in (5, 6)]
-    made.append({**thread(9, [answer(9, "Answer 9.")], ["a", "b", "c"]), "id": "elsewhere:9"})
-    threads = [found for document in documents(tmp_path, *made) if (found := asked(document))]
-    index = Threads(threads)
-    named = {thread.document.id: thread.document.meta["thread"] for thread in threads}
-
-    def names(found: Iterable[Asked]) -> list[str]:
-        return sorted(str(named[thread.document.id]) for thread in found)
-
-    assert names(index.similar(threads[0])) == ["made:1"]
-    assert names(index.loose(threads[0])) == ["made:2", "made:3"]
-    assert [named[span.doc] for span in index.answers(threads[0], loose=False)] == ["made:1"]
-    assert next(named[span.doc] for span in index.answers(threads[0], loose=True)) == "made:1"
-    for alone in threads[4:7]:
-        assert names(index.similar(alone)) == names(index.loose(alone)) == []
-
-
-@given(st.integers(0, 10**6))
-def test_every_other_thread_with_a_tag_in_common_is_near_once(seed: int) -> None:
-    rng = random.Random(seed)
-    span = Span("", 0, 0)
-    threads = [
-        Asked(Document(str(n), "", ""), "s", frozenset(rng.sample("abcdef", rng.randint(0, 6))), span, None, (), ())
-        for n in range(12)
-    ]
-    index = Threads(threads)
-    for one in threads:
-        for found, wanted in ((index.similar(one), True), (index.loose(one), False)):
-            shares = {o.document.id: in_common(one.tags, o.tags) for o in threads if o is not one}
-            expected = sorted(name for name, share in shares.items() if share and (share >= 0.4) == wanted)
-            assert sorted(other.document.id for other in found) == expected
+# Distractors
 
 
 def test_questions_with_one_tag_in_common_come_in_above_16k_only(
@@ -300,14 +195,6 @@ def test_examples_are_spread(suite: BuiltSuite) -> None:
 # Scores
 
 
-def stored(sample: Sample, text: str) -> StoredReply:
-    return StoredReply(
-        sample=sample.id, item=sample.item, task=sample.task, length=sample.length, tokens=sample.tokens,
-        language=sample.language, chance=sample.chance, targets=sample.targets, facets=dict(sample.facets), asked="",
-        epoch=1, reply=Reply("ok", text), prompt_hash="", cost=None, finished_at=0.0, fathom_version="0",
-    )  # fmt: skip
-
-
 def sample_of(answers: int, gold: int) -> Sample:
     return Sample("s", "s", "bestanswer", (), (f"A{gold}",), 1024, 1000, facets={"answers": answers})
 
@@ -318,8 +205,8 @@ def sample_of(answers: int, gold: int) -> Sample:
         ("A7", 1, 1, True, "A7"),
         ("Answer: A7", 1, 1, True, "A7"),
         ("<think>A3 or A9</think>A7", 0, 1, True, "A7"),  # the released code takes the highest label anywhere
-        ("A3 is fine, but the answer is A7.", 1, 1, False, "A7"),
-        ("A7 is better than A9.", 0, 1, False, "A7"),
+        ("A3 is fine, but the answer is A7.", 1, 1, True, "A7"),
+        ("A7 is better than A9.", 0, 1, True, "A7"),
         ("The 7th", 1, 0, False, None),
         ("A13", 0, 0, False, None),
         ("", 0, 0, False, None),
@@ -340,51 +227,6 @@ def test_gold_replies_score_one_by_both_rules(suite: BuiltSuite) -> None:
         for rule in ("official", "strict"):
             scored = score_reply(stored(sample, sample.targets[0]), rule, None)
             assert (scored.verdict.value, scored.verdict.answer) == (1, sample.targets[0])
-
-
-# Published cases
-
-
-def published(folder: Path, source: Path, lengths: Sequence[int] = (256, 1024)) -> BuiltSuite:
-    wanted = order("bestanswer_published", tokenizer="words", lengths=tuple(lengths), items=1000, cases=(str(source),))
-    return open_suite(build(wanted, folder / "suite", force=True).folder)
-
-
-def test_published_cases_keep_their_order_and_their_candidates(tmp_path: Path) -> None:
-    cases = [made_case(n) for n in range(20)]
-    cases[7]["question_id"] = cases[3]["question_id"]  # the same question with other candidates
-    suite = published(tmp_path, write_lines(tmp_path / "cases.jsonl", cases))
-    samples = list(suite.samples())
-    assert [sample.facets["case"] for sample in samples] == [case["question_id"] for case in cases]
-    for sample, case in zip(samples, cases, strict=True):
-        assert answers_of(suite, sample) == case["all_answers"]
-        assert sample.targets == (case["answer"],)
-        assert sample.chance == 1 / len(case["all_answers"])
-        assert sample.asked == case["question"].strip()
-        assert "depth" not in sample.facets
-
-
-def test_published_cases_stand_at_the_first_length_that_nearly_holds_them(tmp_path: Path) -> None:
-    source = write_cases(tmp_path, 40)
-    whole = {sample.item: sample.tokens for sample in published(tmp_path, source, (8192,)).samples()}
-    middle = sorted(whole.values())[20]
-    lengths = (int(middle / 1.1), 8192)
-    found = list(published(tmp_path, source, lengths).samples())
-    assert len(found) == 40
-    assert any(sample.tokens > sample.length for sample in found)
-    for sample in found:
-        assert sample.tokens <= 1.15 * sample.length
-        assert sample.length == lengths[0] or sample.tokens > 1.12 * lengths[0]
-
-
-def test_published_cases_of_the_paper(shared: Path, tmp_path: Path) -> None:
-    source = shared / "data/stackexchange/adaleval_stackselect_1k.jsonl.zst"
-    wanted = order("bestanswer_published", lengths=(1024,), items=1000, cases=(str(source),))
-    samples = list(open_suite(build(wanted, tmp_path / "suite").folder).samples())
-    assert len(samples) == 708
-    assert sum(sample.chance for sample in samples) / 708 == pytest.approx(0.2657, abs=5e-4)
-    assert sum(sample.facets["longest"] in sample.targets for sample in samples) == 283  # 40.0%; 39.6% of all 1,000
-    assert max(sample.tokens for sample in samples) <= 1024 * 1.15
 
 
 # What cannot be used

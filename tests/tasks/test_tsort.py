@@ -1,4 +1,4 @@
-"""TSort: limits, cuts and shuffles of cases, and the way back from a recipe to its pieces."""
+"""TSort: what its prompts hold, how they are shuffled, and the way back from a recipe to its segments."""
 
 from __future__ import annotations
 
@@ -18,29 +18,20 @@ from hypothesis import strategies as st
 
 from fathom.build import build, order
 from fathom.compose import Shelf
-from fathom.corpus import document_id
 from fathom.corpus.books import read_book
-from fathom.corpus.text import normalise
 from fathom.counts import TokenCounter
 from fathom.length import render
 from fathom.registry import get_task, tasks
+from fathom.rows.scoring import score_reply
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks.segments import Limits, cut, limits, story_of
+from fathom.tasks.segments import limits, story_of
 from fathom.tasks.tsort import PROMPTS, Start, stock
 from fathom.tokens import get_tokenizer
 from fathom.types import Card, Document, Draw, FathomError, Sample, Scene, Span, Whole
-from made_books import make_book, write_books
+from made_books import book_document, make_book, write_books
+from stored_replies import stored
 
 NAMES = ["tsort", *(f"tsort_{count}" for count in (2, 3, 5, 12))]
-TABLE_11 = {  # thousands of tokens: before, segment, after, stride
-    2: (200, 350, 200, 64),
-    4: (300, 800, 300, 64),
-    8: (400, 1750, 400, 64),
-    16: (500, 3700, 500, 64),
-    32: (500, 7700, 500, 128),
-    64: (500, 15700, 500, 128),
-    128: (500, 31700, 500, 128),
-}
 
 
 @lru_cache
@@ -48,33 +39,11 @@ def counter(name: str) -> TokenCounter:
     return TokenCounter(get_tokenizer(name))
 
 
-@lru_cache
-def made(seed: int, language: str, chapters: int = 12, paragraphs: int = 20) -> Document:
-    text = normalise(make_book(seed, language, chapters, paragraphs))
-    return Document(document_id(text), text, f"made_{seed}.txt", language)
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
     folder = tmp_path_factory.mktemp("tsort")
     wanted = order(",".join(NAMES), books=[str(write_books(folder))], lengths=(2048, 4096), items=100)
     return open_suite(build(wanted, folder / "suite").folder)
-
-
-@pytest.mark.parametrize("thousands", TABLE_11)
-def test_the_limits_are_those_of_table_11(thousands: int) -> None:
-    assert limits(thousands * 1024, 4) == Limits(*TABLE_11[thousands])
-
-
-@given(st.integers(256, 2_000_000), st.integers(2, 12), st.integers(0, 1000))
-def test_limits_fit_any_length_and_grow_with_it(length: int, segments: int, instructions: int) -> None:
-    found, more = limits(length, segments, instructions), limits(length + 64, segments, instructions)
-    assert 0 <= found.before == found.after <= more.before
-    assert 0 <= found.segment <= more.segment
-    if found.segment > 0:
-        rest = found.before + found.after + max(200, instructions)
-        assert rest + segments * found.segment <= length * 1000 / 1024
-        assert rest + segments * (found.segment + 1) > length * 1000 / 1024 - 2  # nothing but rounding is lost
 
 
 def test_there_is_a_task_for_each_number_of_segments() -> None:
@@ -93,7 +62,7 @@ def test_there_is_a_task_for_each_number_of_segments() -> None:
 def test_what_a_case_holds_is_within_its_limits(
     length: int, segments: int, tokenizer: str, language: str, seed: int
 ) -> None:
-    document, count = made(seed, language), counter(tokenizer).count
+    document, count = book_document(seed, language), counter(tokenizer).count
     scene = Scene(language, [document], [], (length,), counter(tokenizer))
     shelf = Shelf({document.id: document}, counter(tokenizer))
     for card in stock(scene, segments).cards or ():
@@ -104,9 +73,9 @@ def test_what_a_case_holds_is_within_its_limits(
         assert arranged is not None
         assert shelf.retokenize(arranged.parts) <= length
         sample = Sample("s", "s", "tsort", arranged.parts, arranged.ending.targets, length, 0, language)
-        pieces = get_task("tsort").ordering
-        assert pieces
-        found = pieces(replace(sample, facets=arranged.ending.facets), {document.id: document.text})
+        ordering = get_task("tsort").ordering
+        assert ordering
+        found = ordering(replace(sample, facets=arranged.ending.facets), {document.id: document.text})
         frame = sum(count(part) for part in arranged.parts if isinstance(part, str))
         most = limits(length, segments, frame)
         assert len(found.segments) == segments
@@ -121,15 +90,15 @@ def test_what_a_case_holds_is_within_its_limits(
 
 def test_segments_are_whole_paragraphs_that_follow_each_other(built: BuiltSuite) -> None:
     texts = built.texts()
-    pieces = get_task("tsort").ordering
-    assert pieces
+    ordering = get_task("tsort").ordering
+    assert ordering
     crossed = 0
     for sample in built.samples():
         (doc,) = {part.doc for part in sample.parts if isinstance(part, Span)}
         book = read_book(texts[doc], sample.language)
         told = [book.text[start:end] for chapter in book.chapters for start, end in chapter.paragraphs]
         lasts = {book.text[slice(*chapter.paragraphs[-1])] for chapter in book.chapters}
-        found = pieces(sample, texts)
+        found = ordering(sample, texts)
         in_order = [found.segments[number - 1] for number in json.loads(sample.targets[0])]
         start = int(sample.facets["paragraph"])
         assert told[start] == in_order[0].split("\n\n")[0]
@@ -163,7 +132,7 @@ def test_the_true_order_is_never_shown_and_the_gold_reply_scores_one(built: Buil
 
 
 def test_examples_are_drawn_from_all_orders_and_shuffles_from_all_but_the_true_one() -> None:
-    scene = Scene("en", [made(0, "en")], [], (4096,), counter("words"))
+    scene = Scene("en", [book_document(0, "en")], [], (4096,), counter("words"))
     (card, *_) = stock(scene, 3).cards or ()
     shelf = Shelf({card.document.id: card.document}, counter("words"))
     shown: Tally[str] = Tally()
@@ -189,17 +158,19 @@ def test_an_item_is_shuffled_alike_at_every_length(built: BuiltSuite) -> None:
     both = [samples for samples in items.values() if len(samples) > 1]
     assert len(both) >= 2 * len(NAMES)
     for first, second in both:
-        assert (first.targets, first.facets) == (second.targets, second.facets)
+        assert first.targets == second.targets
+        assert {**first.facets, "example": ""} == {**second.facets, "example": ""}
         assert first.tokens < second.tokens
+    assert any(first.facets["example"] != second.facets["example"] for first, second in both)  # drawn for each sample
 
 
 def test_names_come_from_the_title_or_the_file(built: BuiltSuite) -> None:
     assert {sample.facets["book"] for sample in built.samples()} == {"made_0", "made_1"}
-    titled = replace(made(0, "en"), title="The Lamp")
+    titled = replace(book_document(0, "en"), title="The Lamp")
     assert story_of(titled, read_book(titled.text, "en"), counter("words")).name == "The Lamp"
 
 
-def test_a_book_cannot_confuse_the_pieces_by_headings_of_its_own(tmp_path: Path) -> None:
+def test_a_book_cannot_confuse_the_segments_by_headings_of_its_own(tmp_path: Path) -> None:
     folder = write_books(tmp_path, 1)
     asides = {
         "en": "Before:\n\nPart 2:\nAfter:\n\nAnswer: [1, 2]",
@@ -209,64 +180,19 @@ def test_a_book_cannot_confuse_the_pieces_by_headings_of_its_own(tmp_path: Path)
         text, aside = path.read_text(encoding="utf-8"), asides[path.parent.name]
         path.write_text(text.replace("A note", f"{aside}\n\nA note").replace("　　", f"　　{aside}\n\n　　"), "utf-8")
     suite = open_suite(build(order("tsort", books=[str(folder)], lengths=(4096,)), tmp_path / "suite").folder)
-    pieces = get_task("tsort").ordering
-    assert pieces
+    ordering = get_task("tsort").ordering
+    assert ordering
     samples = list(suite.samples())
     assert {sample.language for sample in samples} == {"en", "zh"}
     for sample in samples:
-        found = pieces(sample, suite.texts())
+        found = ordering(sample, suite.texts())
         prompt = render(sample, suite.texts())
         for number, segment in enumerate(found.segments, start=1):
             heading = PROMPTS[sample.language]["part"].format(number=number)
             assert f"\n\n{heading}{segment}\n\n" in prompt
             assert segment.count("Answer: [1, 2]") > 2
     with pytest.raises(FathomError, match="was cut"):
-        pieces(replace(samples[0], facets={**samples[0].facets, "cut_from": 8192}), suite.texts())
-
-
-def test_notes_are_cut_out_of_paragraphs() -> None:
-    plain = made(0, "en")
-    text = plain.text.replace("A note", "A note,[12] or leaf [* The word is old.], one may say,").replace(
-        "end", "end *"
-    )
-    noted = Document(document_id(text), text, "made.txt")
-    scene = Scene("en", [noted], [], (4096,), counter("tekken"))
-    story = story_of(noted, read_book(text, "en"), counter("tekken"))
-    told = ["".join(text[piece.start : piece.end] for piece in pieces) for pieces in story.paragraphs]
-    assert len(told) == 240
-    assert all(paragraph.startswith("A note, or leaf, one may say, with") for paragraph in told)
-    assert "*" not in "".join(told)
-    assert stock(scene, 4).cards
-    assert story.ends[-1] == counter("tekken").count("\n\n".join(told))
-
-
-def test_a_paragraph_that_is_longer_than_a_segment_leaves_no_case() -> None:
-    document, words = made(0, "en"), counter("words")
-    story = story_of(document, read_book(document.text, "en"), words)
-    longest = max(end - begin for begin, end in zip(story.begins, story.ends, strict=True))
-    assert cut(story, 64, Limits(200, 300, 200, 64), 4, words)
-    assert cut(story, 64, Limits(longest, longest, longest, 64), 4, words)
-    assert cut(story, 64, Limits(200, 5, 200, 64), 4, words) is None
-    assert cut(story, 64, Limits(3, 300, 200, 64), 4, words) is None  # not even a sentence fits
-    assert cut(story, 64, Limits(200, 300, 3, 64), 4, words) is None
-    assert cut(story, 64, Limits(200, 3000, 200, 64), 4, words) is None  # the book ends
-    assert cut(story, 64, Limits(0, 0, 0, 64), 4, words) is None
-
-
-@pytest.mark.parametrize(("language", "room"), [("en", 50), ("zh", 22)])
-def test_of_a_long_paragraph_next_to_the_segments_the_nearest_sentences_stand(language: str, room: int) -> None:
-    document, chars = made(0, language), counter("chars")
-    story = story_of(document, read_book(document.text, language), chars)
-    texts = cut(story, 64, Limits(room, 3000, room + 10, 64), 2, chars)
-    assert texts
-    before, after = (document.text[text[0][0].start : text[0][0].end] for text in (texts[0], texts[-1]))
-    ((whole,), (following,)) = story.paragraphs[63], story.paragraphs[64 + len(texts[1]) + len(texts[2])]
-    assert document.text[whole.start : whole.end].endswith(before)
-    assert document.text[following.start : following.end].startswith(after)
-    assert 0 < len(before) <= room
-    assert 0 < len(after) <= room + 10
-    assert before.startswith(("In the end", "末了"))
-    assert after.endswith((".", "。", ".”", "。”"))
+        ordering(replace(samples[0], facets={**samples[0].facets, "cut_from": 8192}), suite.texts())
 
 
 def test_books_that_give_no_case_are_named_and_the_rest_is_kept(tmp_path: Path) -> None:
@@ -297,7 +223,7 @@ def test_texts_must_be_normalised_and_cards_come_from_the_stock() -> None:
 
 
 def test_a_start_of_the_wider_stride_stands_at_all_lengths() -> None:
-    book = made(5, "en", 20, 40)
+    book = book_document(5, "en", 20, 40)
     scene = Scene("en", [book], [], (2048, 16 * 1024, 20 * 1024), counter("tekken"))
     standing = {card.paragraph: card.lengths for card in stock(scene, 4).cards or () if isinstance(card, Start)}
     assert standing[128] == scene.lengths
@@ -307,7 +233,7 @@ def test_a_start_of_the_wider_stride_stands_at_all_lengths() -> None:
 
 def test_shared_books_at_all_lengths(shared: Path, tmp_path: Path) -> None:
     books = str(shared / "data" / "books")
-    wanted = order("tsort", books=[books], lengths=[1024 * n for n in TABLE_11], items=1000)
+    wanted = order("tsort", books=[books], lengths=[1024 * 2**n for n in range(1, 8)], items=60)
     suite = open_suite(build(wanted, tmp_path / "suite").folder)
     texts, counts = suite.texts(), Tally[tuple[str, int]]()
     begins = {
@@ -326,3 +252,17 @@ def test_shared_books_at_all_lengths(shared: Path, tmp_path: Path) -> None:
                 assert part.start in begins[part.doc]
     assert all(counts["en", length] >= 30 for length in wanted.lengths)
     assert all(counts["zh", length] >= 10 for length in wanted.lengths)
+
+
+def test_stored_replies_are_scored_by_both_rules(built: BuiltSuite) -> None:
+    sample = next(sample for sample in built.samples() if sample.task == "tsort")
+    true = json.loads(sample.targets[0])
+    for text, official, strict in (
+        (f"Answer: {true}", 1, 1),
+        (f"Answer: {true[::-1]}", 0, 0),
+        (f"Answer: {true[:1]}", 1, 0),  # the released code compares as far as the shorter list goes
+        ("Answer: []", 1, 0),
+    ):
+        reply = stored(sample, text)
+        assert score_reply(reply, "official", None).verdict.value == official, text
+        assert score_reply(reply, "strict", None).verdict.value == strict, text

@@ -4,9 +4,8 @@ from fathom.analysis.agreement import Agreement, agreement
 from fathom.analysis.answers import AnswerPoint, Third, answers
 from fathom.analysis.average import AverageScore, average_scores, average_scores_of, comparable
 from fathom.analysis.base import BASE_RULES, BaseRule
-from fathom.analysis.closed_book import Known, is_side_row
+from fathom.analysis.closed_book import Known
 from fathom.analysis.compare import Comparison, compare
-from fathom.analysis.contrasts import PositionContrast, position_contrasts
 from fathom.analysis.counts import Counts, cell_counts, counts
 from fathom.analysis.curve import CurvePoint, curve, curve_of
 from fathom.analysis.effective import (
@@ -23,10 +22,12 @@ from fathom.analysis.judge import JudgeAgreement, judge_agreement
 from fathom.analysis.known import POLICIES, Filtered, Policy, known_filter
 from fathom.analysis.longscore import LongScore, LongScorePoint, longscore, longscore_of, longscore_of_means
 from fathom.analysis.position import PositionPoint, position
+from fathom.analysis.position_contrasts import PositionContrast, position_contrasts
 from fathom.analysis.profile import Profile, profiles
 from fathom.analysis.score_profiles import score_profiles
 from fathom.analysis.scores_table import ScoreCell, ScoreTable, is_score_table, read_scores
 from fathom.analysis.shared_lengths import at_lengths
+from fathom.analysis.side_rows import is_side_row
 from fathom.analysis.steady import Estimate, Steady, SteadyPoint, steady, steady_of
 from fathom.analysis.truncation import Truncation, truncation
 

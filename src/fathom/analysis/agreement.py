@@ -27,8 +27,8 @@ class Agreement:
         variant_a: Its variant.
         model_b: Second model.
         variant_b: Its variant.
-        task: Name of the task, ``all`` over several tasks.
-        length: Length in tokens; None over all lengths.
+        task: Name of the task; ``all`` for all of them, every item with the same weight.
+        length: Length in tokens; None for all of them, averaged within each item.
         agreement: Share of equal answers, averaged within each item first.
         interval: 95% interval of the agreement, over items.
         score_a: Mean score of the first system on these samples.

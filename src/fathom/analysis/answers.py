@@ -1,4 +1,4 @@
-"""What stands behind the accuracy of tasks that ask for one of several answers, or for an order of parts.
+"""What stands behind the accuracy of tasks that ask for one of several answers, or for an order of segments.
 
 A model that does not find the answer may fail to give one at all, may copy the example that the instructions show, or
 may prefer an answer for where it stands. A reader that never looks at the question may do better than chance by taking
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.analysis.answer_marks import FACTS, SHARES, THIRDS, choices, marked_answers
+from fathom.analysis.answer_columns import FACTS, SHARES, THIRDS, choice_rows, with_answer_columns
 from fathom.analysis.curve import CurvePoint, curve
 from fathom.analysis.grid import ALL, scored_rows
 from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
@@ -59,8 +59,8 @@ class AnswerPoint:
         scored: Those that have a score; every figure below is over these.
         valid: Those among ``scored`` that are of the form that was asked for.
         accuracy: Mean score; a reply without a readable answer is wrong. The X of "X/Y" in the paper's Table 9.
-        chance: Mean over samples of the chance level of each: 1/N! for an order of N parts, 1/n for one of n answers;
-            None if unknown.
+        chance: Mean over samples of the chance level of each: 1/N! for an order of N segments, 1/n for one of n
+            answers; None if unknown.
         followed: Share of valid replies: the rate of following instructions of Figure 2.
         accuracy_valid: Mean score of the valid replies alone, the Y of "X/Y"; None where there are none.
         copied: Share of the *valid* replies that give the answer of the example, as in Tables 4 and 5; None where there
@@ -71,10 +71,10 @@ class AnswerPoint:
             copies.
         longest: Score of always choosing the longest answer; None where the task has no such facet.
         first: Score of always choosing the first answer; None likewise.
-        orders: Valid replies that put all parts in some order; ``tau`` and ``adjacent`` are over these.
+        orders: Valid replies that put all segments in some order; ``tau`` and ``adjacent`` are over these.
         tau: Mean Kendall's tau with the true order, in [-1, 1]; 0 for an order at random. None where there are none.
         adjacent: Mean share of the neighbours of the true order that stand next to each other in the answer, in order.
-        adjacent_chance: The same for an order at random: exactly 1/N for N parts.
+        adjacent_chance: The same for an order at random: exactly 1/N for N segments.
         thirds: Front, middle and rear; () where the rows do not say where the right answer lies.
     """
 
@@ -121,7 +121,7 @@ def answers(rows: pl.DataFrame, *, seed: int = 0) -> list[AnswerPoint]:
     Returns:
         Points in the order in which the rows name models and tasks, lengths ascending; none where nothing was scored.
     """
-    asked = choices(scored_rows(rows))
+    asked = choice_rows(scored_rows(rows))
     if asked.is_empty():
         return []
     accuracy = {
@@ -130,10 +130,10 @@ def answers(rows: pl.DataFrame, *, seed: int = 0) -> list[AnswerPoint]:
         if point.task != ALL and point.mean is not None
     }
     replies = {tuple(key): number for *key, number in asked.group_by(*_KEYS, "length").len().rows()}
-    marked = marked_answers(asked.filter(pl.col("value").is_not_null()))
+    replied = with_answer_columns(asked.filter(pl.col("value").is_not_null()))
     return [
         _point(accuracy[key], replies[key], cell)
-        for _, group in marked.group_by(_KEYS, maintain_order=True)
+        for _, group in replied.group_by(_KEYS, maintain_order=True)
         for key, cell in _cells(group, seed)
     ]
 
@@ -153,7 +153,7 @@ def _cells(group: pl.DataFrame, seed: int) -> Iterator[tuple[tuple[str, str, str
     """Cells of one model and task, lengths ascending; an item has one weight in all of them."""
     model, variant, task = group.select(_KEYS).row(0)
     lengths = sorted(set(group["length"]))
-    items = group.group_by("name", "length").agg(pl.col(*SHARES, *FACTS).mean())
+    items = group.group_by("name", "length", maintain_order=True).agg(pl.col(*SHARES, *FACTS).mean())
     names = items["name"].unique().sort()
     table = np.full((len(names), len(lengths), len(SHARES)), np.nan)
     line = items["name"].cast(pl.Enum(names)).to_physical().to_numpy()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from fathom.analysis.columns import facet
 from fathom.analysis.interval import Interval, generator, mean_interval
 
 ABSTAINED = ("unanswerable", "无法回答")
@@ -57,27 +58,12 @@ class Known:
         return self.removed / self.questions if self.questions else None
 
 
-def is_side_row() -> pl.Expr:
-    """Which rows ask a question without its long context, whose length 0 is no length, or over a cut one."""
-    without = (pl.col("length") == 0) & _context().is_in(["none", "alone"]).fill_null(False)
-    return without | cut_from().is_not_null()
-
-
-def cut_from() -> pl.Expr:
-    """The length of the prompt that a row's prompt was cut from (``fathom build --truncate``); null for whole ones."""
-    return pl.col("facets").str.json_path_match("$.cut_from").cast(pl.Int64, strict=False)
-
-
-def _context() -> pl.Expr:
-    return pl.col("facets").str.json_path_match("$.context")
-
-
 def marked(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with the columns of ``QUESTION`` and ``closed``: whether they are closed-book rows."""
     return rows.with_columns(
-        question=pl.col("facets").str.json_path_match("$.question").fill_null(""),
+        question=facet("question").fill_null(""),
         gold=pl.col("target").fill_null(""),
-        closed=((pl.col("length") == 0) & (_context() == "none")).fill_null(False),
+        closed=((pl.col("length") == 0) & (facet("context") == "none")).fill_null(False),
     )
 
 

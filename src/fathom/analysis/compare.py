@@ -14,7 +14,7 @@ import polars as pl
 
 from fathom.analysis.grid import ALL, Grid, grids, scored_rows
 from fathom.analysis.interval import Floats, Interval, generator
-from fathom.analysis.paired import Paired, averaged, paired
+from fathom.analysis.paired import Differences, averaged, paired
 from fathom.types import FathomError
 
 
@@ -162,7 +162,7 @@ def _compared(
     return comparisons
 
 
-def _drawn(task: str, pair: _Pair, lengths: list[int], prior: float, seed: int, permutations: int) -> Paired:
+def _drawn(task: str, pair: _Pair, lengths: list[int], prior: float, seed: int, permutations: int) -> Differences:
     columns = [pair.lengths.index(length) for length in lengths]
     first, second = pair.first[:, columns], pair.second[:, columns]
     return paired(first, second, generator(seed, task), prior=prior, permutations=permutations)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fathom.analysis.closed_book import is_side_row
+from fathom.analysis.side_rows import is_side_row
 from fathom.types import STATUSES
 
 _TASK = ["model", "variant", "task"]

@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.closed_book import is_side_row
+from fathom.analysis.columns import facet, item_name
 from fathom.analysis.interval import Floats
+from fathom.analysis.side_rows import is_side_row
 from fathom.types import FathomError
 
 Unscored: TypeAlias = Literal["drop", "zero"]
@@ -79,8 +80,7 @@ def grids(rows: pl.DataFrame, unscored: Unscored = "drop") -> list[Grid]:
     cells = _cells(scored_rows(rows, unscored), "length")
     if (cells["task"] == ALL).any():
         raise FathomError(f"A task is named {ALL!r}, which stands for the mean over tasks. Rename it in the rows.")
-    context = pl.col("facets").str.json_path_match("$.context")
-    alone = _cells(_valued(rows.filter(is_side_row(), context == "alone"), unscored))
+    alone = _cells(_valued(rows.filter(is_side_row(), facet("context") == "alone"), unscored))
     keys = ["model", "variant", "task"]
     parts = cells.partition_by(keys, maintain_order=True, as_dict=True)
     beside = alone.partition_by(keys, as_dict=True)
@@ -92,7 +92,7 @@ def grids(rows: pl.DataFrame, unscored: Unscored = "drop") -> list[Grid]:
 
 def _cells(rows: pl.DataFrame, *also: str) -> pl.DataFrame:
     """Mean score and chance level of each item (named by suite and item), in the order of the rows."""
-    named = rows.with_columns(pl.concat_str("suite", pl.lit("\x1f"), "item").alias("name"))
+    named = rows.with_columns(item_name())
     return named.group_by("model", "variant", "task", "name", *also, maintain_order=True).agg(
         pl.col("value").mean(), pl.col("chance").mean()
     )

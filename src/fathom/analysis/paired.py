@@ -34,14 +34,14 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
-    """Two columns of scores side by side, any number of times: of one task, or averaged over tasks.
+class Differences:
+    """How much higher one score is than another, by column: of one task, or averaged over tasks.
 
     Attributes:
         gaps: Mean difference, by column.
         first: Means of the first scores in every replicate, replicates x columns.
         second: Those of the second scores.
-        flips: Mean differences with flipped signs, permutations x columns.
+        flips: Mean differences with flipped signs, permutations x columns; no row where scores are not paired.
         items: Items in each column.
         at_any: Items in any column.
     """
@@ -54,7 +54,7 @@ class Paired:
     at_any: int
 
     def gap(self, weights: Floats) -> Gap:
-        """The weighted mean of the differences over columns."""
+        """The weighted mean of the differences over columns; its p-value is 1 where scores are not paired."""
         point = float(self.gaps @ weights)
         # The slack counts permutations that are the same sum in another order.
         extreme = int((np.abs(self.flips @ weights) >= abs(point) - 1e-12).sum())
@@ -69,7 +69,7 @@ def paired(
     *,
     prior: float = 1.0,
     permutations: int = PERMUTATIONS,
-) -> Paired:
+) -> Differences:
     """Pairs two tables of scores.
 
     Args:
@@ -86,7 +86,7 @@ def paired(
     draws = resampled_means(np.concatenate([first, second], axis=1), rng, prior=prior)
     signs = np.array([-1.0, 1.0])
     flips = [rng.choice(signs, (size, len(gaps))) @ gaps / counted for size in _blocks(permutations, len(gaps))]
-    return Paired(
+    return Differences(
         gaps=gaps.sum(axis=0) / counted,
         first=draws[:, :columns],
         second=draws[:, columns:],
@@ -96,13 +96,13 @@ def paired(
     )
 
 
-def averaged(parts: Sequence[Paired]) -> Paired:
+def averaged(parts: Sequence[Differences]) -> Differences:
     """The mean over tasks with equal weight; items are added up.
 
     Args:
         parts: At least one, with the same columns; each drawn with a prior of 1 over their number.
     """
-    return Paired(
+    return Differences(
         gaps=np.mean([part.gaps for part in parts], axis=0),
         first=np.mean([part.first for part in parts], axis=0),
         second=np.mean([part.second for part in parts], axis=0),

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fathom.analysis.columns import facet, item_name
 from fathom.analysis.grid import scored_rows
 from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
 from fathom.types import FathomError
@@ -66,11 +67,11 @@ def position(rows: pl.DataFrame, *, bins: int = 5, seed: int = 0) -> list[Positi
 
 
 def placed_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """The scored rows that have a depth."""
-    depth = pl.col("facets").str.json_path_match("$.depth").cast(pl.Float64, strict=False)
+    """The scored rows that have a depth, with it as ``depth`` and their item as ``name``."""
+    depth = facet("depth").cast(pl.Float64, strict=False)
     return (
         scored_rows(rows)
-        .with_columns(depth.round(3).alias("depth"), pl.concat_str("suite", pl.lit("\x1f"), "item").alias("name"))
+        .with_columns(depth.round(3).alias("depth"), item_name())
         .filter(pl.col("depth").is_between(0, 1) & pl.col("value").is_not_null())
     )
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.analysis.closed_book import cut_from
+from fathom.analysis.columns import facet, item_name
 from fathom.analysis.grid import ALL, scored_rows
 from fathom.analysis.interval import Floats, Interval, generator, interval_of
-from fathom.analysis.paired import PERMUTATIONS, Paired, averaged, paired
+from fathom.analysis.paired import PERMUTATIONS, Differences, averaged, paired
+from fathom.analysis.side_rows import cut_from
 
 _SYSTEM = ["model", "variant", "full"]
 _QUESTION = ["suite", "task", "item", "question", "depth", "full"]
@@ -86,19 +87,19 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, permutations: int = PERMUTA
     found: list[Truncation] = []
     for (model, variant, full), group in pairs.group_by(_SYSTEM, maintain_order=True):
         tasks = {str(task): part for (task,), part in group.group_by("task", maintain_order=True)}
-        named = (str(model), str(variant), int(str(full)))
+        system = (str(model), str(variant), int(str(full)))
         for task, part in tasks.items():
-            found += _of_tasks({task: part}, task, named, seed, permutations)
+            found += _of_tasks({task: part}, task, system, seed, permutations)
         if len(tasks) > 1:
-            found += _of_tasks(tasks, ALL, named, seed, permutations)
+            found += _of_tasks(tasks, ALL, system, seed, permutations)
     return found
 
 
 def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
     """One line for each model, item and cut: the means of its scores cut (``value``) and whole (``whole``)."""
     marked = rows.with_columns(
-        question=pl.col("facets").str.json_path_match("$.question").fill_null(""),
-        depth=pl.col("facets").str.json_path_match("$.depth").fill_null(""),
+        question=facet("question").fill_null(""),
+        depth=facet("depth").fill_null(""),
         cut_from=cut_from(),
         value=pl.col("value").fill_nan(None),
         chance=pl.col("chance").fill_nan(None),
@@ -113,54 +114,46 @@ def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
         .group_by([*keys, "length"], maintain_order=True)
         .agg(*means)
         .join(scores, on=keys, maintain_order="left")
-        .with_columns(name=pl.concat_str("suite", pl.lit("\x1f"), "item"))
+        .with_columns(item_name())
         .group_by([*_SYSTEM, "task", "name", "length"], maintain_order=True)
         .agg(*means, pl.col("whole").mean())
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
-    """The pairs of one task: lengths of the cuts, their means, and scores whole and cut, items x lengths."""
+class _Table:
+    """The pairs of one task: scores whole and cut, items x cuts; mean tokens and chance level of each cut."""
 
-    lengths: tuple[int, ...]
     whole: Floats
     cut: Floats
-    tokens: Mapping[int, float | None]
-    chance: Mapping[int, float | None]
+    tokens: tuple[float | None, ...]
+    chance: tuple[float | None, ...]
 
 
-def _table(part: pl.DataFrame) -> _Cut:
-    lengths, column = np.unique(part["length"].to_numpy(), return_inverse=True)
+def _table(pairs: pl.DataFrame, lengths: Sequence[int]) -> _Table:
+    """The table of some cuts, ascending; each has an item."""
+    part = pairs.filter(pl.col("length").is_in(lengths))
+    column = np.searchsorted(lengths, part["length"].to_numpy())
     names, line = np.unique(part["name"].to_numpy().astype(str), return_inverse=True)
     whole, cut = np.full((2, len(names), len(lengths)), np.nan)
     whole[line, column], cut[line, column] = part["whole"].to_numpy(), part["value"].to_numpy()
-    means = part.group_by("length").agg(pl.col("tokens").mean(), pl.col("chance").mean())
-    return _Cut(
-        tuple(int(length) for length in lengths),
-        whole,
-        cut,
-        dict(means.select("length", "tokens").iter_rows()),
-        dict(means.select("length", "chance").iter_rows()),
-    )
+    means = part.group_by("length").agg(pl.col("tokens").mean(), pl.col("chance").mean()).sort("length")
+    return _Table(whole, cut, tuple(means["tokens"]), tuple(means["chance"]))
 
 
 def _of_tasks(
-    parts: Mapping[str, pl.DataFrame], task: str, named: tuple[str, str, int], seed: int, permutations: int
+    parts: Mapping[str, pl.DataFrame], task: str, system: tuple[str, str, int], seed: int, permutations: int
 ) -> list[Truncation]:
-    """One task, or the mean over several."""
-    tables = {name: _table(part) for name, part in parts.items()}
-    lengths = sorted(set.intersection(*(set(table.lengths) for table in tables.values())))
+    """One task, or the mean over several at the cuts that all of them have."""
+    lengths = sorted(set.intersection(*(set(part["length"]) for part in parts.values())))
     if not lengths:
         return []
-    columns = {name: [table.lengths.index(length) for length in lengths] for name, table in tables.items()}
-    whole = np.mean([np.nanmean(table.whole[:, columns[name]], axis=0) for name, table in tables.items()], axis=0)
-    cut = np.mean([np.nanmean(table.cut[:, columns[name]], axis=0) for name, table in tables.items()], axis=0)
+    tables = {name: _table(part, lengths) for name, part in parts.items()}
     both = averaged(
         [
             paired(
-                table.whole[:, columns[name]],
-                table.cut[:, columns[name]],
+                table.whole,
+                table.cut,
                 generator(seed, f"{name} truncation"),
                 prior=1 / len(tables),
                 permutations=permutations,
@@ -168,38 +161,24 @@ def _of_tasks(
             for name, table in tables.items()
         ]
     )
+    model, variant, full_length = system
     return [
-        _truncation(
-            (*named[:2], task, named[2], length),
-            both,
-            place,
-            (float(whole[place]), float(cut[place])),
-            _mean([table.tokens[length] for table in tables.values()]),
-            _mean([table.chance[length] for table in tables.values()]),
-        )
-        for place, length in enumerate(lengths)
+        _truncation((model, variant, task, full_length, length), list(tables.values()), both, column)
+        for column, length in enumerate(lengths)
     ]
 
 
 def _truncation(
-    named: tuple[str, str, str, int, int],
-    both: Paired,
-    place: int,
-    scores: tuple[float, float],
-    tokens: float | None,
-    chance: float | None,
+    named: tuple[str, str, str, int, int], tables: Sequence[_Table], both: Differences, column: int
 ) -> Truncation:
-    model, variant, task, full_length, length = named
-    (full, score), first, second = scores, both.first[:, place], both.second[:, place]
-    gap = both.gap(np.eye(len(both.gaps))[place])
+    full = float(np.mean([np.nanmean(table.whole[:, column]) for table in tables]))
+    score = float(np.mean([np.nanmean(table.cut[:, column]) for table in tables]))
     share = score / full if full else None
+    first, second = both.first[:, column], both.second[:, column]
+    gap = both.gap(np.eye(len(both.gaps))[column])
     return Truncation(
-        model=model,
-        variant=variant,
-        task=task,
-        cut_from=full_length,
-        length=length,
-        tokens=tokens,
+        *named,
+        tokens=_mean([table.tokens[column] for table in tables]),
         full=full,
         full_interval=interval_of(first, full),
         score=score,
@@ -209,11 +188,12 @@ def _truncation(
         p_value=gap.p_value,
         share=share,
         share_interval=None if share is None else interval_of(second / first, share),
-        chance=chance,
-        items=int(both.items[place]),
+        chance=_mean([table.chance[column] for table in tables]),
+        items=int(both.items[column]),
     )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
+    """Their mean; None where any of them is unknown."""
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) and known else None
+    return sum(known) / len(known) if len(known) == len(values) else None

@@ -51,9 +51,9 @@ def compose(
     Args:
         plan: What the item asks, and what must be in the context.
         length: Budget of the whole prompt in tokens.
-        fillers: Text to fill the context with, in the order in which lengths take it.
+        fillers: Text to fill the context with, in the order in which lengths take it; whole texts take none.
         shelf: Documents and counter.
-        exact: Fill the budget to the last token where characters allow it, instead of to 99%.
+        exact: Fill the budget to the last token where characters allow it, instead of to 99%; whole texts stay whole.
 
     Returns:
         One prompt for each ending of the plan, in their order.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import altair as alt
 
 from fathom.analysis import AnswerPoint, CurvePoint, Estimate
+from fathom.analysis.answer_columns import THIRDS
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.curves import Level, curve_chart
@@ -33,18 +34,17 @@ ACCURACY = (
     Column("First", group="Without reading", help="Score of always choosing the first answer"),
 )
 FORM = (
-    Column("Valid", help="Scored replies that hold an answer of the form that was asked for"),
+    Column("Valid", help="Scored replies that hold an answer; what was cut, refused or failed is not scored"),
     Column("Follows", help="Share of the scored replies that are valid, percent"),
     Column("Copies", help="Share of the valid replies that give the answer shown as an example, percent"),
     Column("Expected", help="Share of the samples whose right answer is the example, percent"),
 )
 ORDERS = (
-    Column("Orders", help="Valid replies that put all parts in some order"),
+    Column("Orders", help="Valid replies that put all segments in some order"),
     Column("Kendall’s tau", help="1 is the true order, −1 its reverse, 0 an order at random"),
     Column("Neighbours kept", help="Neighbours of the true order that stand together in the answer, percent"),
-    Column("At random", help="The same for an order at random, percent: 1/N for N parts"),
+    Column("At random", help="The same for an order at random, percent: 1/N for N segments"),
 )
-THIRDS = ("front", "middle", "rear")
 POSITIONS = tuple(Column(name.capitalize(), help="Percent") for name in THIRDS)
 ABOUT = {
     "accuracy": "Accuracy beside what takes no reading, in percent. “Valid only” leaves out replies that are not of "
@@ -89,15 +89,15 @@ def answers_tables(points: Sequence[AnswerPoint], systems: Sequence[System] = ()
     ]
 
 
-def told(results: Results) -> list[AnswerPoint]:
+def telling_points(results: Results) -> list[AnswerPoint]:
     """The points of the tasks that have more to tell than scores and their validity, which the page shows."""
     tasks = {point.task for point in results.answers if point.telling}
     return [point for point in results.answers if point.task in tasks]
 
 
 def answers_views(results: Results) -> list[TaskAnswers]:
-    """What the page shows of each of these tasks."""
-    points = told(results)
+    """What the page shows of each of the tasks of :func:`telling_points`."""
+    points = telling_points(results)
     views = []
     for number, task in enumerate(_tasks(points), start=1):
         own = [point for point in points if point.task == task]
@@ -236,8 +236,12 @@ def _accuracy(point: AnswerPoint) -> list[Cell]:
 
 
 def _form(point: AnswerPoint) -> list[Cell]:
+    unscored = point.replies - point.scored
     return [
-        Cell(f"{words.count(point.valid)} of {words.count(point.scored)}"),
+        Cell(
+            f"{words.count(point.valid)} of {words.count(point.scored)}",
+            beneath=(f"{words.count(unscored)} not scored",) if unscored else (),
+        ),
         _share(point.followed),
         _share(point.copied),
         Cell(words.percent(point.copied_expected)),

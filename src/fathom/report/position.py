@@ -62,14 +62,7 @@ def position_lines(
     key = legend_of(legend, size, "Length in tokens")
     colour = alt.Color("length:N", scale=alt.Scale(domain=domain, range=colours), legend=key)
     shape = alt.Shape("length:N", scale=alt.Scale(domain=domain, range=[mark for _, _, mark in styles]), legend=key)
-    # The axis names the depths that were asked; ranges of random ones by their middle.
-    depths = sorted({_middle(point) for point in points})
-    ticks = depths if len(depths) <= 6 else [0, 0.25, 0.5, 0.75, 1]
-    x = alt.X(
-        "depth:Q",
-        scale=alt.Scale(domain=[-0.04, 1.04], nice=False),
-        axis=axis_of(values=ticks, format=".0%", grid=False, ticks=True, tickSize=4),
-    )
+    x = _depth_axis(points)
     axis = axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True)
     y = alt.Y("mean:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
     chart = chart_of_records(records)
@@ -77,6 +70,17 @@ def position_lines(
     line = chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
     marks = chart.mark_point(filled=True, size=34, opacity=1).encode(x=x, y=y, color=colour, shape=shape)
     return layered([spread, line, marks], size, title)
+
+
+def _depth_axis(points: Sequence[PositionPoint]) -> alt.X:
+    """The axis names the depths that were asked; ranges of random ones by their middle."""
+    depths = sorted({_middle(point) for point in points})
+    ticks = depths if len(depths) <= 6 else [0, 0.25, 0.5, 0.75, 1]
+    return alt.X(
+        "depth:Q",
+        scale=alt.Scale(domain=[-0.04, 1.04], nice=False),
+        axis=axis_of(values=ticks, format=".0%", grid=False, ticks=True, tickSize=4),
+    )
 
 
 def _middle(point: PositionPoint) -> float:
@@ -135,14 +139,14 @@ def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
     for task, length in ordered:
         cells = lines[task, length]
         name = "all lengths" if length is None else words.tokens(length)
-        items = _counts(one.items for one in cells.values())
+        items = _range([one.items for one in cells.values()])
         rows.append((Cell(task), Cell(name), Cell(items), *(_cell(cells.get(pair)) for pair in pairs)))
     about = ABOUT if number == 1 else ""
     return Table(f"position-{number}", "position", f"{title}: places", about, columns, tuple(rows), detail=True)
 
 
-def _counts(items: Iterable[int]) -> str:
-    low, *_, high = sorted((*(known := list(items)), *known))
+def _range(items: Sequence[int]) -> str:
+    low, high = min(items), max(items)
     return words.count(low) if low == high else f"{words.count(low)}–{words.count(high)}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
@@ -39,6 +38,7 @@ from fathom.analysis import (
 )
 from fathom.analysis.graders import Graded, graders
 from fathom.printing import printable
+from fathom.report.settings import distinct, settings_of
 from fathom.types import FathomError
 
 ALL = "all"
@@ -176,8 +176,8 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
         by_length=_totals(counted, lambda one: (system_of(one), one.length or 0)),
         by_cell=_totals(counted, lambda one: (system_of(one), one.task or ALL, one.length or 0))
         | _totals(counted, lambda one: (system_of(one), ALL, one.length or 0)),
-        settings=tuple(_settings(asked)),
-        suites=tuple(dict.fromkeys(name.partition("#")[0] for name in _distinct(asked, "suite"))),
+        settings=tuple(settings_of(asked)),
+        suites=tuple(dict.fromkeys(name.partition("#")[0] for name in distinct(asked, "suite"))),
         filtered=filtered,
         graded=tuple(graders(whole)),
         answers=tuple(answers(kept, seed=seed)),
@@ -258,58 +258,3 @@ def _totals(counted: Iterable[Counts], key: Callable[[Counts], Key]) -> dict[Key
     for one in counted:
         groups.setdefault(key(one), []).append(one)
     return {name: total(group) for name, group in groups.items()}
-
-
-def _settings(rows: pl.DataFrame) -> list[tuple[str, str]]:
-    named = {
-        "Suite": "suite",
-        "Source of the rows": "source",
-        "Tokenizer of the lengths": "tokenizer",
-        "Scoring rule": "rule",
-        "Graded by": "grader",
-        "Languages": "language",
-        "fathom version": "fathom_version",
-    }
-    settings = [(label, ", ".join(_distinct(rows, column))) for label, column in named.items()]
-    epochs = rows["epoch"].max()
-    versions = rows.select("task", "task_version", "metric").unique(maintain_order=True).sort("task").rows()
-    settings.append(("Epochs per sample", str(epochs)))
-    settings.extend(
-        (f"Task {task}", f"version {version}" + (f", scored by {metric}" if metric else ""))
-        for task, version, metric in versions
-    )
-    settings.extend(
-        (f"Items of {task}", f"{items:,} with {questions:,} questions; those of one item share a context")
-        for task, items, questions in _several_questions(rows)
-    )
-    settings.append(("What results can be broken down by", ", ".join(_facets(rows))))
-    return [(label, value) for label, value in settings if value]
-
-
-def _several_questions(rows: pl.DataFrame) -> list[tuple[str, int, int]]:
-    """Tasks whose items have several questions, with their numbers of items and of questions."""
-    number = pl.col("facets").str.json_path_match("$.question")
-    table = (
-        rows.filter(number.is_not_null())
-        .group_by("task", maintain_order=True)
-        .agg(
-            items=pl.struct("suite", "item").n_unique(),
-            questions=pl.struct("suite", "item", number.alias("question")).n_unique(),
-        )
-    )
-    return [(str(task), int(items), int(questions)) for task, items, questions in table.rows()]
-
-
-def _distinct(rows: pl.DataFrame, column: str) -> list[str]:
-    return [str(value) for value in rows[column].drop_nulls().unique(maintain_order=True) if str(value)]
-
-
-def _facets(rows: pl.DataFrame) -> list[str]:
-    names: set[str] = set()
-    for text in rows["facets"].drop_nulls().unique():
-        try:
-            names.update(json.loads(text))
-        except (ValueError, TypeError):
-            # Rows of other tools may carry what they like here; it names nothing that we could break down by.
-            continue
-    return [printable(name) for name in sorted(names)]

@@ -8,7 +8,7 @@ import polars as pl
 
 from fathom.analysis import AverageScore, Filtered, LongScore
 from fathom.report import words
-from fathom.report.answers import answers_tables, told
+from fathom.report.answers import answers_tables, telling_points
 from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
 from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
@@ -17,6 +17,9 @@ from fathom.report.results import ALL, Results, System, measure
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import CHANCE, SCORED, chance_cell, counts_tables, failed, scored_cell
 from fathom.report.truncation import truncation_tables
+
+MANY = 0.9
+"""Share of the items of another length below which scores are no longer of about the same questions."""
 
 
 def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> tuple[Table, ...]:
@@ -46,7 +49,7 @@ def tables_of(results: Results) -> tuple[Table, ...]:
         effective_lengths(results, None),
         *(effective_lengths(results, system) for system in broken_down),
         *contrast_tables(results.contrasts, results.systems),
-        *answers_tables(told(results), results.systems),
+        *answers_tables(telling_points(results), results.systems),
         *truncation_tables(results.truncation, results.systems),
         *known_tables(results),
         *graders_tables(results),
@@ -191,9 +194,8 @@ def _score_cell(results: Results, system: System, task: str, length: int) -> Cel
             return Cell(note="Every question here was removed as known.")
         reason = failed(counted) if counted else ""
         return Cell(note=f"Nothing was scored: {reason}." if reason else "")
-    return Cell(
-        words.percent(point.mean),
-        words.bounds(point.interval),
-        "" if point.complete else "Not every task has a score here: not to be compared with the other lengths.",
-        heat_step(point.mean),
-    )
+    note = "" if point.complete else "Not every task has a score here: not to be compared with the other lengths."
+    most = max(results.curve[key].items for key in results.curve if key[:2] == (system, task))
+    if not note and point.items < MANY * most:
+        note = f"{point.items} items, {most} at another length: other questions, not to be compared with that one."
+    return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean))

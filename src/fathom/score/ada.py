@@ -169,7 +169,7 @@ def _tsort_official(row: ScoringRow) -> Verdict:
         return crash("TypeError", "the released code cannot read an order from what is no text")
     found = _released_reading(row.prediction)
     try:
-        gold = json.loads(row.answers) if isinstance(row.answers, str) else row.answers
+        gold = _gold(row)
     except (ValueError, RecursionError) as error:
         return crash("JSONDecodeError", f"the gold order is no JSON: {error}")
     if not isinstance(found, list | dict | str) or not isinstance(gold, list | dict | str):
@@ -183,7 +183,7 @@ def _tsort_official(row: ScoringRow) -> Verdict:
 
 def _tsort_strict(row: ScoringRow) -> Verdict:
     try:
-        gold = as_order(json.loads(row.answers) if isinstance(row.answers, str) else row.answers)
+        gold = as_order(_gold(row))
     except (ValueError, RecursionError):
         gold = None
     if gold is None:
@@ -192,6 +192,14 @@ def _tsort_strict(row: ScoringRow) -> Verdict:
     order = as_order(found)
     valid = order is not None and len(order) == len(gold)
     return Verdict(float(order == gold), valid, _text(order) if valid else None, "strict")
+
+
+def _gold(row: ScoringRow) -> object:
+    """The gold order: a list, JSON of one, or the one target of a sample, which is JSON too."""
+    answers: object = row.answers
+    if isinstance(answers, list) and len(answers) == 1:
+        answers = answers[0] if isinstance(answers[0], str) else answers
+    return json.loads(answers) if isinstance(answers, str) else answers
 
 
 def _released_reading(reply: str) -> object:

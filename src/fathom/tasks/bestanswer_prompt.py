@@ -57,8 +57,9 @@ def laid_out(
     language: str,
     question: Span,
     answers: Sequence[Span],
+    *,
     gold: int,
-    copied: float,
+    example: str,
     facets: Mapping[str, Facet],
 ) -> Arranged:
     """The prompt over a question and its candidate answers.
@@ -69,11 +70,10 @@ def laid_out(
         question: The question.
         answers: The candidates in their order.
         gold: Index of the gold one.
-        copied: Place of the example in the instructions among the labels, in [0, 1).
+        example: The label that the instructions show.
         facets: What else is known.
     """
     prompts, count = PROMPTS[language], len(answers)
-    example = label(place(copied, count))
     longest = max(range(count), key=lambda number: answers[number].end - answers[number].start)
     closing = prompts["closing"].format(answers=count)
     parts: list[Part] = [prompts["intro"].format(answers=count, example=example), question]

@@ -1,7 +1,7 @@
 """BestAnswer on the cases that the authors of Ada-LEval published, with their candidates in their order.
 
-Only the words of the prompt are our own. The published 1k cases have up to 1,128 tokens (Table 1), more than 1k has
-here, so that a prompt may be longer than its length by 15%.
+Only the words of the prompt are our own; they show A4 as an example, as the paper's do. The published 1k cases have
+up to 1,128 tokens (Table 1), more than 1k has here, so that a prompt may be longer than its length by 15%.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from fathom.tasks.bestanswer_prompt import Frame, laid_out
 from fathom.types import Arranged, Card, Document, Draw, Measure, Plan, Scene, Span, Stock, Whole
 
 OVER = 0.15
+EXAMPLE = "A4"
 
 
 def stock(scene: Scene) -> Stock:
@@ -37,15 +38,15 @@ def _card(case: Document, scene: Scene) -> Card | None:
 def plan(draw: Draw) -> Plan:
     """The case as published."""
     assert draw.card is not None
-    return Whole(partial(arrange, draw.card, draw.scene.language, draw.rng.random()), over=OVER)
+    return Whole(partial(arrange, draw.card, draw.scene.language), over=OVER)
 
 
-def arrange(card: Card, language: str, copied: float, length: int, measure: Measure) -> Arranged:
+def arrange(card: Card, language: str, length: int, measure: Measure) -> Arranged:
     """The prompt of a case, whatever the length."""
     question, *answers = card.spans
     gold, case = card.document.meta["accepted"], card.document.meta["case"]
     assert isinstance(gold, int)
-    made = laid_out(card.document, language, question, answers, gold, copied, {"case": str(case)})
+    made = laid_out(card.document, language, question, answers, gold=gold, example=EXAMPLE, facets={"case": str(case)})
     return replace(made, depth=None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fathom.types import Document, Span
@@ -12,7 +12,7 @@ UNTAGGED = "untagged"  # what Stack Exchange puts where a question lost its last
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CandidateThread:
     """A thread as a source of candidates. An answer without text, or with an image, is none.
 
     Attributes:
@@ -34,7 +34,7 @@ class Asked:
     answers: tuple[Span, ...]
 
 
-def asked(document: Document) -> Asked | None:
+def candidate_thread(document: Document) -> CandidateThread | None:
     """What a document has to offer; None where it is no thread."""
     meta = document.meta
     images, accepted = meta.get("images"), meta.get("accepted")
@@ -43,16 +43,16 @@ def asked(document: Document) -> Asked | None:
     question, *posts = (Span(document.id, start, end) for start, end in document.passages)
     whole = [post.end > post.start and not image for post, image in zip(posts, images, strict=True)]
     gold = posts[accepted] if isinstance(accepted, int) and whole[accepted] else None
-    seen = {words(document, gold)} if gold else set()
+    seen = {unspaced(document, gold)} if gold else set()
     before: list[Span] = []
     for number in range(accepted if isinstance(accepted, int) else 0):
-        if whole[number] and (text := words(document, posts[number])) not in seen:
+        if whole[number] and (text := unspaced(document, posts[number])) not in seen:
             seen.add(text)
             before.append(posts[number])
-    return Asked(
+    return CandidateThread(
         document=document,
         site=str(meta.get("site", "")),
-        tags=tags_of(document),
+        tags=_tags_of(document),
         question=question,
         gold=gold,
         before=tuple(before),
@@ -60,13 +60,13 @@ def asked(document: Document) -> Asked | None:
     )
 
 
-def tags_of(document: Document) -> frozenset[str]:
+def _tags_of(document: Document) -> frozenset[str]:
     """The tags of a thread, without the one that stands for none."""
     tags = document.meta.get("tags")
     return frozenset(map(str, tags)) - {UNTAGGED} if isinstance(tags, Sequence) else frozenset()
 
 
-def words(document: Document, span: Span) -> str:
+def unspaced(document: Document, span: Span) -> str:
     """The text of a span by which equal answers are known: without its blanks."""
     return "".join(document.text[span.start : span.end].split())
 
@@ -79,31 +79,26 @@ def in_common(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(len(one), len(other), 1)
 
 
-class Threads:
-    """Threads by site and tag."""
+class ThreadIndex:
+    """Finds the threads of the same site that have tags in common."""
 
-    def __init__(self, threads: Iterable[Asked]) -> None:
-        self._by_tag: dict[tuple[str, str], list[Asked]] = {}
+    def __init__(self, threads: Iterable[CandidateThread]) -> None:
+        self._by_tag: dict[tuple[str, str], list[CandidateThread]] = {}
         for thread in threads:
             for tag in thread.tags:
                 self._by_tag.setdefault((thread.site, tag), []).append(thread)
 
-    def similar(self, thread: Asked) -> Iterator[Asked]:
+    def similar(self, thread: CandidateThread) -> Iterator[CandidateThread]:
         """Other threads of its site that have at least 40% of their tags in common with it."""
         count = len(thread.tags)
         least = next((n for n in range(1, count + 1) if n / count >= IN_COMMON), 1)
         return (other for other in self._near(thread, least) if in_common(thread.tags, other.tags) >= IN_COMMON)
 
-    def loose(self, thread: Asked) -> Iterator[Asked]:
+    def loose(self, thread: CandidateThread) -> Iterator[CandidateThread]:
         """Other threads of its site that have a tag in common with it, but less than 40% of them."""
         return (other for other in self._near(thread, 1) if in_common(thread.tags, other.tags) < IN_COMMON)
 
-    def answers(self, thread: Asked, *, loose: bool) -> tuple[Span, ...]:
-        """The answers of similar threads and, where ``loose``, after them those of the loose ones."""
-        near = [*self.similar(thread), *(self.loose(thread) if loose else ())]
-        return tuple(answer for other in near for answer in other.answers)
-
-    def _near(self, thread: Asked, least: int) -> Iterator[Asked]:
+    def _near(self, thread: CandidateThread, least: int) -> Iterator[CandidateThread]:
         """Other threads, each once, among them all that have ``least`` tags in common. Lazy: some callers stop early.
 
         Rare tags come first, and the most frequent ones need not be looked up: who has two tags in common has one of
@@ -117,9 +112,3 @@ class Threads:
                 if other is not thread and passed.isdisjoint(other.tags):
                     yield other
             passed.add(tag)
-
-
-def by_id(documents: Iterable[Document], spans: Iterable[Span]) -> Mapping[str, Document]:
-    """The documents that spans are of."""
-    wanted = {span.doc for span in spans}
-    return {document.id: document for document in documents if document.id in wanted}

@@ -130,10 +130,10 @@ def cut(
 def _nearest_sentences(story: Story, number: int, room: int, counter: Counter, *, ending: bool) -> Sequence[Paragraph]:
     """The last (``ending``) or first sentences of a paragraph, as many as a room in tokens takes; () if none."""
     piece, text = story.paragraphs[number][-1 if ending else 0], story.document.text
-    cuts = [match.end() for match in _SENTENCE_END.finditer(text, piece.start, piece.end)]
-    for cut in cuts if ending else reversed(cuts):
-        start = cut + len(text[cut : piece.end]) - len(text[cut : piece.end].lstrip())
-        span = Span(piece.doc, start, piece.end) if ending else Span(piece.doc, piece.start, cut)
+    stops = [match.end() for match in _SENTENCE_END.finditer(text, piece.start, piece.end)]
+    for stop in stops if ending else reversed(stops):
+        following = piece.end - len(text[stop : piece.end].lstrip())
+        span = Span(piece.doc, following, piece.end) if ending else Span(piece.doc, piece.start, stop)
         if span.start < span.end and counter.between(story.document, span.start, span.end) <= room:
             return ((span,),)
     return ()

@@ -1,11 +1,12 @@
-"""TSort: the parts of a continuous piece of a book, shuffled, are to be put back into their order.
+"""TSort: the segments of a continuous passage of a book, shuffled, are to be put back into their order.
 
-Ada-LEval, section 3 and appendix A. Segments are whole paragraphs that follow each other, through the ends of chapters;
-headings, notes and marks of notes are in none of them. As many paragraphs stand in a segment as its limit takes, and
-before and after the segments the paragraphs next to them. The limits are upper ones: where a single paragraph is longer
-than a segment there is no case, and of one next to the segments the nearest sentences are taken.
+Ada-LEval, section 3 and appendix A. Segments, which the prompt numbers and calls parts, are whole paragraphs that
+follow each other, through the ends of chapters; headings, notes and marks of notes are in none of them. As many
+paragraphs stand in a segment as its limit takes, and before and after the segments the paragraphs next to them. The
+limits are upper ones: where a single paragraph is longer than a segment there is no case, and of one next to the
+segments the nearest sentences are taken.
 
-The parts never stand in their true order, so that two parts can stand in one order only: ``tsort_2`` tells who follows
+The segments never stand in their true order, so that two can stand in one order only: ``tsort_2`` tells who follows
 the form and who repeats the order seen, and nothing more.
 """
 
@@ -39,7 +40,7 @@ from fathom.types import (
     Whole,
 )
 
-SEGMENTS = 4  # the paper's number of parts
+SEGMENTS = 4  # the paper's number
 MOST_SEGMENTS = 12
 PROMPTS = {
     "en": {
@@ -69,7 +70,7 @@ PROMPTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start(Card):
-    """A card for the case whose first segment begins with paragraph number ``paragraph`` (from 0) of a book."""
+    """A card for the case whose first segment begins with paragraph number ``paragraph`` (from 0) of a story."""
 
     story: Story
     paragraph: int
@@ -79,6 +80,9 @@ def stock(scene: Scene, segments: int) -> Stock:
     """A card for each paragraph at which a case can begin at one length of the build or more.
 
     Books without chapters are left out, and so are those in which no case can stand.
+
+    Raises:
+        FathomError: The text of a book is not as ``fathom.corpus`` reads it, so that offsets would lie elsewhere.
     """
     allowed = {length: _limits(scene, length, segments) for length in scene.lengths}
     cards: list[Start] = []
@@ -117,20 +121,20 @@ def _starts(story: Story, allowed: Mapping[int, Limits], scene: Scene, segments:
 def _limits(scene: Scene, length: int, segments: int) -> Limits:
     nothing: list[list[Part]] = [[]] * segments
     order = tuple(range(1, segments + 1))
-    frame = _parts(scene.language, [], nothing, [], order)
+    frame = _prompt(scene.language, [], nothing, [], order)
     return limits(length, segments, scene.counter.count("".join(part for part in frame if isinstance(part, str))))
 
 
 def plan(draw: Draw, segments: int) -> Plan:
-    """A case at one start: how its parts are shuffled, and the order that the instructions show as an example."""
+    """A case at one start, and how its segments are shuffled."""
     start = draw.card
     assert isinstance(start, Start)
-    example = tuple(draw.rng.sample(range(1, segments + 1), segments))
-    return Whole(partial(arrange, start, draw.scene, _shuffle(segments, draw.rng), example))
+    example_seed = draw.rng.random()
+    return Whole(partial(arrange, start, draw.scene, _shuffle(segments, draw.rng), example_seed))
 
 
 def _shuffle(segments: int, rng: Random) -> tuple[int, ...]:
-    """Numbers of the parts in the order in which the book has them; never 1, 2, 3, ..."""
+    """Numbers of the segments in the order in which the book has them; never 1, 2, 3, ..."""
     order = list(range(1, segments + 1))
     while order == sorted(order):
         rng.shuffle(order)
@@ -138,15 +142,15 @@ def _shuffle(segments: int, rng: Random) -> tuple[int, ...]:
 
 
 def arrange(
-    start: Start, scene: Scene, order: Sequence[int], example: Sequence[int], length: int, measure: Measure
+    start: Start, scene: Scene, order: Sequence[int], example_seed: float, length: int, measure: Measure
 ) -> Arranged | None:
     """The prompt of a case at one length, None where it cannot stand there.
 
     Args:
         start: Book and first paragraph.
         scene: Language and counter.
-        order: The number of the part that is the first segment of the book, then of the second, and so on.
-        example: The order that the instructions show.
+        order: The number that the prompt gives to the first segment of the book, then to the second, and so on.
+        example_seed: Seed of the order that the instructions show, which is another one at each length.
         length: Budget in tokens.
         measure: Measures a prompt.
     """
@@ -154,8 +158,9 @@ def arrange(
     texts = cut(story, start.paragraph, most, len(order), scene.counter)
     if texts is None or start.paragraph % most.stride:
         return None
-    before, *pieces, after = map(_text, texts)
-    parts = _parts(scene.language, before, [pieces[order.index(n + 1)] for n in range(len(order))], after, example)
+    before, *segments, after = map(_text, texts)
+    example = Random(f"{example_seed}|{length}").sample(range(1, len(order) + 1), len(order))
+    parts = _prompt(scene.language, before, [segments[order.index(n + 1)] for n in range(len(order))], after, example)
     if measure(parts) > length:
         return None
     ending = Ending(
@@ -164,7 +169,7 @@ def arrange(
         1 / factorial(len(order)),
         {
             "segments": len(order),
-            "example": json.dumps(list(example)),
+            "example": json.dumps(example),
             "book": story.name,
             "paragraph": start.paragraph,
         },
@@ -180,20 +185,19 @@ def _text(paragraphs: Sequence[Paragraph]) -> list[Part]:
     return parts
 
 
-def _parts(
+def _prompt(
     language: str,
     before: Sequence[Part],
-    pieces: Sequence[Sequence[Part]],
+    segments: Sequence[Sequence[Part]],
     after: Sequence[Part],
     example: Sequence[int],
 ) -> list[Part]:
     """The whole prompt: instructions, each text under its heading, and the request."""
-    prompts = PROMPTS[language]
-    shown = json.dumps(list(example))
-    parts: list[Part] = [prompts["intro"].format(count=len(pieces), example=shown, first=example[0], last=example[-1])]
-    for heading, text in zip(_headings(language, len(pieces)), (before, *pieces, after), strict=True):
+    prompts, count, shown = PROMPTS[language], len(segments), json.dumps(list(example))
+    parts: list[Part] = [prompts["intro"].format(count=count, example=shown, first=example[0], last=example[-1])]
+    for heading, text in zip(_headings(language, count), (before, *segments, after), strict=True):
         parts += [GAP + heading, *text]
-    return [*parts, GAP + prompts["question"].format(count=len(pieces))]
+    return [*parts, GAP + prompts["question"].format(count=count)]
 
 
 def _headings(language: str, segments: int) -> list[str]:
@@ -203,12 +207,12 @@ def _headings(language: str, segments: int) -> list[str]:
 
 
 def ordering(sample: Sample, texts: Mapping[str, str]) -> Ordering:
-    """The pieces that a sample asks to put into order.
+    """The segments that a sample asks to put into order, and the texts around them.
 
     Its recipe tells them apart, whatever the book says: the headings are literal parts that end with them.
 
     Raises:
-        FathomError: The prompt was cut, so that some of its pieces are not there.
+        FathomError: The prompt was cut, so that some of its segments are not there.
     """
     if "cut_from" in sample.facets:
         raise FathomError(f"sample {sample.id}: its prompt was cut, so that not all of its parts are there")

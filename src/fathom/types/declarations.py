@@ -31,7 +31,7 @@ class Task:
         rubric: Rubric of ``fathom.score.judge`` by which a judge can score the task; "" for none.
         official: ``SUITE/METRIC`` of ``fathom list metrics`` that scores the task under the rule ``official``; "" for
             none.
-        ordering: The pieces whose order a sample asks for, given the texts of documents by id, where a model can be
+        ordering: The segments whose order a sample asks for, given the texts of documents by id, where a model can be
             asked how likely each order is; None where it cannot.
         version: Raised when prompts or scores change.
     """

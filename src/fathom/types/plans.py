@@ -179,21 +179,19 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What one item can be made of.
+    """What one item can be made of. Tasks that must know more of an item extend it.
 
     Attributes:
         document: The document that the item is about.
         spans: What of it must stand in the context: one piece, or several that stand apart.
         questions: Questions about it, where the task needs them; each becomes a sample over the same context.
         lengths: Lengths of the build at which an item can be made of it; None for all of them.
-        fillers: Gives what the task may fill its context with, where that depends on the item.
     """
 
     document: Document
     spans: tuple[Span, ...]
     questions: tuple[Question, ...] = ()
     lengths: tuple[int, ...] | None = None
-    fillers: Callable[[], Sequence[Span]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

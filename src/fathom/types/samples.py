@@ -69,12 +69,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """Pieces of one text in a scrambled order, for models that are asked how likely each order is.
+    """Segments of one text in a scrambled order, for models that are asked how likely each order is.
 
     Attributes:
-        before: Text before the pieces.
-        segments: The pieces, in the order of the prompt; an answer names them by their numbers from 1.
-        after: Text after the pieces.
+        before: Text before the segments.
+        segments: The segments in the order of the prompt; an answer names them by their numbers from 1.
+        after: Text after the segments.
     """
 
     before: str

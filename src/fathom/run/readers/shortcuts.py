@@ -37,7 +37,10 @@ def first(prompt: str, rng: Random) -> str:
 def copy(prompt: str, rng: Random) -> str:
     """The answer that the instructions show as an example; arguments as for ``longest``."""
     asked = understand(prompt)
-    if asked.pieces and asked.pieces.example:
-        example = asked.pieces.example
-        return example if asked.form == "designation" else f"Answer: {example}"
+    example = asked.pieces.example if asked.pieces else ""
+    if example and asked.form == "designation":
+        return example
+    # Where a window has left no instructions, a list in a part's own text may look like their example.
+    if example and asked.pieces and example.count(",") + 1 == asked.pieces.number:
+        return f"Answer: {example}"
     return guess_answer(asked, rng)

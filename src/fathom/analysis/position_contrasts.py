@@ -6,7 +6,7 @@ at random, other items lie in each third of the context, and the differences are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.interval import Floats, Interval, generator, resampled_means
-from fathom.analysis.paired import PERMUTATIONS, Paired, paired
+from fathom.analysis.paired import PERMUTATIONS, Differences, paired
 from fathom.analysis.position import is_swept, placed_rows
 
 Place: TypeAlias = Literal["front", "middle", "rear"]
@@ -38,8 +38,8 @@ class PositionContrast:
         difference: Mean score at ``first`` less mean score at ``second``.
         interval: Its 95% interval.
         p_value: Two-sided sign-flip permutation p-value; None where not paired.
-        paired: Whether it is over items asked at both places. Else other items lie at each place, so that the interval
-            is wider and the items' own difficulty is in it.
+        paired: Whether depths were swept, and it is over items asked at both places. Else other items lie at each
+            place, so that the interval is wider and the items' own difficulty is in it.
         items: Items asked at both places; where not paired, items at either.
     """
 
@@ -85,21 +85,23 @@ def position_contrasts(
                 if {first, second} <= set(cell.depths)
             }
             for controlled in (True, False):
-                alike = [cell for cell, side in sides.items() if _is_paired(*side) is controlled]
+                # A single item that chance put at both places must not stand for all others.
+                alike = [cell for cell, side in sides.items() if (cell.swept and _share_items(*side)) is controlled]
                 found += _contrasts(group, alike, sides, (first, second), controlled, rng, permutations)
     return found
 
 
-def _is_paired(first: Floats, second: Floats) -> bool:
+def _share_items(first: Floats, second: Floats) -> bool:
     """Whether any item was asked at both places."""
     return not np.isnan(first + second).all()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """One length: the depth of each place that has an item, and the mean score of each item there."""
+    """One length: whether depths were swept, the depth of each place, and the mean score of each item there."""
 
     length: int
+    swept: bool
     depths: dict[Place, float]
     means: pl.DataFrame
 
@@ -118,7 +120,8 @@ def _cells(group: pl.DataFrame) -> Iterator[_Cell]:
         if len(values) < 2:
             continue
         depths: dict[Place, float]
-        if is_swept(cell, values):
+        swept = is_swept(cell, values)
+        if swept:
             depths = {"front": float(values[0]), "rear": float(values[-1])}
             if len(values) > 2:
                 depths["middle"] = float(values[1 + np.abs(values[1:-1] - 0.5).argmin()])
@@ -134,7 +137,7 @@ def _cells(group: pl.DataFrame) -> Iterator[_Cell]:
             .agg(pl.col("value").mean())
         )
         there = set(means["place"])
-        yield _Cell(int(str(length)), {name: depth for name, depth in depths.items() if name in there}, means)
+        yield _Cell(int(str(length)), swept, {name: depth for name, depth in depths.items() if name in there}, means)
 
 
 def _contrasts(
@@ -150,37 +153,54 @@ def _contrasts(
     if not cells:
         return []
     first, second = (np.stack([sides[cell][side] for cell in cells], axis=1) for side in (0, 1))
-    found = _together(first, second, rng, permutations) if controlled else _apart(first, second, rng)
-    depths = [(cell.depths[pair[0]], cell.depths[pair[1]]) for cell in cells]
-    columns: list[tuple[int | None, Floats, int, tuple[float, float]]] = [
-        (cell.length, np.eye(len(cells))[place], int(found.items[place]), depths[place])
-        for place, cell in enumerate(cells)
-    ]
+    found = _within(first, second, rng, permutations) if controlled else _between(first, second, rng)
     # Beside lengths of the other kind it would not be the mean over the lengths.
-    if len(cells) > 1 and len(cells) == len(sides) and len(set(depths)) == 1:
-        columns.append((None, np.full(len(cells), 1 / len(cells)), found.at_any, depths[0]))
-    gaps = [found.gap(weights) for _, weights, _, _ in columns]
+    columns = _columns(cells, pair, found, over_lengths=len(cells) == len(sides))
+    gaps = [found.gap(column.weights) for column in columns]
     return [
         PositionContrast(
             model=str(group["model"][0]),
             variant=str(group["variant"][0]),
             task=str(group["task"][0]),
-            length=length,
+            length=column.length,
             first=pair[0],
             second=pair[1],
-            first_depth=first_depth,
-            second_depth=second_depth,
+            first_depth=column.depths[0],
+            second_depth=column.depths[1],
             difference=gap.difference,
             interval=gap.interval,
             p_value=gap.p_value if controlled else None,
             paired=controlled,
-            items=items,
+            items=column.items,
         )
-        for gap, (length, _, items, (first_depth, second_depth)) in zip(gaps, columns, strict=True)
+        for column, gap in zip(columns, gaps, strict=True)
     ]
 
 
-def _together(first: Floats, second: Floats, rng: np.random.Generator, permutations: int) -> Paired:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """What a contrast is over: one length, or all of them with equal weight; and the depths of its two places."""
+
+    length: int | None
+    weights: Floats
+    items: int
+    depths: tuple[float, float]
+
+
+def _columns(
+    cells: Sequence[_Cell], pair: tuple[Place, Place], found: Differences, *, over_lengths: bool
+) -> list[_Column]:
+    depths = [(cell.depths[pair[0]], cell.depths[pair[1]]) for cell in cells]
+    columns = [
+        _Column(cell.length, np.eye(len(cells))[number], int(found.items[number]), depths[number])
+        for number, cell in enumerate(cells)
+    ]
+    if over_lengths and len(cells) > 1 and len(set(depths)) == 1:
+        columns.append(_Column(None, np.full(len(cells), 1 / len(cells)), found.at_any, depths[0]))
+    return columns
+
+
+def _within(first: Floats, second: Floats, rng: np.random.Generator, permutations: int) -> Differences:
     """Differences within the items that were asked at both places."""
     both = ~np.isnan(first + second)
     lines = both.any(axis=1)
@@ -188,12 +208,12 @@ def _together(first: Floats, second: Floats, rng: np.random.Generator, permutati
     return paired(first, second, rng, permutations=permutations)
 
 
-def _apart(first: Floats, second: Floats, rng: np.random.Generator) -> Paired:
+def _between(first: Floats, second: Floats, rng: np.random.Generator) -> Differences:
     """Differences between items at one place and other items at another: no signs to flip."""
     known = ~np.isnan(first) | ~np.isnan(second)
     lines, columns = known.any(axis=1), first.shape[1]
     draws = resampled_means(np.concatenate([first, second], axis=1)[lines], rng)
-    return Paired(
+    return Differences(
         gaps=np.nanmean(first, axis=0) - np.nanmean(second, axis=0),
         first=draws[:, :columns],
         second=draws[:, columns:],

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from fathom.analysis.order_answers import adjacent_share, kendall_tau, order_of
+from fathom.analysis.columns import facet, item_name
+from fathom.analysis.order_measures import adjacent_share, kendall_tau, order_of
 
 THIRDS = ("front", "middle", "rear")
 SHARES = (
@@ -24,17 +25,17 @@ FACTS = (
 _LABEL = r"^A?([0-9]+)$"
 
 
-def choices(rows: pl.DataFrame) -> pl.DataFrame:
+def choice_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of tasks that ask for one of several answers, or for an order.
 
     Args:
         rows: A rows table. A task is one of them if some row of it has a chance level above 0 or the facet ``example``.
     """
-    chosen = (pl.col("chance").fill_null(0) > 0) | _facet("example").is_not_null()
+    chosen = (pl.col("chance").fill_null(0) > 0) | facet("example").is_not_null()
     return rows.filter(chosen.any().over("task"))
 
 
-def marked_answers(rows: pl.DataFrame) -> pl.DataFrame:
+def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with their item as ``name`` and the columns of ``SHARES`` and ``FACTS``.
 
     Args:
@@ -43,21 +44,17 @@ def marked_answers(rows: pl.DataFrame) -> pl.DataFrame:
     answer, target = _plain(pl.col("answer")), _plain(pl.col("target"))
     valid = pl.col("valid").fill_null(False)
     followed = rows.with_columns(
-        pl.concat_str("suite", pl.lit("\x1f"), "item").alias("name"),
+        item_name(),
         valid.cast(pl.Float64).alias("followed"),
         pl.when(valid).then("value").alias("accuracy_valid"),
         # A valid reply always has an answer; rows of other tools may keep none.
-        pl.when(valid).then(answer == _plain(_facet("example"))).cast(pl.Float64).alias("copied"),
+        pl.when(valid).then(answer == _plain(facet("example"))).cast(pl.Float64).alias("copied"),
         *(
-            (_plain(_facet(facet)) == target).cast(pl.Float64).alias(name)
-            for name, facet in (("copied_expected", "example"), ("longest", "longest"), ("first", "first"))
+            (_plain(facet(shown)) == target).cast(pl.Float64).alias(name)
+            for name, shown in (("copied_expected", "example"), ("longest", "longest"), ("first", "first"))
         ),
     )
     return followed.with_columns(*_orders(followed), *_positions(valid))
-
-
-def _facet(name: str) -> pl.Expr:
-    return pl.col("facets").str.json_path_match(f"$.{name}")
 
 
 def _plain(text: pl.Expr) -> pl.Expr:
@@ -66,7 +63,7 @@ def _plain(text: pl.Expr) -> pl.Expr:
 
 
 def _orders(rows: pl.DataFrame) -> list[pl.Series]:
-    """Tau and neighbours of valid replies that put all parts in order, and chance where an order is asked for."""
+    """Tau and neighbours of valid replies that put all segments in order, and chance where an order is asked for."""
     taus: list[float | None] = []
     kept: list[float | None] = []
     chances: list[float | None] = []
@@ -82,9 +79,9 @@ def _orders(rows: pl.DataFrame) -> list[pl.Series]:
 
 def _positions(valid: pl.Expr) -> list[pl.Expr]:
     """For each third: score and share of samples with the right answer there; share of choices there, and by chance."""
-    answers, gold = _number(_facet("answers")), _number(_facet("gold"))
+    answers, gold = _number(facet("answers")), _number(facet("gold"))
     numbered = gold.is_between(1, answers).fill_null(False)
-    depth = _facet("depth").cast(pl.Float64, strict=False)
+    depth = facet("depth").cast(pl.Float64, strict=False)
     depth = pl.when(depth.is_between(0, 1)).then(depth)
     place = pl.when(numbered).then(_middle(gold, answers)).otherwise(depth)
     number = _number(pl.col("answer").str.strip_chars().str.extract(_LABEL, 1))

@@ -1,0 +1,15 @@
+"""Expressions over a rows table that several analyses need."""
+
+from __future__ import annotations
+
+import polars as pl
+
+
+def facet(name: str) -> pl.Expr:
+    """A facet of the sample as text; null where it has none of that name."""
+    return pl.col("facets").str.json_path_match(f"$.{name}")
+
+
+def item_name() -> pl.Expr:
+    """The item by one name, as the column ``name``: items of different suites are different items."""
+    return pl.concat_str("suite", pl.lit("\x1f"), "item").alias("name")

@@ -1,0 +1,21 @@
+"""Rows beside the curves: questions without their long context, and prompts that were cut.
+
+They are no points of any curve; each is of use to one study of its own (``closed_book``, ``truncation``).
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fathom.analysis.columns import facet
+
+
+def is_side_row() -> pl.Expr:
+    """Which rows ask a question without its long context, so that their length 0 is no length, or over a cut prompt."""
+    without = (pl.col("length") == 0) & facet("context").is_in(["none", "alone"]).fill_null(False)
+    return without | cut_from().is_not_null()
+
+
+def cut_from() -> pl.Expr:
+    """The length of the prompt that a row's prompt was cut from (``fathom build --truncate``); null for whole ones."""
+    return facet("cut_from").cast(pl.Int64, strict=False)
