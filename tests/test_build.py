@@ -217,6 +217,14 @@ def test_files_that_could_not_be_read_are_named_where_nothing_is_left(tmp_path: 
         build(order("hundred", lengths=(1024,), data=[str(tmp_path)]), tmp_path / "a")
 
 
+@pytest.mark.parametrize(("task", "option"), [("bestanswer", "threads"), ("bestanswer_published", "cases")])
+def test_a_file_with_nothing_in_it_is_named_where_nothing_is_left(tmp_path: Path, task: str, option: str) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    given: dict[str, Any] = {option: [str(tmp_path / "empty.jsonl")]}
+    with pytest.raises(FathomError, match=r"nothing to build: no document could be read\n .*empty.jsonl: there is no"):
+        build(order(task, lengths=(1024,), **given), tmp_path / "a")
+
+
 def test_folders_whose_names_are_no_text(tmp_path: Path, corpus: Path) -> None:
     odd = tmp_path / os.fsdecode(b"caf\xe9")
     odd.mkdir()

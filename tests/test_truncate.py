@@ -23,6 +23,7 @@ from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens import get_tokenizer
 from fathom.types import Document, Ending, FathomError, Haystack, Layout, Needle, Part, Passages, Sample, Span
 from made import make_document, write_corpus
+from made_threads import made_thread
 
 INTRO, QUESTION = "Read all of this with care.", "What, after all, was hidden?"
 TASKS = "passkey,passage_count,single_doc_qa"
@@ -248,6 +249,15 @@ def test_a_question_longer_than_the_cut_leaves_a_note(tmp_path: Path) -> None:
     made = build(wanted, tmp_path / "suite").manifest
     assert made["samples"] == {"single_doc_qa": 15}
     assert any("1 of 8 prompts in language 'en' are not cut to 256" in note for note in made["notes"])
+
+
+def test_a_longest_length_that_nothing_fills_leaves_a_note(tmp_path: Path) -> None:
+    threads = tmp_path / "made.jsonl"
+    threads.write_text("".join(json.dumps(made_thread(n)) + "\n" for n in range(20)), encoding="utf-8")
+    lengths = (1024, 131_072)
+    wanted = order("bestanswer", lengths=lengths, items=2, tokenizer="words", threads=[str(threads)], truncate=(512,))
+    notes = build(wanted, tmp_path / "suite").manifest["notes"]
+    assert "bestanswer: nothing is cut in language 'en': no prompt stands at 128k" in notes
 
 
 @pytest.mark.parametrize("truncate", [(4096,), (512, 8192)])

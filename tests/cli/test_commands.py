@@ -159,3 +159,11 @@ def test_a_paid_model_is_not_started_where_nobody_can_answer(
     code, _, err = call("run", "suite", "-m", "openai/gpt-4o-mini", "--yes", "--max-cost", "0.00001")
     assert code == 2
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").rglob("replies.sqlite"))
+
+
+def test_positions_without_any_depth_say_so(call: Call) -> None:
+    out = ("--out", "run", "--corpus", "world", "--tokenizer", "words", "--yes")
+    assert call("run", "passage_count", "--model", "fathom/lexical", *SMALL, *out)[0] == 0
+    code, _, told = call("analyze", "position", "run")
+    assert code == 0
+    assert "no reply in these rows has a score and a depth" in told

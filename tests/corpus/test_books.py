@@ -396,6 +396,55 @@ def test_made_books_come_back(count: int, heading: str, contents: bool, boilerpl
     check_stories(read_book(text, "en"), count)
 
 
+@pytest.mark.parametrize("headings", [("Chapter ſix", "Chapter ſeven"), ("PART THE FIRST", "PART THE LAſT")])
+def test_the_long_s_of_old_prints_is_an_s(headings: tuple[str, ...]) -> None:
+    check_stories(read_book(made(list(headings)), "en"), 2)
+
+
+@pytest.mark.parametrize(
+    ("headings", "language"),
+    [
+        (["CHAPTER CCCXCIX", "CHAPTER CD", "CHAPTER CDI", "CHAPTER CDII"], "en"),
+        (["CDXCVIII", "CDXCIX", "DI", "DII"], "en"),
+        (["Chapter 999", "Chapter 1000", "Chapter 1001"], "en"),
+        (["第九百九十九章", "第一千章", "第一千零一章 灯火"], "zh"),
+    ],
+)
+def test_numbers_of_very_long_books(headings: list[str], language: str) -> None:
+    make = story if language == "en" else chinese_story
+    book = read_book("\n\n".join("\n\n".join([heading, *make(heading)]) for heading in headings), language)
+    assert len(book.chapters) == len(headings)
+    assert [len(found) for found in paragraphs(book)] == [3] * len(headings)
+
+
+def test_an_initial_is_no_number() -> None:
+    chapters = [*story("I"), "D. Smith put it out.", "M. Poirot lit it.", "D.", *story("II")]
+    book = read_book("\n\n".join(["I", *chapters, "II", *story("III")]), "en")
+    assert len(book.chapters) == 2
+    assert {"D. Smith put it out.", "M. Poirot lit it."} <= set(paragraphs(book)[0])
+
+
+@pytest.mark.parametrize(
+    "filling",
+    [
+        "a" + " " * 300_000 + "b",
+        "a" + "\t\u00a0" * 150_000 + "b",
+        "* * *\n" * 60_000,
+        "THE LAMP BURNED OVER THE HARBOUR AND\n" * 40_000,
+        "_" * 300_000 + "x",
+        'The "lamp burned over the harbour while\nit rose and went\nout.\n' * 10_000,
+    ],
+    ids=["spaces", "tabs", "ornaments", "capitals", "line of signs", "open speech"],
+)
+def test_odd_books_take_no_quadratic_time(filling: str) -> None:
+    """Each of these took minutes, and the time grew with the square of the length."""
+    lines = "\n".join(f"The lamp of day {day} was lit." for day in range(30))
+    for parting in ("\n\n", "\n"):
+        book = read_book(parting.join(["CHAPTER 1", lines, filling, lines, "CHAPTER 2", lines]), "en")
+        assert len(book.chapters) == 2
+        assert all(without_notes(book.text, span) for chapter in book.chapters for span in chapter.paragraphs)
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_shared_books(shared: Path, name: str) -> None:
     with (shared / "data" / "books" / f"{name}.txt.zst").open("rb") as file:

@@ -231,7 +231,7 @@ def test_row_without_end_does_not_fill_memory(monkeypatch: pytest.MonkeyPatch) -
 def test_entities_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "Posts.xml"
     path.write_text('<!DOCTYPE p [<!ENTITY a "aaaa">]><posts><row Id="1" Body="&a;"/></posts>', encoding="utf-8")
-    with pytest.raises(FathomError, match="declares entities"):
+    with pytest.raises(FathomError, match=r"Posts\.xml: declares entities"):
         split(path)
 
 
@@ -402,6 +402,31 @@ def test_folder_takes_dumps_and_jsonl_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FathomError, match="holds no threads"):
         split(tmp_path / "empty")
+
+
+def test_one_file_of_a_folder_that_cannot_be_opened_is_left_out(tmp_path: Path) -> None:
+    jsonl(tmp_path, record(1), record(2))
+    (tmp_path / "broken.7z").write_bytes(b"7z")
+    (tmp_path / "Posts.xml").write_text("<html/>", encoding="utf-8")
+    threads, problems = split(tmp_path)
+    assert len(threads) == 2
+    found = {Path(problem.path).name: problem.reason for problem in problems}
+    assert set(found) == {"broken.7z", "Posts.xml"}
+    assert all(reason.startswith("left out: no") for reason in found.values())
+
+
+def test_a_full_disk_is_not_taken_for_a_bad_file_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jsonl(tmp_path, record(1))
+    dump(tmp_path, question(1))
+    monkeypatch.setattr("fathom.corpus.stackexchange.dump._SCHEMA", "CREATE TABLE;")
+    with pytest.raises(FathomError, match="Set TMPDIR"):
+        split(tmp_path)
+
+
+def test_a_file_without_any_thread_says_so(tmp_path: Path) -> None:
+    threads, (problem,) = split(jsonl(tmp_path))
+    assert not threads
+    assert problem.reason == "there is no thread in it"
 
 
 def test_shared_threads(shared: Path) -> None:

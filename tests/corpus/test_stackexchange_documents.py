@@ -131,6 +131,7 @@ def test_an_empty_candidate_of_a_published_case_stays_a_candidate(tmp_path: Path
         ({"answer": "A" + "9" * 5000}, "expected a label from A1"),
         ({"answer": 2}, "the field 'answer' is 2"),
         ({"all_answers": []}, "'all_answers' should be a list of answers"),
+        ({"all_answers": ["Only one."], "answer": "A1"}, "a list of answers, two or more"),
         ({"all_answers": "A1"}, "'all_answers' should be a list of answers"),
         ({"all_answers": ["a", None]}, "'all_answers[1]' should be a string"),
         ({"question": "\n "}, "'question' is empty"),
@@ -158,6 +159,11 @@ def test_lines_that_are_no_cases_and_cases_that_came_before(tmp_path: Path) -> N
     assert len(found.documents) == 2
     assert [problem.line for problem in found.problems] == [2, 3, 5]
     assert "the same question and candidates as line 1" in found.problems[2].reason
+
+
+def test_a_file_without_any_case_says_so(tmp_path: Path) -> None:
+    (problem,) = case_documents(str(write_lines(tmp_path / "c.jsonl", []))).problems
+    assert problem.reason == "there is no case in it"
 
 
 def test_what_is_no_file_of_cases(tmp_path: Path) -> None:

@@ -98,6 +98,22 @@ def test_half_characters_are_placed_by_the_offsets_of_the_server() -> None:
     assert found.after(2) == (-6.0, 6)
 
 
+@pytest.mark.parametrize("unreadable", ["", "\ufffd"])
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_a_text_of_which_only_line_ends_can_be_read(unreadable: str, ahead: int) -> None:
+    """A tokenizer without Chinese has three tokens a character, and none of them can be read alone."""
+    text = "灯火照着海港，老人守到天明。\n\n潮水退去。\n\n他睡了。"
+    pairs = [(at, letter) for at, letter in enumerate(text) for _ in range(1 if letter == "\n" else 3)]
+    tokens = [" "] * ahead + [letter if letter == "\n" else unreadable for _, letter in pairs]
+    offsets = [0] * ahead + [at + ahead for at, _ in pairs]
+    found = read_echo(echoed(tokens, [None, *[-1.0] * (len(tokens) - 1)], offsets), text)
+    for start in (text.index("潮"), text.index("他")):
+        assert found.after(start)[1] == sum(at >= start for at, _ in pairs)
+    wrong = [max(0, at - 2) for at in offsets]
+    with pytest.raises(UnsupportedError):
+        read_echo(echoed(tokens, [None, *[-1.0] * (len(tokens) - 1)], wrong), text)
+
+
 def test_offsets_that_count_a_space_before_the_text_are_put_right() -> None:
     text = "中文 a stone"
     tokens, offsets = [" ", *[""] * 6, " a", " stone", "x"], [0, 1, 1, 1, 2, 2, 2, 3, 5, 11]

@@ -164,7 +164,8 @@ def test_a_server_that_answers_garbage_stops_the_run(tmp_path: Path, server: Scr
 def test_errors_are_asked_again_at_the_next_start_and_nothing_else(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 100)
     with ScriptedServer(faulty) as server:
-        go(suite, server, tmp_path / "run")
+        summary = go(suite, server, tmp_path / "run")
+    assert any("samples failed, the last one with: " in hint for hint in summary.hints)
     failed = {number for number, row in by_number(tmp_path / "run").items() if row.reply.status == "error"}
     assert failed
     with ScriptedServer() as well:

@@ -186,7 +186,8 @@ def _write(
     if not counts:
         unread = "".join(f"\n  {problem}" for problem in material.problems[:SHOWN])
         more = f"\n  and {len(material.problems) - SHOWN:,} more problems" if len(material.problems) > SHOWN else ""
-        raise FathomError(f"nothing to build: {'; '.join(notes)}{unread}{more}")
+        why = "; ".join(notes) or "no document could be read"
+        raise FathomError(f"nothing to build: {why}{unread}{more}")
     documents = [shelf.documents[id] for id in sorted(used)]
     suitefile.write_documents(folder, documents)
     facts = {

@@ -134,6 +134,9 @@ def _missing(wanted: Order, task: Task, scene: Scene, items: int, stand: Mapping
 def _uncut(wanted: Order, task: Task, scene: Scene, asked: Mapping[int, int]) -> list[str]:
     """Which prompts could not be cut, for the notes."""
     full = asked.get(wanted.lengths[-1], 0)
+    if wanted.truncate and not full:
+        longest = format_length(wanted.lengths[-1])
+        return [f"{task.name}: nothing is cut in language {scene.language!r}: no prompt stands at {longest}"]
     return [
         f"{task.name}: {full - there} of {full} prompts in language {scene.language!r} are not cut to "
         f"{format_length(length)}: what asks the question is too long, or holds the text itself"

@@ -169,6 +169,8 @@ def position(
     from fathom.report import show
     from fathom.report.position import contrast_tables
 
+    if not found:
+        tell("no reply in these rows has a score and a depth; build with --depth front,middle,rear to study positions")
     _print_flat([one for one in found if isinstance(one, PositionPoint)])
     show(contrast_tables([one for one in found if not isinstance(one, PositionPoint)]), details=True)
 
@@ -240,7 +242,10 @@ def _print(study: str, sources: list[Path], seed: int, judge: str | None, as_jso
         from fathom.report.answers import answers_tables
 
         if not results:
-            tell("no task in these rows has a chance level above 0, or an example in its instructions")
+            tell(
+                "no task in these rows has a chance level above 0 and a reply with a score, or an example in its "
+                "instructions"
+            )
         show(answers_tables(results))
     else:
         _print_flat(results)

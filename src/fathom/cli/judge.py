@@ -28,6 +28,7 @@ from fathom.cli.arguments import (
     options_of,
     progress_bar,
 )
+from fathom.printing import printable
 
 if TYPE_CHECKING:
     from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
@@ -145,7 +146,7 @@ def _print_plan(plan: JudgePlan) -> None:
 
 def _print_summary(summary: JudgeSummary) -> None:
     for hint in summary.hints:
-        print(f"  note: {hint}", file=sys.stderr)
+        print(f"  note: {printable(hint)}", file=sys.stderr)
     if summary.stopped:
         print(f"{summary.folder}: stopped: {summary.stopped}", file=sys.stderr)
         return

@@ -37,6 +37,7 @@ from fathom.cli.arguments import (
     progress_bar,
 )
 from fathom.cli.judge import judge_runs
+from fathom.printing import printable
 
 if TYPE_CHECKING:
     from fathom.run import Preflight, Progress, RunStatus
@@ -147,7 +148,7 @@ def run(
             max_cost=max_cost,
         )
     for hint in summary.hints:
-        print(f"  note: {hint}", file=sys.stderr)
+        print(f"  note: {printable(hint)}", file=sys.stderr)
     if summary.stopped:
         print(f"{summary.folder}: stopped: {summary.stopped}", file=sys.stderr)
         raise typer.Exit(1)

@@ -20,9 +20,11 @@ Parting = Literal["blank lines", "lines", "indents", "nothing"]
 
 BLOCK_LINES = 60  # text whose blank lines lie further apart does not part its paragraphs by them
 WRAPPED_WIDTH = 100  # lines longer than this are whole paragraphs
+LINE_END = 50  # characters that decide whether a line closes a sentence
+SPEECH = 5000  # characters within which a speech that is still open was opened
 
-_START = re.compile(r"^\W*START OF (?:THE|THIS) PROJECT GUTENBERG.*$", re.I | re.M)
-_STOP = re.compile(r"^\W*(?:END OF (?:THE |THIS )?PROJECT GUTENBERG|START: FULL LICENSE)", re.I | re.M)
+_START = re.compile(r"^[^\w\n]*START OF (?:THE|THIS) PROJECT GUTENBERG.*$", re.I | re.M)
+_STOP = re.compile(r"^[^\w\n]*(?:END OF (?:THE |THIS )?PROJECT GUTENBERG|START: FULL LICENSE)", re.I | re.M)
 _THE_END = re.compile(
     r"\W*(?:the end|finis|appendix|notes|footnotes|index|glossary|afterword|transcriber'?s notes?"
     r"|全[书書文]完|完|[附后後][录錄记記])\W*",
@@ -41,11 +43,11 @@ _NOTE = re.compile(
 )
 # Notes and their marks within a paragraph. A row of stars, or one between words, may stand for a name left out; a bare
 # number is a mark where two spaces, a line's end or nothing follows: what stood raised above the line. Two spaces also
-# end a note whose brackets are gone.
+# end a note whose brackets are gone. Blanks count from the first one only, or long runs would take quadratic time.
 _MARK = re.compile(
-    r"\s*\[(?:\d{1,3}|\*+[^\[\]]*|(?i:footnote|note|illustration|p(?:age|g|\.))\b[^\[\]]*)\]"
-    r"|\s+(?i:footnote)(?: \d+)?:[^\[\]]{0,400}?(?=  \S|$)"
-    r"|\s*〔[\d一二三四五六七八九十]+〕|\s*[（(【〔]注(?:释|釋)?[\d:：][^（）()【】〔〕]*[）)】〕]|\s*[①-⑳†‡]"
+    r"(?:(?<!\s)\s+)?\[(?:\d{1,3}|\*+[^\[\]]*|(?i:footnote|note|illustration|p(?:age|g|\.))\b[^\[\]]*)\]"
+    r"|(?<!\s)\s+(?i:footnote)(?: \d+)?:[^\[\]]{0,400}?(?=  \S|$)"
+    r"|(?:(?<!\s)\s+)?(?:〔[\d一二三四五六七八九十]+〕|[（(【〔]注(?:释|釋)?[\d:：][^（）()【】〔〕]*[）)】〕]|[①-⑳†‡])"
     r"|(?<=[a-z.,;:!?\"'”’])\s?(?<!\*\s)\*(?=\s|$)(?!\s+\*)"
     r"|(?<=[\w.,;:!?\"'”’])(?<!No\.) \d(?=  \S)|(?<=[.!?\"”])(?<!No\.)\s\d(?=\n|$)"
 )
@@ -198,17 +200,23 @@ def _short(text: str, first: int, line: Span, following: Span, width: int) -> bo
     two paragraphs does less harm than to cut one.
     """
     words = text[slice(*following)].split(maxsplit=1)
-    ends = _CLOSED.search(text[slice(*line)]) and not _ABBREVIATION.search(text[slice(*line)])
+    last = _tail(text, *line, LINE_END)
+    ends = _CLOSED.search(last) and not _ABBREVIATION.search(last)
     if not ends or not words or line[1] - line[0] + 1 + len(words[0]) > width:
         return False
-    marks = list(_QUOTE.finditer(text, first, line[1]))
+    marks = list(_QUOTE.finditer(text, max(first, line[1] - SPEECH), line[1]))
     return not marks or marks[-1].lastgroup == "close" or words[0][0] in _QUOTES
 
 
 def _title_edge(text: str, first: int, line: Span, following: Span) -> bool:
     """Whether a title in capitals ends with a line, or begins after it; words of a sentence may be in capitals too."""
-    before, after = _capitals(text[first : line[1]]), _capitals(text[slice(*following)])
-    return before != after and (before or _CLOSED.search(text[slice(*line)]) is not None)
+    before, after = _capitals(_tail(text, first, line[1], HEADING_LENGTH)), _capitals(text[slice(*following)])
+    return before != after and (before or _CLOSED.search(_tail(text, *line, LINE_END)) is not None)
+
+
+def _tail(text: str, start: int, end: int, most: int) -> str:
+    """The last characters of a span; to look at all of it for each of its lines would take quadratic time."""
+    return text[max(start, end - most) : end]
 
 
 def _capitals(block: str) -> bool:

@@ -29,9 +29,11 @@ _WORDS = (
     | {word: number * 10 for number, word in enumerate(_TENS.split(), 2)}
     | {word[:-1] + "ieth": number * 10 for number, word in enumerate(_TENS.split(), 2)}
 )
-_ROMAN = r"(?=[IVXLC])C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
+# A lone D, as a lone M, is an initial or "Monsieur" far more often than a chapter.
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500}
+_ROMAN = r"(?=[IVXLCD])(?!D\b)(?:CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
 _WORD = "(?:" + "|".join(sorted(_WORDS, key=len, reverse=True)) + ")"
-_NUMBER = rf"{_ROMAN}|\d{{1,3}}|(?i:{_WORD}(?:[- ]{_WORD})?)"
+_NUMBER = rf"{_ROMAN}|\d{{1,4}}|(?i:{_WORD}(?:[- ]{_WORD})?)"
 _NAMED = re.compile(
     rf"(?P<form>(?i:{_DIVISIONS}))\s+(?:(?i:the)\s+)?(?P<number>{_NUMBER}|(?i:last))(?![\w'’])(?P<title>.*)", re.S
 )
@@ -40,10 +42,11 @@ _TITLED = re.compile(
     rf"(?P<number>{_ROMAN}|\d{{1,3}})(?:[.:)]\s*|\s*[-—–]+\s*|\s+(?=[^a-z]*$))(?P<title>[A-Z\"'“‘].*)", re.S
 )
 _CHINESE = re.compile(
-    r"第(?P<number>[\d０-９零〇○一二三四五六七八九十百廿卅两]+)(?P<form>[回章节節卷部集篇])"
+    r"第(?P<number>[\d０-９零〇○一二三四五六七八九十百千廿卅两]+)(?P<form>[回章节節卷部集篇])"
     r"(?P<parted>[\s:：、.．·—-]+|$)?(?P<title>[^。，．！？：；]*)"
 )
 _CHINESE_DIGITS = dict(zip("零〇○一二三四五六七八九两", (0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2), strict=True))
+_CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def heading_of(text: str, index: int, span: tuple[int, int], language: str) -> H
         return Heading(index, start, end, form, _chinese_number(match["number"]), match["title"].strip())
     match = _NAMED.fullmatch(block)
     if match is not None and match["form"][0].isupper() and not re.match(r",|\s+[a-z]", match["title"]):
-        number = None if match["number"].lower() == "last" else _english_number(match["number"])
+        number = None if _plain(match["number"]) == "last" else _english_number(match["number"])
         return Heading(index, start, end, match["form"].lower(), number, _title(match["title"]))
     match = _BARE.fullmatch(block)
     form = "number"
@@ -91,23 +94,28 @@ def _title(text: str) -> str:
 def _english_number(word: str) -> int:
     if word.isdigit():
         return int(word)
-    parts = re.split("[- ]", word.lower())
+    # Old prints have the long s, which a pattern that ignores case takes for an s.
+    parts = re.split("[- ]", _plain(word))
     if all(part in _WORDS for part in parts):
         return sum(_WORDS[part] for part in parts)
-    values = [{"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}[letter] for letter in word.upper()]
+    values = [_ROMAN_DIGITS[letter] for letter in word]
     return sum(-value if value < after else value for value, after in pairwise([*values, 0]))
+
+
+def _plain(word: str) -> str:
+    return word.casefold().replace("ı", "i")
 
 
 def _chinese_number(word: str) -> int:
     word = word.replace("廿", "二十").replace("卅", "三十")
     if word.isdecimal():
         return int(word)
-    if not re.search("[十百]", word):
+    if not re.search("[十百千]", word):
         return int("".join(str(_CHINESE_DIGITS[sign]) if sign in _CHINESE_DIGITS else sign for sign in word))
     total, digit = 0, 0
     for sign in word:
-        if sign in "十百":
-            total += (digit or 1) * (10 if sign == "十" else 100)
+        if sign in _CHINESE_UNITS:
+            total += (digit or 1) * _CHINESE_UNITS[sign]
             digit = 0
         else:
             digit = _CHINESE_DIGITS[sign] if sign in _CHINESE_DIGITS else int(sign)

@@ -122,7 +122,8 @@ class Session:
                 "cap, or hold nothing but reasoning; raise --max-output-tokens, in another run folder"
             )
         if counts["error"]:
-            hints.append(f"{counts['error']} samples failed; the same command again asks for them again")
+            last = f", the last one with: {self._health.last.rstrip('.')}" if self._health.errors else ""
+            hints.append(f"{counts['error']} samples failed{last}; the same command again asks for them again")
         return RunSummary(self._ledger.folder, self._state(), hints=tuple(hints))
 
     def _all(self) -> Iterator[Job]:

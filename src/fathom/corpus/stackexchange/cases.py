@@ -39,10 +39,12 @@ def read_cases(path: Path) -> Iterator[Document | Problem]:
     faults = Faults(path, "lines that are no cases")
     lines: dict[str, int] = {}
     number = 0
+    said = False
     try:
         for number, line in enumerate(read_lines(path), start=1):
             if not line.strip():
                 continue
+            said = True
             try:
                 case = _case(json.loads(line), f"{printable(path.name)}:{number}")
             except _BadCaseError as error:
@@ -56,6 +58,8 @@ def read_cases(path: Path) -> Iterator[Document | Problem]:
                     faults.add(number, f"the same question and candidates as line {first}; the first one is kept")
     except DamagedError as error:
         faults.add(number + 1, f"the file {error}; the cases before this line are kept")
+    if not (said or faults.listed()):
+        faults.add(None, "there is no case in it")
     yield from faults.listed()
 
 
@@ -65,8 +69,8 @@ def _case(record: object, source: str) -> Document:
         raise _BadCaseError("expected a JSON object with the fields of a case")
     question = _text(record.get("question"), "question")
     answers = record.get("all_answers")
-    if not isinstance(answers, list) or not answers:
-        raise _BadCaseError("the field 'all_answers' should be a list of answers")
+    if not isinstance(answers, list) or len(answers) < 2:
+        raise _BadCaseError("the field 'all_answers' should be a list of answers, two or more")
     parts = [question, *(_text(answer, f"all_answers[{n}]") for n, answer in enumerate(answers))]
     label = record.get("answer")
     named = _LABEL.fullmatch(label) if isinstance(label, str) else None

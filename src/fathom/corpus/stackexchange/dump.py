@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from fathom.corpus.gathering import Problem, printable
 from fathom.corpus.stackexchange.archive import POSTS, pour_posts
 from fathom.corpus.stackexchange.markup import post_text
-from fathom.corpus.stackexchange.posts import PostsParser
+from fathom.corpus.stackexchange.posts import EntitiesError, PostsParser
 from fathom.corpus.stackexchange.threads import Answer, Faults, Progress, Thread
 from fathom.corpus.streams import COMPRESSED, DamagedError
 from fathom.types import FathomError
@@ -85,6 +85,8 @@ class _Reader:
             parser.close()
         except DamagedError as error:
             self._faults.add(None, f"the file {error}; the posts before the damage are kept")
+        except EntitiesError as error:
+            raise FathomError(f"{printable(self._path)}: {error}") from None
         self._database.execute("COMMIT")
         if not self._posts:
             shown = "".join(f"\n  {problem}" for problem in self._faults.listed()[:3])

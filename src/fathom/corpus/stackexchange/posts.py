@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from xml.parsers.expat import ExpatError, ParserCreate, XMLParserType
 
-from fathom.types import FathomError
-
 ROW = b"<row "
-LONGEST_ROW = 1 << 26
+# Ten times the longest post there can be; the time that the parser takes grows with the square of a row's length.
+LONGEST_ROW = 1 << 24
+
+
+class EntitiesError(Exception):
+    """The XML declares entities; the message says so, in words that follow the file's name."""
 
 
 class PostsParser:
@@ -100,6 +103,4 @@ def _words(error: ExpatError) -> str:
 
 
 def _refuse_entities(*_: object) -> None:
-    raise FathomError(
-        "The XML declares entities, which no dump of Stack Exchange does. Fetch the dump from its publisher."
-    )
+    raise EntitiesError("declares entities, which no dump of Stack Exchange does; fetch it from its publisher.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -32,20 +33,37 @@ def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Threa
         accepted answer is missing, a bad line, the end of a truncated file.
 
     Raises:
-        FathomError: There is nothing to read, or a dump cannot be opened.
+        FathomError: There is nothing to read, or a dump cannot be opened. One file of several that cannot be opened
+            is left out instead.
     """
     seen: set[str] = set()
-    for file in _files(path):
+    files = _files(path)
+    for file in files:
         repeated = Faults(file, "threads that came before")
-        read = _read_jsonl if _kind(file) == JSONL else read_dump
-        for found in read(file, progress):
-            if isinstance(found, Thread) and found.id in seen:
-                repeated.add(None, f"thread {found.id} came before; the first one is kept")
-                continue
-            if isinstance(found, Thread):
-                seen.add(found.id)
-            yield found
+        try:
+            for found in _read(file, progress):
+                if isinstance(found, Thread) and found.id in seen:
+                    repeated.add(None, f"thread {found.id} came before; the first one is kept")
+                    continue
+                if isinstance(found, Thread):
+                    seen.add(found.id)
+                yield found
+        except FathomError as error:
+            # Where the machine is at fault, and not the file, the next file would fare no better.
+            if len(files) == 1 or isinstance(error.__cause__, sqlite3.Error | ModuleNotFoundError):
+                raise
+            yield Problem(printable(file), None, f"left out: {str(error).removeprefix(f'{printable(file)}: ')}")
         yield from repeated.listed()
+
+
+def _read(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
+    """What a file holds; a file without a thread or a word about it says so."""
+    empty = True
+    for found in (_read_jsonl if _kind(path) == JSONL else read_dump)(path, progress):
+        empty = False
+        yield found
+    if empty:
+        yield Problem(printable(path), None, "there is no thread in it")
 
 
 def _files(path: Path) -> list[Path]:
