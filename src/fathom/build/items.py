@@ -40,6 +40,8 @@ def contexts(wanted: Order, material: Material, shelf: Shelf, notes: list[str]) 
     kin = cache(lambda: related(shelf.documents.values()))
     for name in wanted.tasks:
         task = get_task(name)
+        if wanted.depths and not task.positioned:
+            notes.append(f"{name}: no single gold text to place, so that depths change nothing")
         for language in material.languages():
             if language not in task.languages:
                 notes.append(f"{name}: has no prompts in language {language!r}; left out")

@@ -248,6 +248,8 @@ def _print(study: str, sources: list[Path], seed: int, judge: str | None, as_jso
             )
         show(answers_tables(results))
     else:
+        if not results and study in ("compare", "agreement"):
+            tell("no two models or variants in these rows have a score for the same sample; name runs of one suite")
         _print_flat(results)
 
 

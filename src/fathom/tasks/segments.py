@@ -23,7 +23,8 @@ Paragraph: TypeAlias = tuple[Span, ...]
 """A paragraph in its pieces: one, or several where notes were taken out of it."""
 
 _SENTENCE_END = re.compile(
-    r"(?<!\b[A-Z])(?<!\b(?:Mr|Dr|St|No))(?<!\b(?:Mrs|Rev))[.!?…]+[\"'”’)\]_]*(?=\s)|[。．！？…]+[\"'”’」』）)]*"
+    r"(?<![.!?…。．！？])"  # a run of signs is looked at once
+    r"(?:(?<!\b[A-Z])(?<!\b(?:Mr|Dr|St|No))(?<!\b(?:Mrs|Rev))[.!?…]+[\"'”’)\]_]*(?=\s)|[。．！？…]+[\"'”’」』）)]*)"
 )
 
 
