@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -282,3 +283,16 @@ def test_documents_that_are_no_threads_give_no_cards() -> None:
         stock = get_task(name).stock
         assert stock
         assert stock(scene).cards == []
+
+
+def test_common_items_stand_at_every_length(tmp_path: Path) -> None:
+    rare = [{**made_thread(number), "tags": ["rare"]} for number in range(100, 108)]  # too few to fill 8k
+    source = write_lines(tmp_path / "t.jsonl", [*(made_thread(number) for number in range(60)), *rare])
+    lengths = (1024, 4096, 8192)
+    wanted = order("bestanswer", tokenizer="words", lengths=lengths, items=1000, threads=(str(source),))
+    loose = open_suite(build(wanted, tmp_path / "loose").folder)
+    common = open_suite(build(replace(wanted, common=True), tmp_path / "common").folder)
+    at = {length: {sample.item for sample in common.samples(lengths=[length])} for length in lengths}
+    assert at[1024] == at[4096] == at[8192]
+    assert 0 < len(at[8192]) == len(list(loose.samples(lengths=[8192]))) < len(list(loose.samples(lengths=[1024])))
+    assert any("items in language 'en' at every length" in note for note in common.manifest["notes"])

@@ -39,6 +39,7 @@ def build(
     cases: Sequence[str] | None = None,
     closed_book: bool | None = None,
     alone: bool = False,
+    common: bool = False,
     truncate: Sequence[int] = (),
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -67,6 +68,7 @@ def build(
         cases: Files with published cases of BestAnswer.
         closed_book: Whether questions are also asked without any context; by default as the suite says.
         alone: Whether questions are also asked over their own document alone.
+        common: Whether to make only items that stand at every length; tasks of whole texts cannot fill all of them.
         truncate: Lengths in tokens to which the prompts of the longest length are also cut, out of their middle.
         force: Replace another suite in the folder.
         progress: Called with (samples made, samples in all).
@@ -97,6 +99,7 @@ def build(
         cases=cases,
         closed_book=closed_book,
         alone=alone,
+        common=common,
         truncate=tuple(truncate),
     )
     return build(wanted, Path(out), force=force, progress=progress, reading=reading)

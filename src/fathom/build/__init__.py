@@ -201,6 +201,7 @@ def _write(
         "items": wanted.items,
         "seed": wanted.seed,
         "depths": list(wanted.depths),
+        "common": wanted.common,
         "truncate": list(wanted.truncate),
         "exact": wanted.exact,
         "corpus": list(wanted.given()),

@@ -60,31 +60,47 @@ def _of_scene(
     """The samples of a task in one language."""
     stock = task.stock(scene) if task.stock else running_text(scene)
     notes += [f"{task.name}: {note}" for note in stock.notes]
-    items = wanted.items if stock.cards is None else min(len(stock.cards), wanted.items)
-    where = f"in language {scene.language!r}"
-    if not items:
-        notes.append(
-            f"{task.name}: left out {where}: no document can be used; the task needs {task.needs}, and texts that fit "
-            f"a prompt of {format_length(wanted.lengths[0])} tokens"
-        )
-    elif items < wanted.items:
-        notes.append(f"{task.name}: {items} of {wanted.items} items {where}; the corpus has no more ({task.needs})")
     avoided = kin() if stock.fillers and stock.cards else {}
-    deck = _deck(stock, wanted.lengths, f"{wanted.seed}|{task.name}|{scene.language}")
+    key = f"{wanted.seed}|{task.name}|{scene.language}"
+    deck = [None] * wanted.items if stock.cards is None else _deck(stock, wanted.lengths, key)
+    made = 0
     stand: Tally[int] = Tally()
     asked: Tally[int] = Tally()  # over the longest prompts, by the length that they were cut to
-    for index in range(items):
-        card = deck[index] if deck else None
-        for samples in _item(wanted, task, scene, _distractors(stock, card, avoided), card, index, shelf):
-            stand[max(sample.length for sample in samples)] += 1
+    for index, card in enumerate(deck):
+        if made == wanted.items:
+            break
+        contexts = list(_item(wanted, task, scene, _distractors(stock, card, avoided), card, index, shelf))
+        at = Tally(max(sample.length for sample in samples) for samples in contexts)
+        if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
+            continue
+        made += 1
+        stand.update(at)
+        for samples in contexts:
             asked.update(
                 sample.length
                 for sample in samples
                 if wanted.lengths[-1] in (sample.length, sample.facets.get("cut_from"))
             )
             yield samples
-    notes += _missing(wanted, task, scene, items, stand)
+    notes += _short(wanted, task, scene, made)
+    notes += _missing(wanted, task, scene, made, stand)
     notes += _uncut(wanted, task, scene, asked)
+
+
+def _short(wanted: Order, task: Task, scene: Scene, made: int) -> list[str]:
+    """That there are fewer items than were ordered, or none, for the notes."""
+    if made == wanted.items:
+        return []
+    where = f"in language {scene.language!r}"
+    if made:
+        everywhere = " at every length" if wanted.common else ""
+        return [
+            f"{task.name}: {made} of {wanted.items} items {where}{everywhere}; the corpus has no more ({task.needs})"
+        ]
+    texts = f"texts that fit a prompt of {format_length(wanted.lengths[0])} tokens"
+    if wanted.common:
+        texts = "texts that fill prompts of every length"
+    return [f"{task.name}: left out {where}: no document can be used; the task needs {task.needs}, and {texts}"]
 
 
 def _lacking(task: Task, scene: Scene) -> str:

@@ -48,6 +48,7 @@ class Order:
         sources: Names of the data sources that play each role.
         closed_book: Whether questions are also asked without any context.
         alone: Whether questions are also asked over their gold text alone, without distractors.
+        common: Whether only items are made that stand at every length.
         truncate: Lengths in tokens, ascending, to which the prompts of the longest length are also cut.
     """
 
@@ -69,6 +70,7 @@ class Order:
     sources: tuple[tuple[Role, tuple[str, ...]], ...] = ()
     closed_book: bool = False
     alone: bool = False
+    common: bool = False
     truncate: tuple[int, ...] = ()
 
     def given(self) -> tuple[str, ...]:
@@ -97,6 +99,7 @@ def order(
     cases: Sequence[str] | None = None,
     closed_book: bool | None = None,
     alone: bool = False,
+    common: bool = False,
     truncate: Sequence[int] = (),
 ) -> Order:
     """An order for a suite or for tasks by name; what is None is left to the suite or to the defaults.
@@ -121,6 +124,7 @@ def order(
         cases: Files with published cases of BestAnswer.
         closed_book: Closed book; None leaves it to the suite.
         alone: Alone.
+        common: Common.
         truncate: Truncate.
 
     Raises:
@@ -166,6 +170,7 @@ def order(
         sources=tuple((role, tuple(names)) for role, names in suite.sources.items()) if data else (),
         closed_book=suite.closed_book if closed_book is None else closed_book,
         alone=alone,
+        common=common,
         truncate=tuple(sorted(set(truncate))),
     )
 

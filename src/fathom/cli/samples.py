@@ -97,6 +97,10 @@ def build(
     alone: Annotated[
         bool, typer.Option("--alone", help="Also ask questions over their own document alone, without distractors.")
     ] = False,
+    common: Annotated[
+        bool,
+        typer.Option("--common", help="Only items that can stand at every length: the same questions at all."),
+    ] = False,
     truncate: Annotated[
         str | None,
         typer.Option(help="Also cut the longest prompts to these lengths, out of their middle, for instance 2k,4k,8k."),
@@ -129,6 +133,7 @@ def build(
             cases=cases,
             closed_book=closed_book,
             alone=alone,
+            common=common,
             truncate=lengths_of(truncate) or (),
             force=force,
             progress=bars("building"),

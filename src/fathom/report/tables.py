@@ -196,6 +196,8 @@ def _score_cell(results: Results, system: System, task: str, length: int) -> Cel
         return Cell(note=f"Nothing was scored: {reason}." if reason else "")
     note = "" if point.complete else "Not every task has a score here: not to be compared with the other lengths."
     most = max(results.curve[key].items for key in results.curve if key[:2] == (system, task))
-    if not note and point.items < MANY * most:
-        note = f"{point.items} items, {most} at another length: other questions, not to be compared with that one."
-    return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean))
+    fewer = point.items < MANY * most
+    if fewer and not note:
+        note = "Fewer items than at another length: not all questions are the same."
+    beneath = (f"{words.count(point.items)} items",) if fewer else ()
+    return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), beneath=beneath)
