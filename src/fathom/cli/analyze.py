@@ -253,11 +253,15 @@ def _print(study: str, sources: list[Path], seed: int, judge: str | None, as_jso
         _print_flat(results)
 
 
+# Headings that fold between words where the name of a field would break within one.
+HEADINGS = {"agreement": "same answer", "interval": "95%"}
+
+
 def _print_flat(results: Sequence[Any]) -> None:
     """Results as they are, one a line, without the fields that are empty in all."""
     flat = [_with_systems(_flat(dataclasses.asdict(result))) for result in results]
     used = [name for name in (flat[0] if flat else ()) if any(record[name] for record in flat)]
-    print_records([{name: record[name] for name in used} for record in flat], as_json=False)
+    print_records([{HEADINGS.get(name, name): record[name] for name in used} for record in flat], as_json=False)
 
 
 def _with_systems(line: dict[str, str]) -> dict[str, str]:
