@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 DEMO := demo
 
-.PHONY: demo test test-models lint clean
+.PHONY: demo test quick test-models lint clean
 .DEFAULT_GOAL := help
 
 help:  ## show the targets
@@ -37,6 +37,9 @@ $(MODELS)/tested: pyproject.toml
 	$(MODELS)/bin/python -m pip install --quiet --upgrade pip
 	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf]" gguf "llama-cpp-python[server]"
 	touch $@
+
+quick: $(VENV)/tested  ## test all but what is slow or drives a browser
+	$(BIN)/pytest -m "not slow and not browser"
 
 test-models: $(MODELS)/tested  ## test perplexities against a real server and a local model, both tiny
 	$(MODELS)/bin/pytest tests/run/test_likelihood_local.py tests/run/test_likelihood_llama.py

@@ -18,6 +18,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return api.build("kv_retrieval,passkey", folder, lengths=LENGTHS, items=30, corpus=["world?seed=5"]).folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [4096, 8192, 16384])
 def test_a_reader_behind_a_window_is_measured_with_that_window(suite: Path, window: int, tmp_path: Path) -> None:
     model = f"fathom/lexical?window={window}&truncate=middle"

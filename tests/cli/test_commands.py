@@ -38,6 +38,7 @@ class Call:
         return int(str(code or 0)), printed.out, printed.err
 
 
+@pytest.mark.slow
 def test_from_documents_to_a_report(call: Call, tmp_path: Path) -> None:
     corpus = str(write_corpus(tmp_path, 60))
     code, out, _ = call("build", "starter", "-o", "suite", "--corpus", corpus, *SMALL)

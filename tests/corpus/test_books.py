@@ -424,6 +424,7 @@ def test_an_initial_is_no_number() -> None:
     assert {"D. Smith put it out.", "M. Poirot lit it."} <= set(paragraphs(book)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "filling",
     [

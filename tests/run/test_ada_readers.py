@@ -125,6 +125,7 @@ def test_whole_prompts_are_understood(prompts: Prompts, name: str) -> None:
             assert pieces.after
 
 
+@pytest.mark.slow
 def test_shortcuts_take_what_the_facets_say(prompts: Prompts) -> None:
     for sample, prompt in whole(prompts):
         said = {name: get_reader(name)(prompt, Random(0)).removeprefix("Answer: ") for name in readers()}
@@ -300,6 +301,7 @@ def test_parts_that_cannot_be_seen_stand_anywhere() -> None:
     assert len({get_reader("fathom/lexical")(cut, Random(seed)) for seed in range(80)}) == 6
 
 
+@pytest.mark.slow
 def test_guesses_reach_the_chance_level(prompts: Prompts) -> None:
     guess, rounds, checked = get_reader("fathom/guess"), 300, set()
     for sample, prompt in prompts:

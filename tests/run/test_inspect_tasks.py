@@ -30,6 +30,7 @@ def create(name: str, **task_args: Any) -> Any:
     return registry_create("task", f"fathom/{name}", **task_args)
 
 
+@pytest.mark.slow
 def test_evaluations_read_back_as_rows(tmp_path: Path) -> None:
     names = ["kv_retrieval", "single_doc_qa"]
     command = [sys.executable, str(SCRIPT), str(tmp_path / "logs"), *(f"fathom/{name}" for name in names)]

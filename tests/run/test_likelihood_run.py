@@ -267,6 +267,7 @@ def test_a_server_that_says_too_little_is_never_scored(tmp_path: Path, answers: 
     assert not list(replies(tmp_path / "run"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "act",
     [

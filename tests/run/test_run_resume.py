@@ -85,6 +85,7 @@ def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> No
     raise AssertionError("nothing happened for 30 seconds")
 
 
+@pytest.mark.slow
 def test_kill_9_repeats_no_finished_request(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 60), tmp_path / "run"
     with ScriptedServer(slowly) as server:

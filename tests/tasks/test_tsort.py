@@ -231,6 +231,7 @@ def test_a_start_of_the_wider_stride_stands_at_all_lengths() -> None:
     assert all(paragraph % 64 == 0 for paragraph in standing)
 
 
+@pytest.mark.slow
 def test_shared_books_at_all_lengths(shared: Path, tmp_path: Path) -> None:
     books = str(shared / "data" / "books")
     wanted = order("tsort", books=[books], lengths=[1024 * 2**n for n in range(1, 8)], items=60)
