@@ -149,7 +149,10 @@ def order(
         raise FathomError(f"--data: {suite.name} has no data sources of its own; give its documents with --corpus")
     if not (corpus or own or threads or cases or data or suite.corpus):
         if not suite.sources or not (data_folder() / LOCK).is_file():
-            raise FathomError(f"{suite.name}: what should it be made from? Give {_wanted_of(suite)}")
+            raise FathomError(
+                f"{suite.name}: what should it be made from? Give `fathom build {suite.name}` {_wanted_of(suite)}; "
+                "`fathom run` takes the folder that it writes"
+            )
         data = (str(data_folder()),)  # what `fathom data fetch` brought
     return Order(
         suite=suite.name,
