@@ -27,6 +27,23 @@ def sort(said: object, gold: object = (4, 1, 3, 2)) -> list[float | None]:
     return [get_scorer(SORT, rule)(row).value for rule in RULES]
 
 
+def test_official_accuracies_over_lists_are_those_of_the_released_code(shared: Path) -> None:
+    lists = json.loads((shared / "golden" / "aggregate" / "ada_leval_accuracy.json").read_text("utf-8"))
+    for one in lists:
+        metric = get_scorer(f"ada_leval/{one['task']}", "official")
+        rows = [
+            ScoringRow(row["prediction"], row["answer"], extra={"num_choice": row.get("num_choice")})
+            for row in one["rows"]
+        ]
+        values = [metric(row).value for row in rows]
+        if one["accuracy_percent"] is None:
+            assert None in values  # the released code crashes on the whole list
+        else:
+            scored = [value for value in values if value is not None]
+            assert len(scored) == len(values)
+            assert 100 * sum(scored) / len(scored) == pytest.approx(one["accuracy_percent"])
+
+
 def test_official_equals_and_strict_differs_where_a_golden_row_notes_a_fault(shared: Path) -> None:
     path = shared / "golden" / "edge" / "ada_leval.jsonl.gz"
     summary = score_file(path, check=True)

@@ -25,10 +25,10 @@ PERCENT_ABOVE = 1.5
 """A table with a greater value than this holds percent."""
 
 _LENGTHS = ("length", "length_k", "setting")
-_SCORES = ("score", "value")
+_SCORES = ("score", "value", "accuracy", "accuracy_percent")
 _ITEMS = ("items", "n")
 MOST_ITEMS = 10**9
-_METRICS = ("score", "score_percent")
+_METRICS = ("score", "score_percent", "accuracy", "accuracy_percent")
 _MEANS = (ALL, "avg", "average")
 _SEVERAL = re.compile(r"\d[\d.]*\s*[km]?\s*(?:/|-|–|,|\band\b|\bto\b|\bor\b)\s*\d", re.IGNORECASE)
 _LENGTH = re.compile(r"(\d{1,12}(?:\.\d+)?)\s*([km]?)", re.IGNORECASE)
