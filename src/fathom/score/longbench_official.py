@@ -1,0 +1,178 @@
+"""The scorers of LongBench v1 and MiniLongBench as their released code has them, faults and all.
+
+LongBench reads only the first line of replies on four data sets; MiniLongBench's scorer takes them whole. Both keep the
+best gold answer. Only text is scored; what else a prediction or gold answer may be either stops the code, as here, or
+is scored 0 because ROUGE forgives every error. One gold answer may stand without a list here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from difflib import SequenceMatcher
+from typing import TypeAlias
+
+from fathom.score.registry import Scorer, ScoringRow, crash
+from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
+from fathom.score.sequences import similarity
+from fathom.score.text import bag_f1, cut_words, official_words
+from fathom.types import Verdict
+
+# Their prompts show solved examples, and replies run on into further ones.
+FIRST_LINE = frozenset({"trec", "triviaqa", "samsum", "lsht"})
+
+Compare: TypeAlias = Callable[[object, object, ScoringRow], float | Verdict]
+
+_DIGITS = re.compile(r"\d+")
+_NO_CODE = re.compile("`|#|//")
+# What is taken out of Chinese words: ASCII and East Asian marks; 《, 〈 and · are not among them.
+_MARKS_ZH = re.compile(r"[!-/:-@\[-`{-~\s！？｡。＂-－／：；＜-＠［-｀｛-｠｢｣､、〃》「-【】〔-〟〰〾〿–—‘’‛“”„‟…‧﹏]")
+
+
+def released(compare: Compare, first_line: bool) -> Scorer:
+    """The scorer that puts a reply and each gold answer to ``compare``.
+
+    Args:
+        compare: Gives a score, or the verdict where the released code stops.
+        first_line: Whether only the first line counts on the data sets of ``FIRST_LINE``.
+    """
+
+    def score(row: ScoringRow) -> Verdict:
+        reply = row.prediction
+        if first_line and row.dataset in FIRST_LINE:
+            if not isinstance(reply, str):
+                return crash("AttributeError", "the released code looks for a first line in what is no text")
+            reply = reply.lstrip("\n").split("\n")[0]
+        best = 0.0
+        for answer in row.answers if isinstance(row.answers, list) else [row.answers]:
+            value = compare(reply, answer, row)
+            if isinstance(value, Verdict):
+                return value
+            best = max(best, value)
+        text = reply if isinstance(reply, str) else ""
+        return Verdict(best, valid=bool(text), answer=text or None, grader="official")
+
+    return score
+
+
+def qa_f1(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
+    """Overlap of English words."""
+    if not isinstance(reply, str) or not isinstance(answer, str):
+        return crash("AttributeError", "the released code cannot cut what is no text into words")
+    return bag_f1(official_words(reply), official_words(answer))
+
+
+def qa_f1_zh(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
+    """Overlap of Chinese words."""
+    if not isinstance(reply, str) or not isinstance(answer, str):
+        return crash("AttributeError", "the released code cannot cut what is no text into words")
+    return bag_f1(_words_zh(reply), _words_zh(answer))
+
+
+def rouge(reply: object, answer: object, row: ScoringRow) -> float:
+    """ROUGE-L; 0 for whatever its package cannot do."""
+    if not isinstance(reply, str) or not isinstance(answer, str):
+        return 0.0
+    return rouge_l(reply, answer, OFFICIAL_STEPS) or 0.0
+
+
+def rouge_zh(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
+    """ROUGE-L of Chinese words; only errors after these are cut are forgiven."""
+    if not isinstance(reply, str) or not isinstance(answer, str):
+        return crash("AttributeError", "the released code cannot cut what is no text into words")
+    return rouge(spaced(reply), spaced(answer), row)
+
+
+def spaced(text: str) -> str:
+    """A Chinese text with spaces between its words."""
+    return " ".join(cut_words(text))
+
+
+def classification(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
+    """One part for the gold class of all classes that stand in the reply."""
+    classes = row.all_classes
+    if not isinstance(reply, str) or not isinstance(classes, list | str):
+        return crash("TypeError", "the released code needs a text and a list of classes")
+    found = [name for name in classes if isinstance(name, str) and name in reply]
+    if not isinstance(answer, str):
+        return crash("TypeError", "the released code looks for classes in what is no text") if found else 0.0
+    at = 0
+    while at < len(found):
+        # A known fault: what follows a name that is taken out is passed over.
+        if found[at] in answer and found[at] != answer:
+            found.remove(found[at])
+        at += 1
+    return 1.0 / len(found) if answer in found else 0.0
+
+
+def count(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
+    """Share of the gold number in all numbers of the reply."""
+    if not isinstance(reply, str):
+        return crash("TypeError", "the released code looks for numbers in what is no text")
+    # Digits of any script are found, and then differ from the gold number.
+    found = _DIGITS.findall(reply)
+    return found.count(str(answer)) / len(found) if found else 0.0
+
+
+def retrieval(name: str) -> Compare:
+    """The comparison for gold answers that are ``name`` and a number: share of it in all numbers of the reply."""
+    pattern = re.compile(rf"{name}(\d+)")
+
+    def compare(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
+        if not isinstance(answer, str):
+            return crash("TypeError", "the released code looks for a number in what is no text")
+        gold = pattern.search(answer)
+        if gold is None:
+            return crash("IndexError", f"the released code finds no {name!r} with a number in the gold answer")
+        return count(reply, gold.group(1), row)
+
+    return compare
+
+
+def code_sim(ratio: Callable[[str, str], float]) -> Compare:
+    """The comparison of lines of code in whole percent, as fuzzywuzzy gives them.
+
+    Args:
+        ratio: How alike two lines are: ``similarity`` as python-Levenshtein, which fuzzywuzzy uses if it is installed,
+            or ``difflib_ratio``, which it uses otherwise.
+    """
+
+    def compare(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
+        if not isinstance(reply, str):
+            return crash("AttributeError", "the released code looks for a line of code in what is no text")
+        lines = reply.lstrip("\n").split("\n")
+        line = next((line for line in lines if not _NO_CODE.search(line)), "")
+        if answer is None:
+            return 0.0
+        if not isinstance(answer, str):
+            return crash("TypeError", "fuzzywuzzy cannot compare code with what is no text")
+        if not line or not answer:
+            return float(line == answer)
+        return round(100 * ratio(line, answer)) / 100
+
+    return compare
+
+
+def difflib_ratio(first: str, second: str) -> float:
+    """How alike two texts are as Python's own ``difflib`` says it."""
+    return SequenceMatcher(None, first, second).ratio()
+
+
+def _words_zh(text: str) -> list[str]:
+    words = (_MARKS_ZH.sub("", word.lower()) for word in cut_words(text))
+    return [word for word in words if word]
+
+
+# By name of the metric; both benchmarks have the same.
+COMPARE: dict[str, Compare] = {
+    "qa_f1": qa_f1,
+    "qa_f1_zh": qa_f1_zh,
+    "rouge": rouge,
+    "rouge_zh": rouge_zh,
+    "classification": classification,
+    "count": count,
+    "retrieval": retrieval("Paragraph "),
+    "retrieval_zh": retrieval("段落"),
+    "code_sim": code_sim(similarity),
+    "code_sim_difflib": code_sim(difflib_ratio),
+}
