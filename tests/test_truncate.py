@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fathom.build import build, order
@@ -74,6 +74,7 @@ def is_cut_of(cut: str, full: str) -> bool:
     depth=st.floats(0, 1),
     exact=st.booleans(),
 )
+@example(length=372, kind="passages", depth=0.5, exact=False)  # the end stops before a heading that is too long
 @settings(max_examples=20)
 def test_a_cut_prompt_fills_its_budget_and_keeps_both_ends(
     tokenizer: str, language: str, length: int, kind: str, depth: float, exact: bool

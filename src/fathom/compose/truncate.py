@@ -80,7 +80,13 @@ def truncated(
         if best[0] >= least:
             break
         half += length - found[0]
-    _, front, back = best
+    tokens, front, back = best
+    for longer in _continued(prompt.middle, front, back, length - tokens) if tokens < least else []:
+        found_tokens = count([*prompt.start, *longer, *back, *prompt.end])
+        if tokens < found_tokens <= length:
+            tokens, front = found_tokens, longer
+        if tokens >= least:
+            break
     return merged([*prompt.start, *front, *back, *prompt.end])
 
 
@@ -217,6 +223,23 @@ def _cut_before(document: Document, span: Span, least: int, most: int, shelf: Sh
     letters = range(floor, best)
     fit = bisect_left(letters, -most, key=below)
     return letters[fit] if fit < len(letters) else best
+
+
+def _continued(middle: Sequence[Part], front: Sequence[Part], back: Sequence[Part], missing: int) -> list[list[Part]]:
+    """The beginning of a prompt with one letter more of its last span, two more, and so on, up to where the end begins.
+
+    Where the end has stopped before literal text that is too long, only the beginning can take what is missing.
+    """
+    if not front or not isinstance(front[-1], Span):
+        return []
+    span = front[-1]
+    whole = middle[len(front) - 1]
+    assert isinstance(whole, Span)
+    last = whole.end
+    if len(front) + len(back) > len(middle) and back and isinstance(back[0], Span):
+        last = back[0].start  # the beginning and the end share this span
+    reach = min(24 + 8 * missing, last - span.end)
+    return [[*front[:-1], replace(span, end=span.end + step)] for step in range(1, reach + 1)]
 
 
 def _lengthened(rest: Sequence[Part], back: Sequence[Part], most: int) -> list[list[Part]]:
