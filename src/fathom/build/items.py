@@ -69,6 +69,8 @@ def _of_scene(
     for index, card in enumerate(deck):
         if made == wanted.items:
             break
+        if wanted.common and card and card.lengths is not None and len(card.lengths) < len(wanted.lengths):
+            continue  # known without composing it
         contexts = list(_item(wanted, task, scene, _distractors(stock, card, avoided), card, index, shelf))
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
@@ -127,7 +129,6 @@ def _deck(stock: Stock, lengths: Sequence[int], key: str) -> list[Card]:
     if not stock.shuffled:
         return cards
     Random(f"{key}|deck").shuffle(cards)
-    cards.sort(key=lambda card: -len(lengths if card.lengths is None else card.lengths))
     dealt: dict[tuple[int, str], int] = {}
     rounds: list[tuple[int, int, Card]] = []
     for card in cards:

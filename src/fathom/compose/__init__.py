@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fathom.compose.draft import GAP, Draft, arrange, merged
-from fathom.compose.shelf import Shelf
+from fathom.compose.shelf import Shelf, bounds
 from fathom.types import Ending, FathomError, Haystack, Part, Passages, Plan, Span, Whole
 
 __all__ = ["Composed", "CorpusTooSmallError", "Shelf", "UnfitError", "compose", "compose_alone"]
@@ -99,17 +99,12 @@ def _only(plan: Haystack | Passages, number: int) -> Haystack | Passages:
     return replace(plan, finish=lambda layout: finish(layout)[number : number + 1])
 
 
-def _bounds(length: int, exact: bool) -> tuple[int, int]:
-    """The fewest and the most tokens that the search aims at."""
-    return (length, length) if exact else (-(-length * 99 // 100), length - length // 256)
-
-
 def _filled(
     plan: Haystack | Passages, length: int, fillers: Sequence[Span], shelf: Shelf, exact: bool
 ) -> tuple[Composed, Draft]:
     """The prompt of the shortest ending, and the draft that it was made from."""
-    count = shelf.retokenize if exact else shelf.measure
-    least, most = _bounds(length, exact)
+    count = shelf.counting(exact)
+    least, most = bounds(length, exact)
     goal, slack = (least + most) // 2, (most - least) // 2
     fixed = count(arrange(plan, fillers, 0, slack, shelf).parts(shelf.counter))
     if fixed > length:
@@ -158,8 +153,8 @@ def _topped_up(
 
 def _reworded(draft: Draft, ending: Ending, length: int, shelf: Shelf, exact: bool) -> Composed | None:
     """The prompt of a longer ending over the same context; None where no filler can spare what is too much."""
-    count = shelf.retokenize if exact else shelf.measure
-    least, most = _bounds(length, exact)
+    count = shelf.counting(exact)
+    least, most = bounds(length, exact)
     parts = merged([*draft.body, GAP, ending.question])
     spare = cut = _spare(draft, 2 * (count(parts) - least), shelf)
     best: Composed | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fathom.counts import REACH, TokenCounter
@@ -29,6 +29,11 @@ def measure(parts: Sequence[Part], documents: Mapping[str, Document], counter: T
     return total
 
 
+def bounds(length: int, exact: bool) -> tuple[int, int]:
+    """The fewest and the most tokens that prompts of a length aim at."""
+    return (length, length) if exact else (-(-length * 99 // 100), length - length // 256)
+
+
 @dataclass(frozen=True)
 class Shelf:
     """What composing reads: documents by id, and the counter of their tokens."""
@@ -50,6 +55,10 @@ class Shelf:
         if all(self.counter.outline(self.documents[name]).additive for name in borrowed):
             return measure(parts, self.documents, self.counter)
         return self.retokenize(parts)
+
+    def counting(self, exact: bool) -> Callable[[Sequence[Part]], int]:
+        """How the tokens of prompts are counted: tokenized whole where every token of the budget matters."""
+        return self.retokenize if exact else self.measure
 
     def retokenize(self, parts: Sequence[Part]) -> int:
         """Tokens of parts joined, the slow and sure way."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fathom.compose.draft import merged
-from fathom.compose.shelf import Shelf
+from fathom.compose.shelf import Shelf, bounds
 from fathom.types import Document, Part, Sample, Span
 
 _ROUNDS = 8
@@ -44,7 +44,7 @@ def cut_sample(sample: Sample, question: str, length: int, shelf: Shelf, *, exac
         id=f"{sample.id}/cut{length}",
         parts=parts,
         length=length,
-        tokens=_count(shelf, exact)(parts),
+        tokens=shelf.counting(exact)(parts),
         facets={**sample.facets, "cut_from": sample.length},
     )
 
@@ -65,13 +65,13 @@ def truncated(
         A beginning and an end of the prompt that together have 99% to 100% of the budget, fewer tokens only where a
         piece of literal text is longer than what is missing; None where what must stay alone exceeds the budget.
     """
-    count = _count(shelf, exact)
+    count = shelf.counting(exact)
     if count(parts) <= length:
         return tuple(parts)
     prompt = _parted(parts, question)
     if count([*prompt.start, *prompt.end]) > length:
         return None
-    least, most = (length, length) if exact else (-(-length * 99 // 100), length - length // 256)
+    least, most = bounds(length, exact)
     best: tuple[int, list[Part], list[Part]] = 0, [], []
     half = length // 2
     for _ in range(2):  # where literal text leaves the end short, the beginning takes what it could not
@@ -88,10 +88,6 @@ def truncated(
         if tokens >= least:
             break
     return merged([*prompt.start, *front, *back, *prompt.end])
-
-
-def _count(shelf: Shelf, exact: bool) -> Callable[[Sequence[Part]], int]:
-    return shelf.retokenize if exact else shelf.measure
 
 
 @dataclass(frozen=True, slots=True)
