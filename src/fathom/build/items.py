@@ -200,7 +200,7 @@ def _item(
     Its questions without a long context stand before those of the first one.
     """
     key = f"{wanted.seed}|{task.name}|{scene.language}"
-    item = f"{task.name}/{scene.language}/{index:04d}"
+    item = f"{task.name}/{scene.language}/" + (card.name if card and card.name else f"{index:04d}")
     fillers = list(stocked)
     Random(f"{key}|{index}|fillers").shuffle(fillers)
     if task.stock:

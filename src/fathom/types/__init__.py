@@ -27,6 +27,7 @@ from fathom.types.plans import (
 )
 from fathom.types.replies import STATUSES, Reply, Row, Status
 from fathom.types.samples import Ordering, Part, Sample, Verdict
+from fathom.types.subsets import Member, Subset
 
 __all__ = [
     "ROLES",
@@ -43,6 +44,7 @@ __all__ = [
     "Json",
     "Layout",
     "Measure",
+    "Member",
     "Needle",
     "Ordering",
     "Part",
@@ -57,6 +59,7 @@ __all__ = [
     "Span",
     "Status",
     "Stock",
+    "Subset",
     "Suite",
     "Task",
     "Verdict",

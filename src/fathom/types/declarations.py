@@ -33,6 +33,11 @@ class Task:
             none.
         ordering: The segments whose order a sample asks for, given the texts of documents by id, where a model can be
             asked how likely each order is; None where it cannot.
+        stop: Texts at which a reply ends; none of them is part of it.
+        continued: Whether the prompt is a text to be continued, so that it should reach a model without a chat template
+            where that is possible.
+        follow_up: Given the first reply and the sample, a second prompt, whose reply is the one that is scored; the
+            first reply is kept as reasoning. None where one request is all.
         version: Raised when prompts or scores change.
     """
 
@@ -52,6 +57,9 @@ class Task:
     rubric: str = ""
     official: str = ""
     ordering: Callable[[Sample, Mapping[str, str]], Ordering] | None = None
+    stop: tuple[str, ...] = ()
+    continued: bool = False
+    follow_up: Callable[[str, Sample], str] | None = None
     version: int = 1
 
 

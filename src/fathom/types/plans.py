@@ -186,12 +186,15 @@ class Card:
         spans: What of it must stand in the context: one piece, or several that stand apart.
         questions: Questions about it, where the task needs them; each becomes a sample over the same context.
         lengths: Lengths of the build at which an item can be made of it; None for all of them.
+        name: What its publishers number the item by, where it is published, so that it has the same name in every
+            build; "" numbers items as they are dealt.
     """
 
     document: Document
     spans: tuple[Span, ...]
     questions: tuple[Question, ...] = ()
     lengths: tuple[int, ...] | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

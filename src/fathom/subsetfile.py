@@ -1,0 +1,1 @@
+"""Subset files: a ``Subset`` as JSON."""
