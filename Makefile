@@ -35,14 +35,15 @@ test: $(VENV)/tested  ## run the whole test suite
 $(MODELS)/tested: pyproject.toml
 	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
 	$(MODELS)/bin/python -m pip install --quiet --upgrade pip
-	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf]" gguf "llama-cpp-python[server]"
+	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed]" gguf "llama-cpp-python[server]"
 	touch $@
 
 quick: $(VENV)/tested  ## test all but what is slow or drives a browser
 	$(BIN)/pytest -m "not slow and not browser"
 
-test-models: $(MODELS)/tested  ## test perplexities against a real server and a local model, both tiny
-	$(MODELS)/bin/pytest tests/run/test_likelihood_local.py tests/run/test_likelihood_llama.py
+test-models: $(MODELS)/tested  ## test perplexities and embeddings against a real server and local models, all tiny
+	$(MODELS)/bin/pytest tests/run/test_likelihood_local.py tests/run/test_likelihood_llama.py \
+		tests/compress/test_embedding_local.py
 
 lint: $(VENV)/tested  ## lint, types and the import contract
 	$(BIN)/ruff check .

@@ -58,12 +58,38 @@ def full_prompt(shelf: Shelf, length: int, kind: str, depth: float) -> tuple[Par
     return compose(Passages(INTRO, "Passage {number}:\n", ((short, depth),), finish), length, whole[1:], shelf)[0].parts
 
 
+def alike(first: str, second: str) -> int:
+    """Characters that two texts have in common at their beginning."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
+
+
 def is_cut_of(cut: str, full: str) -> bool:
     """Whether a text is a beginning and an end of another, joined."""
     kept = 0
     while kept < len(cut) and cut[kept] == full[kept]:
         kept += 1
     return any(full.endswith(cut[start:]) for start in range(kept, -1, -1))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("tokenizer", ["tekken", "words", "chars"])
+@given(length=st.integers(100, 2500))
+@settings(max_examples=10)
+def test_an_even_cut_keeps_half_the_tokens_at_either_end(tokenizer: str, language: str, length: int) -> None:
+    shelf = SHELVES[tokenizer, language]
+    count = shelf.counter.tokenizer.count
+    spans = [Span(document.id, 0, len(document.text)) for document in shelf.documents.values()]
+    parts: tuple[Part, ...] = (f"{INTRO}\n\n", *spans, f"\n\n{QUESTION}")
+    cut = truncated(parts, QUESTION, length, shelf, exact=True, even=True)
+    assert cut is not None
+    text, full = text_of(shelf, cut), text_of(shelf, parts)
+    assert length - 2 <= count(text) <= length
+    start = alike(text, full)
+    end = alike(text[::-1], full[::-1])
+    assert start + end >= len(text)
+    assert count(text[:start]) >= length // 2 - 2
+    assert count(text[-end:]) >= length - length // 2 - 2
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

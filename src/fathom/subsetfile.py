@@ -1,1 +1,167 @@
-"""Subset files: a ``Subset`` as JSON."""
+"""The file of a subset: which items of a benchmark stand for all of it, with what weights, and who chose them how.
+
+One JSON object:
+
+| field | what it holds |
+| --- | --- |
+| `format` | `fathom subset` |
+| `version` | 1 |
+| `name`, `method` | texts |
+| `design`, `provenance` | objects |
+| `members` | a list of objects with `item`, `weight` and, where there are any, `stratum` and `probability` |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from fathom.atomic import whole_file
+from fathom.types import FathomError, Json, Member, Subset
+
+FORMAT = "fathom subset"
+VERSION = 1
+_ADVICE = "expected a file that `fathom compress select` or fathom.subsetfile.write_subset wrote"
+
+
+def read_subset(path: Path) -> Subset:
+    """Read a subset.
+
+    Args:
+        path: A file that ``write_subset`` wrote.
+
+    Raises:
+        FathomError: The file cannot be read, is no subset, or a field of it is wrong; the message names the field.
+    """
+    try:
+        content = json.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise FathomError(f"{path}: not JSON ({error}); {_ADVICE}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FathomError(f"{path}: not a subset (its format is not {FORMAT!r}); {_ADVICE}")
+    if content.get("version") != VERSION:
+        raise FathomError(
+            f"{path}: version {content.get('version')!r} of the format; this fathom reads version {VERSION}"
+        )
+    for name, kind in {"name": str, "method": str, "design": dict, "provenance": dict, "members": list}.items():
+        if not isinstance(content.get(name), kind):
+            raise _wrong(path, name, content.get(name), {str: "a text", dict: "an object", list: "a list"}[kind])
+    return checked(
+        Subset(
+            name=content["name"],
+            members=tuple(_member(path, number, entry) for number, entry in enumerate(content["members"], start=1)),
+            method=content["method"],
+            design=content["design"],
+            provenance=content["provenance"],
+        ),
+        str(path),
+    )
+
+
+def write_subset(subset: Subset, path: Path) -> None:
+    """Write a subset; the file appears whole or not at all.
+
+    Args:
+        subset: What to write.
+        path: The file; its folder is made where it does not exist.
+
+    Raises:
+        FathomError: The subset has no members, an item twice or a number that is none, or cannot be written.
+    """
+    checked(subset, str(path))
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": subset.name,
+        "method": subset.method,
+        "design": dict(subset.design),
+        "provenance": dict(subset.provenance),
+        "members": [_record(member) for member in subset.members],
+    }
+    try:
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError) as error:
+        raise FathomError(f"{path}: the subset cannot be written as JSON: {error}") from None
+    with whole_file(Path(path)) as stream:
+        stream.write(text + "\n")
+
+
+def subset_hash(subset: Subset) -> str:
+    """First 16 hexadecimal digits of the hash of the members: their items, weights, strata and probabilities.
+
+    Neither their order nor the name counts.
+    """
+    records = sorted((_record(member) for member in subset.members), key=lambda record: str(record["item"]))
+    return hashlib.sha256(json.dumps(records, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def checked(subset: Subset, where: str) -> Subset:
+    """The subset, if it makes sense.
+
+    Args:
+        subset: Any subset.
+        where: What to say it comes from.
+
+    Raises:
+        FathomError: It has no members, an item twice, a weight below 0, or a probability outside (0, 1].
+    """
+    if not subset.members:
+        raise FathomError(f"{where}: the subset has no members; expected at least one")
+    seen: set[str] = set()
+    for number, member in enumerate(subset.members, start=1):
+        place = f"{where}: member {number} ({member.item!r})"
+        if member.item in seen:
+            raise FathomError(f"{place}: named twice; name each item once, with the sum of its weights")
+        seen.add(member.item)
+        if not (math.isfinite(member.weight) and member.weight >= 0):
+            raise FathomError(f"{place}: weight {member.weight}; expected 0 or a positive number")
+        if member.probability is not None and not 0 < member.probability <= 1:
+            raise FathomError(f"{place}: probability {member.probability}; expected more than 0 and at most 1")
+    return subset
+
+
+def _member(path: Path, number: int, entry: object) -> Member:
+    place = f"members, number {number}"
+    if not isinstance(entry, dict):
+        raise _wrong(path, place, entry, "an object with `item` and `weight`")
+    item, stratum = entry.get("item"), entry.get("stratum", "")
+    if not (isinstance(item, str) and item):
+        raise _wrong(path, f"{place}: item", item, "the id of an item or a sample")
+    if not isinstance(stratum, str):
+        raise _wrong(path, f"{place}: stratum", stratum, "a text")
+    probability = entry.get("probability")
+    return Member(
+        item=item,
+        weight=_number(path, f"{place}: weight", entry.get("weight")),
+        stratum=stratum,
+        probability=None if probability is None else _number(path, f"{place}: probability", probability),
+    )
+
+
+def _number(path: Path, place: str, value: object) -> float:
+    # To Python true and false are numbers.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong(path, place, value, "a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise _wrong(path, place, value, "a number") from None
+
+
+def _record(member: Member) -> Mapping[str, Json]:
+    record: dict[str, Json] = {"item": member.item, "weight": float(member.weight)}
+    if member.stratum:
+        record["stratum"] = member.stratum
+    if member.probability is not None:
+        record["probability"] = float(member.probability)
+    return record
+
+
+def _wrong(path: Path, place: str, value: object, expected: str) -> FathomError:
+    return FathomError(f"{path}: {place} = {str(value)[:60]!r}, expected {expected}; {_ADVICE}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,7 @@ class BuiltSuite:
         lengths: Sequence[int] | None = None,
         limit: int | None = None,
         *,
+        only: Collection[str] | None = None,
         parts: bool = True,
     ) -> Iterator[Sample]:
         """Samples in run order: those with a common prefix follow each other. Memory does not grow with their number.
@@ -55,6 +56,7 @@ class BuiltSuite:
                 without their context (length 0) come with any.
             limit: At most this many samples of each task, language and length; of those without their context, at most
                 this many of each kind, and of prompts that were cut, at most this many of each length besides.
+            only: Only samples with one of these ids, or of an item with one of these names; None for all.
             parts: Whether recipes are wanted too; without them reading is quick, and ``Sample.parts`` is empty.
         """
         taken: dict[tuple[str, str, int, object], int] = {}
@@ -63,6 +65,8 @@ class BuiltSuite:
             for record in records:
                 if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in (0, *lengths)):
                     continue
+                if only is not None and record["id"] not in only and record["item"] not in only:
+                    continue
                 # Questions without their context come with length 0, in more than one way.
                 facets = json.loads(record["facets"])
                 kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
@@ -70,6 +74,11 @@ class BuiltSuite:
                 taken[cell] = taken.get(cell, 0) + 1
                 if limit is None or taken[cell] <= limit:
                     yield _sample(record)
+
+    def names(self) -> frozenset[str]:
+        """The ids of all samples, and the names of their items."""
+        groups = _groups(self.folder / SAMPLES, columns=["id", "item"])
+        return frozenset(name for rows in groups for row in rows for name in (row["id"], row["item"]))
 
     def sample(self, name: str) -> Sample:
         """The sample of that id, or the first one of that item with its context; the first of all where it is "".

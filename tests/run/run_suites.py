@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
@@ -12,7 +13,13 @@ TOKENS = 207  # of every prompt, by the tokenizer ``words``
 
 
 def make_suite(
-    place: Path, count: int, *, name: str = "suite", lengths: tuple[int, ...] = (256,), fingerprint: str = "f00d"
+    place: Path,
+    count: int,
+    *,
+    name: str = "suite",
+    lengths: tuple[int, ...] = (256,),
+    fingerprint: str = "f00d",
+    tasks: tuple[str, ...] = ("passkey",),
 ) -> Path:
     """Write a suite into ``place/name``: sample number n says ``[sample n]``, and most of it is borrowed text."""
     folder = place / name
@@ -23,13 +30,14 @@ def make_suite(
         "fingerprint": fingerprint,
         "inputs": {},
     }
-    manifest |= {"notes": [], "left_out": [], "left_out_in_all": 0, "duplicates": 0, "tasks": ["passkey"]}
+    manifest |= {"notes": [], "left_out": [], "left_out_in_all": 0, "duplicates": 0, "tasks": list(tasks)}
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [Document("doc", FILLER, "test")])
         write_manifest(fresh, manifest | {"lengths": list(lengths), "samples": {"passkey": count}})
         with SampleWriter(fresh) as writer:
             for number in range(count):
-                writer.add(sample(number, lengths[number % len(lengths)]))
+                made = sample(number, lengths[number % len(lengths)])
+                writer.add(replace(made, task=tasks[number % len(tasks)]))
     return folder
 
 

@@ -1,4 +1,4 @@
-"""A chat-completions server on the loopback that does what a script says, and remembers what it was asked.
+"""A server of chats and completions on the loopback that does what a script says, and remembers what it was asked.
 
 The script sees the number in the prompt (``[sample 17]``) and how often that number was asked before, so that a test
 knows what must come out for each sample.
@@ -67,6 +67,13 @@ def completion(
     )
 
 
+def continuation(text: str, *, finish: str = "stop", tokens_in: int = 100, tokens_out: int = 5) -> Act:
+    """A well-formed reply of the completions protocol, which knows no chat."""
+    usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
+    choice = {"index": 0, "text": text, "finish_reason": finish, "logprobs": None}
+    return Act(body={"id": "reply", "object": "text_completion", "created": 0, "choices": [choice], "usage": usage})
+
+
 def refusal(status: int, message: str, *, code: str | None = None, headers: dict[str, str] | None = None) -> Act:
     """An error in the form that OpenAI's servers and their many likes give it."""
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
@@ -87,6 +94,7 @@ class ScriptedServer:
         self.answered: Counter[int] = Counter()
         self.requests: list[dict[str, object]] = []
         self.headers: list[str] = []
+        self.texts: list[str] = []
         self.in_flight = self.most_in_flight = 0
         self.base_url = ""
         self._loop = asyncio.new_event_loop()
@@ -136,16 +144,18 @@ class ScriptedServer:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         size = int(next(iter(re.findall(r"(?i)content-length: (\d+)", head)), "0"))
         sent = await reader.readexactly(size)
-        if not head.startswith("POST /v1/chat/completions "):
+        plain = head.startswith("POST /v1/completions ")
+        if not plain and not head.startswith("POST /v1/chat/completions "):
             writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             return True
         body = json.loads(sent)
-        prompt = body["messages"][-1]["content"]
+        prompt = body["prompt"] if plain else body["messages"][-1]["content"]
+        self.texts.append(prompt[:300])
         found = re.search(r"\[sample (\d+)\]", prompt)
         number = int(found[1]) if found else -1
         before = self.prompts[number]
         self.prompts[number] += 1
-        self.requests.append({**body, "messages": len(prompt)})
+        self.requests.append({**body, ("prompt" if plain else "messages"): len(prompt)})
         self.headers.append(head)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from fathom.registry import get_task, tasks
 from fathom.rows import rows_from_inspect
 from fathom.suitefile import open_suite
 from made_books import write_books
+from made_records import write_records
+from made_records_v2 import write_v2
 from made_threads import write_cases, write_threads
 
 SCRIPT = Path(__file__).with_name("inspect_script.py")
@@ -69,17 +72,52 @@ def check_log(name: str, frame: pl.DataFrame, metrics: dict[str, float], folder:
 def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
     from inspect_ai.util import registry_info
 
-    given = {
+    given: dict[str, dict[str, Any]] = {
         "book": {"books": str(write_books(tmp_path, languages=("en",)))},
         "thread": {"threads": str(write_threads(tmp_path, 60))},
         "case": {"cases": str(write_cases(tmp_path, 1))},
+        "record": {"data": [str(write_records(tmp_path / "v1", 1)), str(write_v2(tmp_path / "v2", 1))]},
     }
     for name, task in tasks().items():
         own = given[task.gold[0]] if len(task.gold) == 1 and task.gold[0] in given else {}
-        made = create(name, length=2048, items=1, tokenizer="words", language="en", **own)
+        made = create(name, length=2048, items=1, tokenizer="words", language=task.languages[0], **own)
         assert registry_info(made).name.endswith(f"fathom/{name}")
         assert made.config.max_tokens == task.max_output_tokens
+        assert made.config.stop_seqs == (list(task.stop) or None)
         assert len({sample.metadata["item"] for sample in made.dataset}) == 1
+
+
+def test_a_second_prompt_is_a_conversation_of_its_own(tmp_path: Path) -> None:
+    from inspect_ai.model import ModelName, ModelOutput
+    from inspect_ai.scorer import Target
+    from inspect_ai.solver import TaskState
+
+    from fathom.run.inspect_tasks import asked_again
+
+    name = "longbench_v2_cot"
+    made = create(name, length=2048, items=1, tokenizer="words", data=str(write_v2(tmp_path, 1)))
+    (sample,) = made.dataset
+    state = TaskState(
+        model=ModelName("mockllm/model"),
+        sample_id=sample.id,
+        epoch=1,
+        input=sample.input,
+        messages=[],
+        target=Target(sample.target),
+        output=ModelOutput.from_content("mockllm/model", "It may be A."),
+        metadata=sample.metadata,
+    )
+
+    async def generate(asked: TaskState, **options: Any) -> TaskState:
+        asked.output = ModelOutput.from_content("mockllm/model", "The correct answer is (A)")
+        return asked
+
+    solved = asyncio.run(asked_again(name)(state, generate))  # type: ignore[arg-type]  # stands for Inspect's own
+    assert solved.output.completion == "The correct answer is (A)"
+    (message,) = solved.messages
+    assert "It may be A." in message.text
+    assert sample.metadata["asked"] in message.text
+    assert "The end." not in message.text
 
 
 def test_arguments_say_what_is_built() -> None:

@@ -18,7 +18,8 @@ from fathom.score.sequences import common_length, similarity
 GOLDEN = ("edge/longbench_v1", "real/longbench_v1", "real/minilongbench")
 SUITES = ("longbench_v1", "minilongbench")
 LETTERS = st.text("ab c\n.#`/", max_size=12)
-NAMES = ("qa_f1", "qa_f1_zh", "rouge", "rouge_zh", "classification", "count", "code_sim", "code_sim_difflib")
+ROUGES = ("rouge", "rouge_unlimited", "rouge_lcs", "rouge_zh", "rouge_zh_unlimited", "rouge_zh_lcs")
+NAMES = ("qa_f1", "qa_f1_zh", *ROUGES, "classification", "count", "code_sim", "code_sim_difflib")
 
 
 def scores(
@@ -59,6 +60,9 @@ def test_crashes_notes_and_the_other_likeness_of_code(shared: Path, name: str) -
             assert (strict.value == pytest.approx(row["score"], abs=1e-9)) == same, row["case_id"]
             if "score_without_recursion_limit" in extra:
                 assert strict.value == pytest.approx(extra["score_without_recursion_limit"], abs=1e-9)
+        if "score_without_recursion_limit" in extra:
+            other = get_scorer(f"{row['suite']}/{row['metric']}_unlimited")(given_row)
+            assert other.value == pytest.approx(extra["score_without_recursion_limit"], abs=1e-9), row["case_id"]
         if row["metric"] == "code_sim":
             other = get_scorer(f"{row['suite']}/code_sim_difflib")(given_row)
             expected = extra.get("score_with_difflib_backend", row["score"])
@@ -107,6 +111,25 @@ def test_only_strict_scores_summaries_of_any_length(suite: str) -> None:
     assert scores("rouge", long, long, suite=suite) == [0.0, pytest.approx(1.0)]
     assert scores("rouge", "a b. c", "x", "a b. c", suite=suite) == [pytest.approx(1.0)] * 2
     assert scores("rouge_zh", "会议讨论预算", "会议讨论预算", suite=suite) == [pytest.approx(1.0)] * 2
+
+
+def test_the_three_ways_of_rouge_by_name(shared: Path) -> None:
+    long = " ".join(f"w{n}" for n in range(OFFICIAL_STEPS + 200))
+    assert [scores(name, long, long)[0] for name in ROUGES[:3]] == [0.0, pytest.approx(1.0), 1.0]
+    # Three words of the first and four of the second; the package counts different ones, two and four.
+    assert [scores(name, "a a b", "a b c d")[0] for name in ROUGES[:3]] == pytest.approx([2 / 3, 2 / 3, 4 / 7])
+    assert scores("rouge_zh_lcs", "会议讨论预算", "预算讨论会议") == [pytest.approx(1 / 3)] * 2
+    assert scores("rouge_zh_lcs", None, "会议")[0] is None
+    assert scores("rouge_lcs", None, "a") == [0.0, None]
+    fits = dict.fromkeys(("", "_unlimited", "_lcs"), 0)
+    with gzip.open(shared / "golden" / "real" / "minilongbench.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            if row["suite"] == "minilongbench" and row["metric"].startswith("rouge"):
+                for name in fits:
+                    scorer = get_scorer(f"minilongbench/{row['metric']}{name}")
+                    found = scorer(ScoringRow(row["prediction"], row["answers"], dataset=row["dataset"])).value
+                    fits[name] += found == pytest.approx(row["extra"]["published_example_score"], abs=1e-4)
+    assert fits == {"": 5, "_unlimited": 5, "_lcs": 29}
 
 
 def test_strict_rouge_of_minilongbench_counts_every_word_once() -> None:

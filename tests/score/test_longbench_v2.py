@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.score.files import score_file
-from fathom.score.longbench_v2 import choice_letter
+from fathom.score.longbench_v2 import choice_letter, compensated
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.types import Verdict
 
@@ -70,6 +70,34 @@ def test_official_means_over_lists_are_those_of_the_released_table(shared: Path)
         stated = dict(zip(names.split("\t")[1:], figures.split("\t")[1:], strict=True))
         assert {name: str(round(100 * mean(values), 1)) for name, values in scores.items()} == stated
     assert tables == 2
+
+
+def test_compensated_means_give_a_quarter_for_every_reply_without_a_choice(shared: Path) -> None:
+    lists = json.loads((shared / "golden" / "aggregate" / "longbench_v2_result.json").read_text("utf-8"))
+    silent = 0
+    for one in lists:
+        plain, found = [], []
+        for row in one["rows"]:
+            said = f"The correct answer is ({row['pred']})" if row["pred"] else "I cannot say"
+            verdicts = [get_scorer(f"{MCQ}_compensated", rule)(ScoringRow(said, [row["answer"]])) for rule in RULES]
+            # As the released code has it with its switch on.
+            expected = 0.25 if row["pred"] is None else float(row["judge"])
+            assert [verdict.value for verdict in verdicts] == [expected, expected]
+            assert verdicts[0].valid == (row["pred"] is not None)
+            plain.append(float(row["judge"]))
+            found.append(expected)
+            silent += row["pred"] is None
+        without = sum(row["pred"] is None for row in one["rows"])
+        assert mean(found) == pytest.approx(mean(plain) + without / len(plain) / 4)
+    assert silent
+
+
+@pytest.mark.parametrize(
+    ("value", "valid", "expected"),
+    [(1.0, True, 1.0), (0.0, True, 0.0), (0.0, False, 0.25), (None, False, None)],
+)
+def test_what_has_no_score_is_not_compensated(value: float | None, valid: bool, expected: float | None) -> None:
+    assert compensated(value, valid) == expected
 
 
 def _parts() -> tuple[str, ...]:

@@ -22,6 +22,7 @@ TABLE_2 = {
     "news": "cnn_dailymail",
 }
 NAMES = [name for names in TABLE_2.values() for name in names.split()]
+RECORDS = [name for suite in suites().values() for name in suite.sources.get("record", ())]
 DOMAINS = ["casesumm", "medodyssey", "medical_summary"]
 
 
@@ -46,7 +47,7 @@ def test_a_declaration_is_complete(source: Source) -> None:
 
 def test_the_twenty_sources_of_table_2_and_the_additions_of_a6_are_there() -> None:
     assert len(NAMES) == 20
-    assert set(registry.sources()) == {*NAMES, *DOMAINS}
+    assert set(registry.sources()) == {*NAMES, *DOMAINS, *RECORDS}
     hundred, domains = suites()["hundred"], suites()["hundred_domains"]
     assert {role: " ".join(names) for role, names in hundred.sources.items()} == TABLE_2
     added = {role: set(names) - set(hundred.sources[role]) for role, names in domains.sources.items()}
@@ -67,7 +68,7 @@ def test_files_of_one_data_set_have_one_revision_and_one_checksum() -> None:
 
 def test_fathom_list_data() -> None:
     records = api.catalogue("data")
-    assert [record["data"] for record in records] == sorted([*NAMES, *DOMAINS])
+    assert [record["data"] for record in records] == sorted({*NAMES, *DOMAINS, *RECORDS})
     found = {record["data"]: record for record in records}
     assert found["hotpotqa"]["roles"] == ["multi_qa"]
     assert found["casesumm"]["roles"] == ["summary"]

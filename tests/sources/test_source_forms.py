@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fathom.corpus import document_id
 from fathom.corpus.records import BadRowError
 from fathom.corpus.text import normalise
+from fathom.registry import suites
 from fathom.sources import Shape, registry
 from fathom.sources.forms import LEFT_OUT, PassedOverError, joined
 from fathom.sources.lookup import LookupShape, with_texts
@@ -371,6 +372,9 @@ def test_joined_texts_are_normalised_and_their_spans_hold_them(texts: list[str])
     assert [text[start:end] for start, end in spans] == texts
 
 
+RECORDS = {name for suite in suites().values() for name in suite.sources.get("record", ())}
+
+
 @pytest.mark.parametrize("source", sorted(registry.sources()))
 @given(record=st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3), max_size=2), data=st.data())
 def test_no_record_of_junk_breaks_a_form(source: str, record: dict[str, object], data: st.DataObject) -> None:
@@ -379,4 +383,5 @@ def test_no_record_of_junk_breaks_a_form(source: str, record: dict[str, object],
         fields = {field: data.draw(junk) for field in sorted(shape.fields)}
         with suppress(BadRowError):
             made = shape.read({**record, **fields}, "here:1")
-            assert made.id == document_id(made.text)
+            # Records stay apart even where their texts are the same.
+            assert made.id == document_id(made.text) or source in RECORDS

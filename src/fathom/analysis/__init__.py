@@ -4,6 +4,7 @@ from fathom.analysis.agreement import Agreement, agreement
 from fathom.analysis.answers import AnswerPoint, Third, answers
 from fathom.analysis.average import AverageScore, average_scores, average_scores_of, comparable
 from fathom.analysis.base import BASE_RULES, BaseRule
+from fathom.analysis.categories import CategoryScore, categories
 from fathom.analysis.closed_book import Known
 from fathom.analysis.compare import Comparison, compare
 from fathom.analysis.counts import Counts, cell_counts, counts
@@ -39,6 +40,7 @@ __all__ = [
     "AnswerPoint",
     "AverageScore",
     "BaseRule",
+    "CategoryScore",
     "Censored",
     "Comparison",
     "Counts",
@@ -68,6 +70,7 @@ __all__ = [
     "at_lengths",
     "average_scores",
     "average_scores_of",
+    "categories",
     "cell_counts",
     "comparable",
     "compare",

@@ -3,6 +3,8 @@
 Heavy libraries are imported by the functions that need them, so that importing this package costs nothing.
 """
 
+from fathom.api.compression import ESTIMATES, compress_estimate
+from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_study
 from fathom.api.data import data_fetch, data_verify
 from fathom.api.likelihood import likelihood
 from fathom.api.pages import plot, report
@@ -13,6 +15,8 @@ from fathom.api.table import ORIGINS, THRESHOLD, filtered, rows, score
 from fathom.catalogue import catalogue
 
 __all__ = [
+    "COMPRESSION_STUDIES",
+    "ESTIMATES",
     "ORIGINS",
     "STUDIES",
     "THRESHOLD",
@@ -20,6 +24,8 @@ __all__ = [
     "build",
     "catalogue",
     "check_judge",
+    "compress_estimate",
+    "compress_study",
     "data_fetch",
     "data_verify",
     "export",

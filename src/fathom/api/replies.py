@@ -29,6 +29,7 @@ def run(
     depths: Sequence[float] = (),
     exact: bool = False,
     seed: int = 0,
+    subset: Path | str | None = None,
     confirm: Callable[[Preflight], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
     building: Callable[[int, int], None] | None = None,
@@ -39,7 +40,7 @@ def run(
     Args:
         suite: A folder that ``build`` wrote; or the name of a suite or of tasks, which is then built first.
         model: ``PROVIDER/NAME`` as Inspect's model layer takes it, or a reader such as ``fathom/lexical?window=4k``.
-        out: Run folder; by default ``runs/SUITE/MODEL``.
+        out: Run folder; by default ``runs/SUITE/MODEL``, or ``runs/SUITE-SUBSET/MODEL``.
         lengths: Only these lengths.
         tasks: Only these tasks.
         items: Items per task where the suite is built first.
@@ -49,6 +50,7 @@ def run(
         depths: Depths of the gold text to sweep, where the suite is built first.
         exact: Fill each length to the last token, where the suite is built first.
         seed: Seed of the build and of the run.
+        subset: File of a subset: only the samples that it names, or whose item it names, are asked.
         confirm: Shown the preflight before any request; False stops.
         progress: Told the state after every reply.
         building: Told (samples made, samples in all) where the suite is built first.
@@ -58,6 +60,7 @@ def run(
         FathomError: See ``fathom.build.build`` and ``fathom.run.run``.
     """
     from fathom.run import run
+    from fathom.subsetfile import read_subset
     from fathom.suitefile import is_suite, open_suite
 
     folder = Path(suite)
@@ -82,8 +85,10 @@ def run(
         key = hashlib.sha256(json.dumps([target, wanted], sort_keys=True).encode()).hexdigest()[:8]
         folder = Path("builds") / f"{plain_name(target)}-{key}"
         build(target, folder, force=True, progress=building, **wanted)
-    name = open_suite(folder).manifest["suite"]
-    place = Path(out) if out is not None else Path("runs") / plain_name(str(name)) / plain_name(model)
+    name = str(open_suite(folder).manifest["suite"])
+    if subset is not None and out is None:
+        name = f"{name}-{read_subset(Path(subset)).name}"
+    place = Path(out) if out is not None else Path("runs") / plain_name(name) / plain_name(model)
     return run(
         folder,
         model,
@@ -91,6 +96,7 @@ def run(
         lengths=lengths,
         tasks=tasks,
         seed=seed,
+        subset=Path(subset) if subset is not None else None,
         confirm=confirm,
         progress=progress,
         **settings,

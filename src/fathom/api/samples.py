@@ -41,6 +41,7 @@ def build(
     alone: bool = False,
     common: bool = False,
     truncate: Sequence[int] = (),
+    prompts: str = "own",
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
     reading: Callable[[int, int | None], None] | None = None,
@@ -70,6 +71,8 @@ def build(
         alone: Whether questions are also asked over their own document alone.
         common: Whether to make only items that stand at every length; tasks of whole texts cannot fill all of them.
         truncate: Lengths in tokens to which the prompts of the longest length are also cut, out of their middle.
+        prompts: Whose words records of published benchmarks are asked in: ``own``, or ``official`` for the publishers'
+            templates, which are looked for in ``data``.
         force: Replace another suite in the folder.
         progress: Called with (samples made, samples in all).
         reading: Called with the bytes read of a file of threads and the bytes in all, None where that is not known.
@@ -101,6 +104,7 @@ def build(
         alone=alone,
         common=common,
         truncate=tuple(truncate),
+        prompts=prompts,
     )
     return build(wanted, Path(out), force=force, progress=progress, reading=reading)
 
@@ -149,6 +153,7 @@ def export(
     format: str = "jsonl",
     lengths: Sequence[int] | None = None,
     tasks: Sequence[str] | None = None,
+    subset: Path | str | None = None,
 ) -> int:
     """Write samples with their full text for other tools, one JSON object a line (command ``fathom export``).
 
@@ -158,12 +163,14 @@ def export(
         format: ``jsonl``.
         lengths: Only these lengths.
         tasks: Only these tasks.
+        subset: File of a subset: only samples that it names, or whose item it names.
 
     Returns:
         Number of samples written.
 
     Raises:
-        FathomError: There is no such suite or format, or the file cannot be written.
+        FathomError: There is no such suite, format or subset, the suite lacks members of the subset, or the file cannot
+            be written.
     """
     from fathom.length import render
     from fathom.suitefile import open_suite
@@ -171,10 +178,16 @@ def export(
     if format != "jsonl":
         raise FathomError(f"--format {format}: only jsonl is known")
     suite = open_suite(Path(folder))
+    only = None
+    if subset is not None:
+        from fathom.run.subset import members_of
+        from fathom.subsetfile import read_subset
+
+        only = members_of(read_subset(Path(subset)), suite)
     texts = suite.texts()
     count = 0
     with nullcontext(sys.stdout) if out is None else whole_file(Path(out)) as stream:
-        for sample in suite.samples(tasks=tasks, lengths=lengths):
+        for sample in suite.samples(tasks=tasks, lengths=lengths, only=only):
             record = {
                 "id": sample.id,
                 "item": sample.item,

@@ -27,6 +27,7 @@ STUDIES = (
     "agreement",
     "known",
     "judge",
+    "categories",
 )
 
 
@@ -47,6 +48,8 @@ def analyze(
     threshold: float = THRESHOLD,
     panel: Sequence[Path | str] | None = None,
     bins: int = 5,
+    by: str = "category",
+    compensated: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> Sequence[Any]:
     """One analysis of runs (command ``fathom analyze STUDY``).
@@ -68,6 +71,8 @@ def analyze(
         threshold: See ``filtered``.
         panel: See ``filtered``.
         bins: For ``position``: equal parts of the context that depths drawn at random fall into.
+        by: For ``categories``: the facet that names the groups.
+        compensated: For ``categories``: whether a reply without an answer counts as much as chance.
         tell: Told what the filter removed, and what that makes of comparisons.
 
     Returns:
@@ -106,6 +111,8 @@ def analyze(
         return left.removed
     if study == "answers":
         return analysis.answers(left.rows, seed=seed)
+    if study == "categories":
+        return analysis.categories(left.rows, by=by, compensated=compensated, seed=seed)
     if study == "agreement":
         return analysis.agreement(left.rows, seed=seed)
     if study == "position":

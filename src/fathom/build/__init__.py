@@ -27,6 +27,7 @@ from fathom.corpus.spec import path_of
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.printing import printable
 from fathom.registry import get_task
+from fathom.sources.templates import Templates
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import Document, FathomError, Json, Span
 
@@ -193,7 +194,7 @@ def _write(
     facts = {
         "fathom": "suite",
         "suite": wanted.suite,
-        "fingerprint": _fingerprint(inputs, documents),
+        "fingerprint": _fingerprint(inputs, documents, material.templates),
         "tokenizer": wanted.tokenizer,
         "lengths": list(wanted.lengths),
         "tasks": list(counts),
@@ -203,6 +204,7 @@ def _write(
         "depths": list(wanted.depths),
         "common": wanted.common,
         "truncate": list(wanted.truncate),
+        "prompts": wanted.prompts,
         "exact": wanted.exact,
         "corpus": list(wanted.given()),
         "closed_book": wanted.closed_book,
@@ -219,12 +221,13 @@ def _write(
     return manifest
 
 
-def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document]) -> str:
+def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document], templates: Templates | None) -> str:
     """Identity of the content: what was ordered, without when the files were written, and the texts used."""
     parts = {
         key: value
         for key, value in inputs.items()
         if key not in ("corpus_state", "corpus", "own", "threads", "cases", "data")
     }
-    content = json.dumps([parts, [document.id for document in documents]], sort_keys=True)
+    texts = [document.id for document in documents]
+    content = json.dumps([parts, texts, *([dict(templates.prompts)] if templates else [])], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]

@@ -11,7 +11,8 @@ from random import Random
 from typing import TypeAlias
 
 from fathom.build.material import Material
-from fathom.build.order import Order
+from fathom.build.notes import Standing, about_records, missing, published, short, uncut
+from fathom.build.order import RECORDS, Order
 from fathom.compose import Composed, CorpusTooSmallError, Shelf, UnfitError, compose, compose_alone
 from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
@@ -28,8 +29,12 @@ SECTION = 4096  # tokens; a novel as one filler would begin every context with i
 
 def expected(wanted: Order, material: Material) -> int:
     """Contexts of a build whose corpus has material for every item."""
-    per_task = (len(wanted.depths) or 1 if get_task(name).positioned else 1 for name in wanted.tasks)
-    return sum(per_task) * wanted.items * len(wanted.lengths) * len(material.languages())
+    tasks = [get_task(name) for name in wanted.tasks]
+    per_task = (len(wanted.depths) or 1 if task.positioned else 1 for task in tasks if task.gold != RECORDS)
+    # A published record stands at one length.
+    records = sum(map(len, material.roles["record"].values())) if any(task.gold == RECORDS for task in tasks) else 0
+    records = min(records, len(wanted.only) or records)
+    return sum(per_task) * wanted.items * len(wanted.lengths) * len(material.languages()) + records
 
 
 def contexts(wanted: Order, material: Material, shelf: Shelf, notes: list[str]) -> Iterator[list[Sample]]:
@@ -38,24 +43,35 @@ def contexts(wanted: Order, material: Material, shelf: Shelf, notes: list[str]) 
     Common prefixes then follow each other.
     """
     kin = cache(lambda: related(shelf.documents.values()))
+    records = {name: Standing() for name in wanted.tasks if get_task(name).gold == RECORDS}
     for name in wanted.tasks:
         task = get_task(name)
         if wanted.depths and not task.positioned:
             notes.append(f"{name}: no single gold text to place, so that depths change nothing")
         for language in material.languages():
             if language not in task.languages:
-                notes.append(f"{name}: has no prompts in language {language!r}; left out")
+                if task.gold != RECORDS:  # records are in the language of their task
+                    notes.append(f"{name}: has no prompts in language {language!r}; left out")
                 continue
             golds, noise = material.of(task.gold, language), material.of(task.noise, language)
-            scene = Scene(language, golds, noise, wanted.lengths, shelf.counter)
-            if lacking := _lacking(task, scene):
+            said = material.templates
+            templates = (said.prompts, said.caps) if said else (None, {})
+            scene = Scene(language, golds, noise, wanted.lengths, shelf.counter, *templates)
+            if not (lacking := _lacking(task, scene)):
+                yield from _of_scene(wanted, task, scene, shelf, kin, notes, records.get(name))
+            elif task.gold != RECORDS:
                 notes.append(f"{name}: left out in language {language!r}: {lacking}")
-            else:
-                yield from _of_scene(wanted, task, scene, shelf, kin, notes)
+    notes[:] = about_records(notes, wanted, records)
 
 
 def _of_scene(
-    wanted: Order, task: Task, scene: Scene, shelf: Shelf, kin: Callable[[], Kin], notes: list[str]
+    wanted: Order,
+    task: Task,
+    scene: Scene,
+    shelf: Shelf,
+    kin: Callable[[], Kin],
+    notes: list[str],
+    standing: Standing | None,
 ) -> Iterator[list[Sample]]:
     """The samples of a task in one language."""
     stock = task.stock(scene) if task.stock else running_text(scene)
@@ -71,7 +87,10 @@ def _of_scene(
             break
         if wanted.common and card and card.lengths is not None and len(card.lengths) < len(wanted.lengths):
             continue  # known without composing it
-        contexts = list(_item(wanted, task, scene, _distractors(stock, card, avoided), card, index, shelf))
+        item = f"{task.name}/{scene.language}/" + (card.name if card and card.name else f"{index:04d}")
+        if wanted.only and item not in wanted.only:
+            continue
+        contexts = list(_item(wanted, task, scene, _distractors(stock, card, avoided), card, index, item, shelf))
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
             continue
@@ -83,26 +102,16 @@ def _of_scene(
                 for sample in samples
                 if wanted.lengths[-1] in (sample.length, sample.facets.get("cut_from"))
             )
+            if standing:
+                standing.update(samples)
             yield samples
-    notes += _short(wanted, task, scene, made)
-    notes += _missing(wanted, task, scene, made, stand)
-    notes += _uncut(wanted, task, scene, asked)
-
-
-def _short(wanted: Order, task: Task, scene: Scene, made: int) -> list[str]:
-    """That there are fewer items than were ordered, or none, for the notes."""
-    if made == wanted.items:
-        return []
-    where = f"in language {scene.language!r}"
-    if made:
-        everywhere = " at every length" if wanted.common else ""
-        return [
-            f"{task.name}: {made} of {wanted.items} items {where}{everywhere}; the corpus has no more ({task.needs})"
-        ]
-    texts = f"texts that fit a prompt of {format_length(wanted.lengths[0])} tokens"
-    if wanted.common:
-        texts = "texts that fill prompts of every length"
-    return [f"{task.name}: left out {where}: no document can be used; the task needs {task.needs}, and {texts}"]
+    if standing:
+        standing.items += made
+        standing.published = published(wanted, task, stock)
+    else:
+        notes += short(wanted, task, scene, made)
+        notes += missing(wanted, task, scene, made, stand)
+    notes += uncut(wanted, task, scene, asked)
 
 
 def _lacking(task: Task, scene: Scene) -> str:
@@ -139,31 +148,6 @@ def _deck(stock: Stock, lengths: Sequence[int], key: str) -> list[Card]:
     return [card for _, _, card in sorted(rounds, key=lambda entry: entry[:2])]
 
 
-def _missing(wanted: Order, task: Task, scene: Scene, items: int, stand: Mapping[int, int]) -> list[str]:
-    """How many items stand at each length that not all of them can fill, for the notes."""
-    times = len(wanted.depths) if wanted.depths and task.positioned else 1
-    there = {length: stand.get(length, 0) // times for length in wanted.lengths}
-    fewer = [f"{format_length(length)} {count or 'none'}" for length, count in there.items() if count < items]
-    if not fewer:
-        return []
-    where = f"of {items} items in language {scene.language!r}, as many as the texts can fill stand at"
-    return [f"{task.name}: {where} {', '.join(fewer)}"]
-
-
-def _uncut(wanted: Order, task: Task, scene: Scene, asked: Mapping[int, int]) -> list[str]:
-    """Which prompts could not be cut, for the notes."""
-    full = asked.get(wanted.lengths[-1], 0)
-    if wanted.truncate and not full:
-        longest = format_length(wanted.lengths[-1])
-        return [f"{task.name}: nothing is cut in language {scene.language!r}: no prompt stands at {longest}"]
-    return [
-        f"{task.name}: {full - there} of {full} prompts in language {scene.language!r} are not cut to "
-        f"{format_length(length)}: what asks the question is too long, or holds the text itself"
-        for length in wanted.truncate
-        if (there := asked.get(length, 0)) < full
-    ]
-
-
 def _distractors(stock: Stock, card: Card | None, kin: Kin) -> list[Span]:
     """Fillers for one item: not of the document that it is about, nor of another edition of it."""
     avoided = {card.document.id, *kin.get(card.document.id, ())} if card else frozenset[str]()
@@ -193,14 +177,20 @@ def _several(fillers: Sequence[Span], lengths: Sequence[int], shelf: Shelf) -> l
 
 
 def _item(
-    wanted: Order, task: Task, scene: Scene, stocked: Sequence[Span], card: Card | None, index: int, shelf: Shelf
+    wanted: Order,
+    task: Task,
+    scene: Scene,
+    stocked: Sequence[Span],
+    card: Card | None,
+    index: int,
+    item: str,
+    shelf: Shelf,
 ) -> Iterator[list[Sample]]:
     """One item at every length and depth, the samples of each context together.
 
     Its questions without a long context stand before those of the first one.
     """
     key = f"{wanted.seed}|{task.name}|{scene.language}"
-    item = f"{task.name}/{scene.language}/" + (card.name if card and card.name else f"{index:04d}")
     fillers = list(stocked)
     Random(f"{key}|{index}|fillers").shuffle(fillers)
     if task.stock:

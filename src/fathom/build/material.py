@@ -12,6 +12,7 @@ from fathom.corpus.spec import path_of
 from fathom.corpus.stackexchange import case_documents, thread_documents
 from fathom.counts import TokenCounter
 from fathom.sources import read_sources
+from fathom.sources.templates import Templates, read_templates
 from fathom.types import ROLES, Document, FathomError, Role
 
 
@@ -23,6 +24,7 @@ class Material:
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     duplicates: int = 0
+    templates: Templates | None = None
 
     def add(self, documents: Iterable[Document], roles: Iterable[Role], languages: Sequence[str]) -> None:
         """Take in documents for some roles; a text that came before gives its questions and summary to the first."""
@@ -87,7 +89,13 @@ def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None)
         for role, listed in wanted.sources:
             for name in listed:
                 material.add(found.documents.get(name, ()), (role,), wanted.languages)
-        if missing := [name for name in names if not found.documents.get(name)]:
+        if wanted.prompts == "official":
+            material.templates = read_templates([path_of(folder) for folder in wanted.data])
+        told = {name for role, listed in wanted.sources for name in listed if role != "record"}
+        if not material.languages():
+            told |= set(names)
+        # What is missing of published records, their tasks say.
+        if missing := [name for name in names if name in told and not found.documents.get(name)]:
             material.notes.append(f"sources that are not there: {', '.join(missing)} (see `fathom data fetch --help`)")
     if absent := [language for language in wanted.languages if language not in material.languages()]:
         raise FathomError(

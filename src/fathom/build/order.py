@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from fathom.corpus import Fields
 from fathom.length import format_length
@@ -21,8 +21,11 @@ GIVEN = {
     "book": "--books FOLDER with novels as text files",
     "thread": "--threads FILE with threads of Stack Exchange (a dump, or JSONL)",
     "case": "--cases FILE with published cases of BestAnswer",
+    "record": "--data FOLDER with its data sets (`fathom data fetch` gets them)",
 }
 """How documents are given whose role no other documents can play."""
+RECORDS: tuple[Role, ...] = ("record",)
+PROMPTS = ("own", "official")
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,9 @@ class Order:
         alone: Whether questions are also asked over their gold text alone, without distractors.
         common: Whether only items are made that stand at every length.
         truncate: Lengths in tokens, ascending, to which the prompts of the longest length are also cut.
+        prompts: Whose words records of published benchmarks are asked in: ``own``, or ``official`` for the publishers'
+            templates, which are looked for in ``data``.
+        only: Names of the items to make; empty for all.
     """
 
     suite: str
@@ -72,6 +78,8 @@ class Order:
     alone: bool = False
     common: bool = False
     truncate: tuple[int, ...] = ()
+    prompts: str = "own"
+    only: tuple[str, ...] = ()
 
     def given(self) -> tuple[str, ...]:
         """All that the suite is made from, as it was named."""
@@ -101,6 +109,7 @@ def order(
     alone: bool = False,
     common: bool = False,
     truncate: Sequence[int] = (),
+    prompts: str = "own",
 ) -> Order:
     """An order for a suite or for tasks by name; what is None is left to the suite or to the defaults.
 
@@ -126,6 +135,7 @@ def order(
         alone: Alone.
         common: Common.
         truncate: Truncate.
+        prompts: Prompts.
 
     Raises:
         FathomError: No suite or task has that name, or a choice is impossible.
@@ -175,11 +185,24 @@ def order(
         alone=alone,
         common=common,
         truncate=tuple(sorted(set(truncate))),
+        prompts=_checked(prompts, suite),
+        only=suite.only,
     )
+
+
+def _checked(prompts: str, suite: Suite) -> str:
+    if prompts not in PROMPTS:
+        raise FathomError(f"--prompts {prompts}: expected {' or '.join(PROMPTS)}")
+    if prompts == "official" and not any(get_task(name).gold == RECORDS for name in suite.tasks):
+        raise FathomError(f"--prompts official: {suite.name} has prompts of its own words only; leave it out")
+    return prompts
 
 
 def _wanted_of(suite: Suite) -> str:
     """The options that give a suite its documents."""
+    if set(suite.sources) == set(RECORDS):
+        home = next((one.name for one in suites().values() if one.sources == suite.sources), suite.name)
+        return f"--data FOLDER with its data sets (`fathom data fetch --suite {home}` gets them)"
     if suite.sources:
         return (
             f"--data FOLDER with its data sets (`fathom data fetch --suite {suite.name}` gets them), --qa, --summaries "
@@ -207,5 +230,20 @@ def _suite_of_tasks(names: str) -> Suite:
     known = tuple(get_task(name).name for name in wanted)
     # Tasks of a suite that has data sources can be made from them one by one too.
     home = next((suite for suite in suites().values() if suite.sources and set(known) <= set(suite.tasks)), None)
+    if home and set(home.sources) == set(RECORDS):  # records have the lengths that they have
+        return replace(home, name=",".join(wanted), tasks=known, only=())
     corpus = "" if any(map(_only_given, known)) else "world"
-    return Suite(",".join(wanted), known, (2048, 4096, 8192), "", corpus=corpus, sources=home.sources if home else {})
+    sources = home.sources if home else _records_of(known)
+    return Suite(",".join(wanted), known, (2048, 4096, 8192), "", corpus=corpus, sources=sources)
+
+
+def _records_of(names: Sequence[str]) -> Mapping[Role, tuple[str, ...]]:
+    """The data sources of the tasks among these that are about published records, whichever suites they stand in."""
+    found: dict[str, None] = {}
+    for name in names:
+        if get_task(name).gold == RECORDS:
+            home = next(
+                (suite for suite in suites().values() if name in suite.tasks and "record" in suite.sources), None
+            )
+            found.update(dict.fromkeys(home.sources["record"] if home else ()))
+    return {"record": tuple(found)} if found else {}

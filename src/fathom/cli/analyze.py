@@ -74,7 +74,7 @@ def _add_figures(study: str, help: str) -> None:
         as_json: AsJson = False,
     ) -> None:
         reading = _reading(base, items, scale, where, chance) | {"lengths": lengths_of(lengths)}
-        known = _known(filter, threshold, panel)
+        known = known_of(filter, threshold, panel)
         if as_json or study == "steady" or base or lengths or api.score_tables(sources):
             return _print_scores(study, sources, seed, judge, as_json, reading | known)
         _print(study, sources, seed, judge, as_json, known)
@@ -86,7 +86,8 @@ for _study, _help in FIGURES.items():
     _add_figures(_study, _help)
 
 
-def _known(filter: str | None, threshold: float, panel: list[str] | None) -> dict[str, Any]:
+def known_of(filter: str | None, threshold: float, panel: list[str] | None) -> dict[str, Any]:
+    """Arguments of ``api.analyze`` that say which known questions are left out."""
     return {"filter": filter, "threshold": threshold, "panel": panel}
 
 
@@ -107,7 +108,7 @@ def _print_scores(
 ) -> None:
     found = api.analyze(study, sources, seed=seed, judge=judge, tell=tell, **reading)
     if as_json:
-        print(json.dumps([_finite(dataclasses.asdict(one)) for one in found], indent=2))
+        print(json.dumps([finite(dataclasses.asdict(one)) for one in found], indent=2))
         return
     found = broken_down(found)
     if study in LINES:
@@ -139,7 +140,7 @@ def _add(study: str, help: str) -> None:
         panel: Panel = None,
         as_json: AsJson = False,
     ) -> None:
-        _print(study, sources, seed, judge, as_json, _known(filter, threshold, panel))
+        _print(study, sources, seed, judge, as_json, known_of(filter, threshold, panel))
 
     app.command(study, help=help)(command)
 
@@ -160,10 +161,10 @@ def position(
     as_json: AsJson = False,
 ) -> None:
     """Score by where in the context the gold text lies, and front, middle and rear against each other."""
-    known = _known(filter, threshold, panel)
+    known = known_of(filter, threshold, panel)
     found = api.analyze("position", sources, seed=seed, judge=judge, bins=bins, tell=tell, **known)
     if as_json:
-        print(json.dumps([_finite(dataclasses.asdict(one)) for one in found], indent=2))
+        print(json.dumps([finite(dataclasses.asdict(one)) for one in found], indent=2))
         return
     from fathom.analysis import PositionPoint
     from fathom.report import show
@@ -171,7 +172,7 @@ def position(
 
     if not found:
         tell("no reply in these rows has a score and a depth; build with --depth front,middle,rear to study positions")
-    _print_flat([one for one in found if isinstance(one, PositionPoint)])
+    print_flat([one for one in found if isinstance(one, PositionPoint)])
     show(contrast_tables([one for one in found if not isinstance(one, PositionPoint)]), details=True)
 
 
@@ -190,7 +191,7 @@ def judge(
         dataclasses.asdict(result) for result in api.analyze("judge", sources, seed=seed, labels=labels, judge=judge)
     ]
     if as_json:
-        print(json.dumps([_finite(record) for record in found], indent=2))
+        print(json.dumps([finite(record) for record in found], indent=2))
         return
     if found and found[0]["unmatched"]:
         typer.echo(f"labels that belong to no reply in these rows: {found[0]['unmatched']}", err=True)
@@ -231,7 +232,7 @@ def _print(study: str, sources: list[Path], seed: int, judge: str | None, as_jso
         return show(wanted, details=True)
     results = api.analyze(study, sources, seed=seed, judge=judge, tell=tell, **known)
     if as_json:
-        print(json.dumps([_finite(dataclasses.asdict(result)) for result in results], indent=2))
+        print(json.dumps([finite(dataclasses.asdict(result)) for result in results], indent=2))
     elif study == "truncation":
         from fathom.report import show
         from fathom.report.truncation import truncation_tables
@@ -250,14 +251,14 @@ def _print(study: str, sources: list[Path], seed: int, judge: str | None, as_jso
     else:
         if not results and study in ("compare", "agreement"):
             tell("no two models or variants in these rows have a score for the same sample; name runs of one suite")
-        _print_flat(results)
+        print_flat(results)
 
 
 # Headings that fold between words where the name of a field would break within one.
 HEADINGS = {"agreement": "same answer", "interval": "95%"}
 
 
-def _print_flat(results: Sequence[Any]) -> None:
+def print_flat(results: Sequence[Any]) -> None:
     """Results as they are, one a line, without the fields that are empty in all."""
     flat = [_with_systems(_flat(dataclasses.asdict(result))) for result in results]
     used = [name for name in (flat[0] if flat else ()) if any(record[name] for record in flat)]
@@ -272,12 +273,12 @@ def _with_systems(line: dict[str, str]) -> dict[str, str]:
     return sides | {name: text for name, text in line.items() if name[:-1] not in ("model_", "variant_")}
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON has no infinity: an open end of an interval is null."""
     if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
+        return {key: finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
+        return [finite(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

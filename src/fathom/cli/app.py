@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fathom.cli import analyze, data, judge, likelihood, replies, results, samples
+from fathom.cli import analyze, categories, compress, data, judge, likelihood, replies, results, samples
 
 app = typer.Typer(
     name="fathom",
@@ -41,5 +41,7 @@ replies.add_to(app)
 likelihood.add_to(app)
 judge.add_to(app)
 results.add_to(app)
+categories.add_to(analyze.app)
 app.add_typer(analyze.app, name="analyze")
+app.add_typer(compress.app, name="compress")
 app.add_typer(data.app, name="data")

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeAlias
 
 import typer
@@ -20,6 +21,10 @@ DEPTHS = {"front": 0.0, "middle": 0.5, "rear": 1.0}
 
 Lengths: TypeAlias = Annotated[
     str | None, typer.Option("--lengths", help="Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).")
+]
+Subset: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--subset", help="File of a subset: only samples that it names, or whose item it names."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Filter: TypeAlias = Annotated[

@@ -26,6 +26,7 @@ from fathom.cli.arguments import (
     ReasoningEffort,
     ReasoningTokens,
     Retries,
+    Subset,
     Temperature,
     Timeout,
     Yes,
@@ -79,6 +80,14 @@ def run(
     on_overflow: Annotated[
         str, typer.Option(help="Prompts beyond the window: refuse (not sent), or cut out their middle, left or right.")
     ] = "refuse",
+    chat_template: Annotated[
+        str,
+        typer.Option(
+            help="Which prompts reach the model through its chat template: always, by-task (all but examples or code "
+            "to be continued), or never. The others go to the /completions of --model-base-url as they are."
+        ),
+    ] = "always",
+    subset: Subset = None,
     retries: Retries = 5,
     timeout: Timeout = 600.0,
     max_tokens_total: MaxTokensTotal = None,
@@ -142,6 +151,8 @@ def run(
             model_args=options_of(model_args, "--model-arg"),
             window=(lengths_of(window) or (None,))[0],
             on_overflow=on_overflow,
+            chat_template=chat_template,
+            subset=subset,
             retries=retries,
             timeout=timeout,
             max_tokens_total=max_tokens_total,

@@ -10,7 +10,17 @@ from typing import Annotated
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Lengths, Quiet, depths_of, lengths_of, names_of, print_records, progress_bars
+from fathom.cli.arguments import (
+    AsJson,
+    Lengths,
+    Quiet,
+    Subset,
+    depths_of,
+    lengths_of,
+    names_of,
+    print_records,
+    progress_bars,
+)
 from fathom.printing import printable
 
 
@@ -105,6 +115,13 @@ def build(
         str | None,
         typer.Option(help="Also cut the longest prompts to these lengths, out of their middle, for instance 2k,4k,8k."),
     ] = None,
+    prompts: Annotated[
+        str,
+        typer.Option(
+            help="Words of published benchmarks: own, or official for their publishers' templates, which are looked "
+            "for in --data (dataset2prompt.json)."
+        ),
+    ] = "own",
     force: Annotated[bool, typer.Option("--force", help="Replace another suite in the folder.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -135,6 +152,7 @@ def build(
             alone=alone,
             common=common,
             truncate=lengths_of(truncate) or (),
+            prompts=prompts,
             force=force,
             progress=bars("building"),
             reading=bars("reading threads", in_bytes=True),
@@ -178,8 +196,9 @@ def export(
     format: Annotated[str, typer.Option(help="jsonl.")] = "jsonl",
     lengths: Lengths = None,
     tasks: Annotated[str | None, typer.Option(help="Only these tasks, separated by commas.")] = None,
+    subset: Subset = None,
 ) -> None:
     """Write samples with their full text, one JSON object a line, for other tools."""
-    count = api.export(folder, out, format=format, lengths=lengths_of(lengths), tasks=names_of(tasks))
+    count = api.export(folder, out, format=format, lengths=lengths_of(lengths), tasks=names_of(tasks), subset=subset)
     if out:
         print(f"{out}: {count:,} samples")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from fathom.compose.draft import GAP, Draft, arrange, merged
 from fathom.compose.shelf import Shelf, bounds
+from fathom.compose.truncate import truncated
 from fathom.types import Ending, FathomError, Haystack, Part, Passages, Plan, Span, Whole
 
 __all__ = ["Composed", "CorpusTooSmallError", "Shelf", "UnfitError", "compose", "compose_alone"]
@@ -53,7 +54,8 @@ def compose(
         length: Budget of the whole prompt in tokens.
         fillers: Text to fill the context with, in the order in which lengths take it; whole texts take none.
         shelf: Documents and counter.
-        exact: Fill the budget to the last token where characters allow it, instead of to 99%; whole texts stay whole.
+        exact: Fill the budget to the last token where characters allow it, instead of to 99%; whole texts stay whole,
+            and are cut to it where their plan allows that.
 
     Returns:
         One prompt for each ending of the plan, in their order.
@@ -63,7 +65,7 @@ def compose(
         FathomError: The corpus is too small (the message says how many tokens are missing), or the length too short.
     """
     if isinstance(plan, Whole):
-        return (_arranged(plan, length, shelf),)
+        return (_arranged(plan, length, shelf, exact),)
     best, draft = _filled(plan, length, fillers, shelf, exact)
     if len(draft.endings) == 1:
         return (best,)
@@ -82,15 +84,23 @@ def compose_alone(plan: Passages, shelf: Shelf) -> tuple[Composed, ...]:
     return tuple(Composed(parts, shelf.measure(parts), ending, None) for parts, ending in made)
 
 
-def _arranged(plan: Whole, length: int, shelf: Shelf) -> Composed:
+def _arranged(plan: Whole, length: int, shelf: Shelf, exact: bool) -> Composed:
     made = plan.arrange(length, shelf.measure)
     if made is None:
         raise UnfitError("no whole texts fill this length")
     parts = merged(made.parts)
     tokens = shelf.measure(parts)
-    if tokens > length * (1 + plan.over):
+    if tokens <= length * (1 + plan.over):
+        return Composed(parts, tokens, made.ending, made.depth)
+    cut = None
+    if plan.cut != "never":
+        even = plan.cut == "even"
+        cut = truncated(parts, made.ending.question, length, shelf, exact=exact or even, even=even)
+    if cut is None:
         raise UnfitError(f"its texts take {tokens:,} tokens")
-    return Composed(parts, tokens, made.ending, made.depth)
+    # What the prompt would have, so that cut prompts can be told apart.
+    ending = replace(made.ending, facets={**made.ending.facets, "whole_tokens": tokens})
+    return Composed(cut, shelf.counting(exact)(cut), ending, made.depth)
 
 
 def _only(plan: Haystack | Passages, number: int) -> Haystack | Passages:

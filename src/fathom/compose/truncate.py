@@ -50,7 +50,7 @@ def cut_sample(sample: Sample, question: str, length: int, shelf: Shelf, *, exac
 
 
 def truncated(
-    parts: Sequence[Part], question: str, length: int, shelf: Shelf, *, exact: bool = False
+    parts: Sequence[Part], question: str, length: int, shelf: Shelf, *, exact: bool = False, even: bool = False
 ) -> tuple[Part, ...] | None:
     """A prompt without its middle.
 
@@ -60,6 +60,7 @@ def truncated(
         length: Budget in tokens; a prompt that fits stays as it is.
         shelf: Documents and counter.
         exact: Fill the budget to the last token where characters allow it.
+        even: Let the beginning have half the budget to the token, wherever it ends then.
 
     Returns:
         A beginning and an end of the prompt that together have 99% to 100% of the budget, fewer tokens only where a
@@ -75,7 +76,7 @@ def truncated(
     best: tuple[int, list[Part], list[Part]] = 0, [], []
     half = length // 2
     for _ in range(2):  # where literal text leaves the end short, the beginning takes what it could not
-        found = _filled(prompt, half, least, most, length, count, shelf)
+        found = _filled(prompt, half, 0 if even else length // _EVEN, least, most, length, count, shelf)
         best = max(best, found, key=lambda each: each[0])
         if best[0] >= least:
             break
@@ -116,6 +117,7 @@ def _parted(parts: Sequence[Part], question: str) -> _Prompt:
 def _filled(
     prompt: _Prompt,
     half: int,
+    early: int,
     least: int,
     most: int,
     length: int,
@@ -124,13 +126,14 @@ def _filled(
 ) -> tuple[int, list[Part], list[Part]]:
     """Tokens of the fullest prompt found, and what it keeps of the middle's beginning and end.
 
-    The beginning, with what must stay of it, has at most ``half`` tokens; the end takes what is left.
+    The beginning, with what must stay of it, has at most ``half`` tokens, up to ``early`` fewer so that it ends well;
+    the end takes what is left.
     """
     start, end = prompt.start, prompt.end
     goal, slack = (least + most) // 2, (most - least) // 2
     fixed = count([*start, *end])
     room = min(half - count(start), goal - fixed)
-    front, rest = _beginning(prompt.middle, room, length // _EVEN, shelf)
+    front, rest = _beginning(prompt.middle, room, early, shelf)
     best: tuple[int, list[Part], list[Part]] = fixed, [], []
     room = goal - count([*start, *front, *end])
     for _ in range(_ROUNDS):

@@ -135,7 +135,8 @@ def _settings(manifest: Mapping[str, Any]) -> dict[str, object]:
     """What shapes replies, besides the model's name and the suite."""
     nested = {**(manifest.get("generation") or {}), **(manifest.get("model_args") or {})}
     plain = {name: manifest.get(name) for name in ("window", "on_overflow")}
-    return plain | nested
+    # Runs of earlier versions had no choice.
+    return plain | {"chat_template": manifest.get("chat_template") or "always"} | nested
 
 
 def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:

@@ -11,7 +11,7 @@ from fathom.registry import get_task
 from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
 from fathom.run.store import StoredReply
 from fathom.score.judge import get_rubric
-from fathom.score.registry import ScoringRow, get_scorer
+from fathom.score.registry import get_scorer, row_of
 from fathom.types import FathomError, Sample, Task, Verdict
 
 RULES = ("strict", "official")
@@ -121,7 +121,11 @@ def _attempt(score: Callable[[], Verdict]) -> Verdict:
 
 
 def _by_task(task: Task, stored: StoredReply) -> Verdict:
-    sample = Sample(
+    return task.score(stored.reply.text, _sample_of(stored))
+
+
+def _sample_of(stored: StoredReply) -> Sample:
+    return Sample(
         id=stored.sample,
         item=stored.item,
         task=stored.task,
@@ -134,15 +138,12 @@ def _by_task(task: Task, stored: StoredReply) -> Verdict:
         facets=stored.facets,
         asked=stored.asked,
     )
-    return task.score(stored.reply.text, sample)
 
 
 def _by_paper(task: Task, stored: StoredReply) -> Verdict:
     if not task.official:
         return Verdict(None, valid=False, grader="official", detail=f"task {task.name!r} has no official rule")
-    gold = list(stored.targets)
-    row = ScoringRow(stored.reply.text, gold, language=stored.language, dataset=stored.task, extra=stored.facets)
-    return get_scorer(task.official, "official")(row)
+    return get_scorer(task.official, "official")(row_of(stored.reply.text, _sample_of(stored)))
 
 
 def _by_judge(task: Task, stored: StoredReply, rule: str, judged: Judged) -> Verdict:

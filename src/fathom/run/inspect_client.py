@@ -59,6 +59,8 @@ class InspectClient:
         from inspect_ai.model import GenerateConfig
 
         config = GenerateConfig(max_tokens=call.max_output_tokens, seed=call.seed + call.epoch - 1)
+        if call.stop:
+            config.stop_seqs = [*(self._model.config.stop_seqs or ()), *call.stop]
         return await self._model.generate(prompt, config=config, cache=False)
 
     def _still_retries(self) -> None:

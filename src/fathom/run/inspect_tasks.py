@@ -19,9 +19,9 @@ from inspect_ai import task as inspect_task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset
 from inspect_ai.dataset import Sample as InspectSample
-from inspect_ai.model import GenerateConfig
+from inspect_ai.model import ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
-from inspect_ai.solver import TaskState, generate
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from inspect_ai.util import registry_info
 
 from fathom.build import Order, build, order
@@ -72,6 +72,20 @@ def _scorer_of(name: str) -> Callable[[str], Scorer]:
 _SCORERS = {name: _scorer_of(name) for name in dict.fromkeys(task.metric for task in tasks().values())}
 
 
+@solver
+def asked_again(task: str) -> Solver:
+    """Puts the second prompt of a task to the model, as a conversation of its own, and keeps the second reply."""
+    follow_up = get_task(task).follow_up
+    assert follow_up is not None
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        prompt = follow_up(state.output.completion, _sample(state, state.target))
+        state.messages = [ChatMessageUser(content=prompt)]
+        return await generate(state)
+
+    return solve
+
+
 def _sample(state: TaskState, target: Target) -> Sample:
     """What scorers need of a sample, from the log alone, so that ``inspect score`` works too."""
     facts = state.metadata
@@ -100,6 +114,7 @@ def _register(declared: Task) -> None:
         books: Texts = None,
         threads: Texts = None,
         cases: Texts = None,
+        data: Texts = None,
         tokenizer: str | None = None,
         seed: int = 0,
         depth: Numbers = "random",
@@ -114,6 +129,7 @@ def _register(declared: Task) -> None:
                 books=_texts(books),
                 threads=_texts(threads),
                 cases=_texts(cases),
+                data=_texts(data),
                 tokenizer=tokenizer,
                 seed=seed,
                 depths=_depths(depth),
@@ -154,9 +170,9 @@ def _inspect_task(declared: Task, wanted: Order) -> InspectTask:
     suite = open_suite(build(wanted, folder, force=True).folder)
     return InspectTask(
         dataset=MemoryDataset(_samples(suite), name=suite.manifest["suite"]),
-        solver=generate(),
+        solver=[generate(), asked_again(declared.name)] if declared.follow_up else generate(),
         scorer=_SCORERS[declared.metric](declared.name),
-        config=GenerateConfig(max_tokens=declared.max_output_tokens),
+        config=GenerateConfig(max_tokens=declared.max_output_tokens, stop_seqs=list(declared.stop) or None),
         version=declared.version,
         metadata={"fingerprint": suite.manifest["fingerprint"]},
     )

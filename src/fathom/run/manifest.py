@@ -38,6 +38,8 @@ _FIELDS = {
     "base_url": _Kind(str, "a text or null"),
     "window": _Kind(int, "a whole number or null"),
     "on_overflow": _Kind(str, "a text"),
+    "chat_template": _Kind(str, "a text"),
+    "subset": _Kind(dict, "an object or null"),
     "variant": _Kind(str, "a text"),
 }
 _SUITE_FIELDS = {
@@ -93,6 +95,8 @@ def describe_run(
         },
         "window": settings.window,
         "on_overflow": settings.on_overflow,
+        "chat_template": settings.chat_template,
+        "subset": dict(settings.subset) if settings.subset is not None else None,
         "versions": {name: found for name in packages or asking if (found := _version(name))},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -238,6 +242,9 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "suite fingerprint": suite.get("fingerprint"),
         "window": manifest.get("window"),
         "on_overflow": manifest.get("on_overflow"),
+        # Runs of earlier versions had no choice.
+        "chat template": manifest.get("chat_template") or "always",
+        "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"model_args.{name}": value for name, value in (manifest.get("model_args") or {}).items()},
         **(manifest.get("generation") or {}),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
 from fathom.length import parse_length
@@ -15,6 +15,8 @@ from fathom.tokens import Tokenizer
 from fathom.types import FathomError, Json, Reply
 
 Reader: TypeAlias = Callable[[str, Random], str]
+ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
+CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
 
 READERS = "fathom/"
 
@@ -28,12 +30,16 @@ class Call:
         epoch: Number of the repetition, from 1.
         seed: Seed of the run; epochs differ by their number.
         max_output_tokens: Cap on the reply, reasoning included.
+        stop: Texts at which the model is told to end.
+        continued: Whether the prompt goes to the model as it is, without a chat template.
     """
 
     sample: str
     epoch: int
     seed: int
     max_output_tokens: int
+    stop: tuple[str, ...] = ()
+    continued: bool = False
 
 
 class RequestError(Exception):
@@ -87,6 +93,9 @@ class Settings:
         generation: Further options of Inspect's ``GenerateConfig`` (``reasoning_effort``, ``top_p``, ...).
         model_args: Arguments of the provider.
         base_url: Address of the server; None takes the provider's own.
+        chat_template: Which prompts reach the model through its chat template: ``always`` all, ``by-task`` those of
+            tasks whose prompt is no text to be continued, ``never`` none.
+        subset: Name and hash of the subset that is asked; None for all samples.
     """
 
     model: str
@@ -98,6 +107,8 @@ class Settings:
     generation: Mapping[str, Json] = field(default_factory=dict)
     model_args: Mapping[str, Json] = field(default_factory=dict)
     base_url: str | None = None
+    chat_template: ChatTemplate = "always"
+    subset: Mapping[str, Json] | None = None
 
 
 def is_reader(model: str) -> bool:
@@ -117,6 +128,10 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
     """
     if is_reader(settings.model):
         return reader_client(settings.model, tokenizer)
+    if settings.chat_template != "always":
+        from fathom.run.completions import open_continuing_client
+
+        return open_continuing_client(settings)
     from fathom.run.inspect_client import open_inspect_client
 
     return open_inspect_client(settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from fathom.run.manner import PLAIN, Manners
 from fathom.run.model import Client, Settings
 from fathom.run.overflow import Overflow
 from fathom.run.prices import Price
@@ -12,6 +13,8 @@ from fathom.types import FathomError, Sample
 
 # Reasoning counts against the output cap. Where a model reasons and no budget is given, it gets this many tokens.
 REASONING_ALLOWANCE = 16_384
+# Tokens that a question takes in the prompt of a second request, which has no document in it.
+QUESTION = 1024
 
 Caps = Callable[[str], int]
 
@@ -139,6 +142,11 @@ def find_limit(settings: Settings, client: Client, price: Price) -> Limit:
     return Limit(price.window, "price table" if price.window else "", settings.on_overflow)
 
 
+def reasons(settings: Settings, price: Price) -> bool:
+    """Whether a model is expected to reason: it is known to, or was told to."""
+    return _reasoning_allowance(settings, price) > 0
+
+
 def output_caps(settings: Settings, price: Price, task_cap: Caps) -> Caps:
     """The output cap by task name.
 
@@ -167,7 +175,14 @@ def _reasoning_allowance(settings: Settings, price: Price) -> int:
 
 
 def forecast_run(
-    pending: Iterable[tuple[Sample, int]], *, finished: int, model: str, limit: Limit, price: Price, caps: Caps
+    pending: Iterable[tuple[Sample, int]],
+    *,
+    finished: int,
+    model: str,
+    limit: Limit,
+    price: Price,
+    caps: Caps,
+    manner: Manners = lambda task: PLAIN,
 ) -> Preflight:
     """Add up what is still to be done.
 
@@ -178,6 +193,8 @@ def forecast_run(
         limit: The window.
         price: The model's prices.
         caps: Output cap by task name.
+        manner: How the samples of a task are asked, by its name. A second request is taken to be sent for every sample,
+            with the longest first reply in its prompt.
 
     Raises:
         FathomError: Prompts are to be cut, but the window leaves no room for a prompt.
@@ -198,10 +215,12 @@ def forecast_run(
             )
         sent = 0 if beyond and limit.policy == "refuse" else epochs
         tokens_in = max(0, budget) if beyond and budget is not None else sample.tokens
-        least, most = price.cost(tokens_in, 0), price.cost(tokens_in, cap)
+        asked = manner(sample.task).requests
+        again = min(sample.tokens, cap + QUESTION) if asked > 1 else 0
+        least, most = price.cost(tokens_in, 0), price.cost(tokens_in + again, asked * cap)
         row = sums.setdefault(sample.length, [0, 0, 0, 0, 0.0, 0.0])
-        more = (sent, sent * tokens_in, sent * cap, epochs if beyond else 0, sent * (least or 0), sent * (most or 0))
-        for index, value in enumerate(more):
+        counts = (sent * asked, sent * (tokens_in + again), sent * asked * cap, epochs if beyond else 0)
+        for index, value in enumerate((*counts, sent * (least or 0), sent * (most or 0))):
             row[index] += value
     priced = price.cost(1, 1) is not None
     forecasts = tuple(

@@ -10,16 +10,19 @@ from typing import Any, TypeVar
 
 from fathom.run.ledger import Ledger
 from fathom.run.manifest import check_run, describe_run, join_run
+from fathom.run.manner import Manners, manners, parse_chat_template
 from fathom.run.model import Client, Settings, open_client
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
 from fathom.run.overflow import parse_policy
-from fathom.run.preflight import Caps, Limit, Preflight, check_budget, find_limit, forecast_run, output_caps
+from fathom.run.preflight import Caps, Limit, Preflight, check_budget, find_limit, forecast_run, output_caps, reasons
 from fathom.run.prices import Price, find_price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.store import Totals, peek
+from fathom.run.subset import describe_subset, members_of
 from fathom.run.worker import this_worker
+from fathom.subsetfile import read_subset
 from fathom.suitefile import open_suite
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
@@ -47,6 +50,8 @@ def run(
     model_args: Mapping[str, Json] | None = None,
     window: int | None = None,
     on_overflow: str = "refuse",
+    chat_template: str = "always",
+    subset: Path | None = None,
     retries: int = 5,
     timeout: float = 600.0,
     backoff: float = 1.0,
@@ -81,6 +86,11 @@ def run(
         window: The model's window in tokens; by default from the price table, where the model is in it.
         on_overflow: What happens to prompts that, with their reply, exceed the window: ``refuse`` (not sent, status
             ``overflow``), ``middle``, ``left`` or ``right`` (that part is cut out, and counted).
+        chat_template: Which prompts reach the model through its chat template: ``always`` all; ``by-task`` all but
+            those of tasks whose prompt is a text to be continued; ``never`` none. Prompts without one go to the
+            ``/completions`` of the server at ``model_base_url``, as they are.
+        subset: File of a subset (``fathom.subsetfile``): only samples that it names, or whose item it names, are asked.
+            It is part of the run: another one, a larger one too, needs another run folder.
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
         backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed.
@@ -96,6 +106,7 @@ def run(
         FathomError: A setting is wrong or differs from the folder's, the forecast exceeds a limit, the server is gone
             or denies everything, the disk is full, or the run was interrupted. Replies that came are kept.
     """
+    chosen = read_subset(Path(subset)) if subset is not None else None
     settings = Settings(
         model=model,
         temperature=temperature,
@@ -106,6 +117,8 @@ def run(
         generation=generation_of(generation, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
         model_args=dict(model_args or {}),
         base_url=model_base_url,
+        chat_template=parse_chat_template(chat_template),
+        subset=describe_subset(chosen) if chosen else None,
     )
     check_settings(settings, reasoning_tokens=reasoning_tokens)
     check_work(
@@ -121,6 +134,7 @@ def run(
     suite, out = Path(suite), Path(out)
     built = open_suite(suite)
     check_choice(built.manifest, tasks, lengths)
+    only = members_of(chosen, built) if chosen else None
     manifest = describe_run(suite, built.manifest, settings)
     check_run(out, manifest)
 
@@ -128,20 +142,24 @@ def run(
         return get_tokenizer(built.manifest["tokenizer"])
 
     def samples() -> Iterator[Sample]:
-        return built.samples(tasks=tasks, lengths=lengths, limit=limit)
+        return built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only)
 
     def facts() -> Iterator[Sample]:
-        return built.samples(tasks=tasks, lengths=lengths, limit=limit, parts=False)
+        return built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, parts=False)
 
     if next(facts(), None) is None:
         raise FathomError(
-            f"{suite}: no sample has the tasks and lengths asked for together; its manifest.json lists them"
+            f"{suite}: no sample has the tasks and lengths asked for together{' in this subset' if only else ''}; its "
+            "manifest.json lists them"
         )
     price = find_price(model, model_base_url)
     client = open_client(settings, tokenizer)
     window_limit = find_limit(settings, client, price)
     caps = output_caps(settings, price, _task_cap)
-    plan, spent = _look_ahead(out, facts, epochs, model, window_limit, price, caps)
+    manner = manners(settings.chat_template, reasons=reasons(settings, price))
+    plan, spent = _look_ahead(
+        out, facts, epochs, model=model, limit=window_limit, price=price, caps=caps, manner=manner
+    )
     used = spent.tokens_in + spent.tokens_out
     check_budget(
         plan, spent_tokens=used, spent_cost=spent.cost or 0.0, max_tokens_total=max_tokens_total, max_cost=max_cost
@@ -163,6 +181,7 @@ def run(
         max_tokens_total=max_tokens_total,
         max_cost=max_cost,
         progress=progress or (lambda state: None),
+        manner=manner,
     )
     return drive(work_on(out, client, work, plan.total))
 
@@ -214,10 +233,12 @@ def _look_ahead(
     out: Path,
     samples: Callable[[], Iterator[Sample]],
     epochs: int,
+    *,
     model: str,
     limit: Limit,
     price: Price,
     caps: Caps,
+    manner: Manners,
 ) -> tuple[Preflight, Totals]:
     with peek(out) as store:
         pending = (
@@ -226,7 +247,8 @@ def _look_ahead(
         )
         totals = store.totals()
         finished = sum(count for status, count in totals.counts.items() if status != "error")
-        return forecast_run(pending, finished=finished, model=model, limit=limit, price=price, caps=caps), totals
+        plan = forecast_run(pending, finished=finished, model=model, limit=limit, price=price, caps=caps, manner=manner)
+        return plan, totals
 
 
 def _task_cap(task: str) -> int:

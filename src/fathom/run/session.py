@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
 
 from fathom.length import render
 from fathom.run.ledger import Key, Ledger
+from fathom.run.manner import PLAIN, Manner, Manners, ended, together
 from fathom.run.model import Call, Client
 from fathom.run.overflow import fit
 from fathom.run.preflight import Caps, Limit
@@ -50,6 +51,7 @@ class Work:
         max_tokens_total: Tokens after which the run stops; None for no limit.
         max_cost: US dollars after which the run stops; None for no limit.
         progress: Told the state after every reply.
+        manner: How the samples of a task are asked, by its name.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -65,10 +67,15 @@ class Work:
     max_tokens_total: int | None
     max_cost: float | None
     progress: Callable[[Progress], None]
+    manner: Manners = field(default=lambda task: PLAIN)
 
 
 class Session:
-    """One process at work on a run."""
+    """One process at work on a run.
+
+    Where a task asks a second time (``Task.follow_up``), nothing is kept before the second reply: a process that is
+    killed between the two leaves no trace of the first, and both are asked again.
+    """
 
     def __init__(self, ledger: Ledger, client: Client, work: Work, total: int) -> None:
         self._ledger = ledger
@@ -184,9 +191,16 @@ class Session:
             if fitted is not None:
                 prompt, removed = fitted.prompt, fitted.removed
         prompt_hash = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        call = Call(sample.id, epoch, self._work.seed, cap)
-        reply = await ask(self._client, prompt, call, self._work.retry, self._health)
+        manner = self._work.manner(sample.task)
+        reply = await self._ask(prompt, sample, epoch, cap, manner)
+        if manner.follow_up is not None and reply.status == "ok":
+            prompt = manner.follow_up(reply.text, sample)
+            reply = together(reply, await self._ask(prompt, sample, epoch, cap, manner))
         return prompt_hash, replace(reply, truncated=reply.truncated + removed)
+
+    async def _ask(self, prompt: str, sample: Sample, epoch: int, cap: int, manner: Manner) -> Reply:
+        call = Call(sample.id, epoch, self._work.seed, cap, manner.told, manner.continued)
+        return ended(await ask(self._client, prompt, call, self._work.retry, self._health), manner)
 
     def _price(self, sample: Sample, reply: Reply) -> float | None:
         if self._work.price.input == 0 == self._work.price.output:

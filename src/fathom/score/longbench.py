@@ -12,7 +12,8 @@ first line on LongBench's four data sets with solved examples in both benchmarks
 
 The released code compares lines of code in one of two ways, by what is installed. ``code_sim`` is the one with
 python-Levenshtein, which MiniLongBench's published scores have; ``code_sim_difflib`` is the one without it, which
-LongBench's have.
+LongBench's have. ROUGE-L has three ways: ``rouge`` stops where Python's limit of recursion stops its package,
+``rouge_unlimited`` is the package without that limit, and ``rouge_lcs`` the plain F1 of above.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.score.answers import count_number, passage_number
+from fathom.score.chinese import cut_words
 from fathom.score.longbench_official import COMPARE, FIRST_LINE, released, spaced
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.rouge import rouge_l
 from fathom.score.sequences import common_length, similarity
-from fathom.score.text import cut_words, fold, token_f1, without_reasoning
+from fathom.score.text import fold, token_f1, without_reasoning
 from fathom.types import Verdict
 
 # What of a reply answers, None if nothing does; and what that is worth beside the gold answers, or why it is unknown.
@@ -82,7 +84,7 @@ def _f1(language: str) -> _Score:
 
 
 def _rouge(found: str, gold: Sequence[str], row: ScoringRow) -> float:
-    return max(rouge_l(found, answer) or 0.0 for answer in gold)
+    return max(rouge_l(found.strip(), answer.strip()) or 0.0 for answer in gold)
 
 
 def _rouge_zh(found: str, gold: Sequence[str], row: ScoringRow) -> float:
@@ -173,19 +175,27 @@ _STRICT: Mapping[str, tuple[_Read, _Score]] = {
     "count": _number(count_number),
     "retrieval": _number(passage_number),
     "retrieval_zh": _number(passage_number),
+    "rouge_unlimited": (_whole, _rouge),
+    "rouge_zh_unlimited": (_whole, _rouge_zh),
+    "rouge_lcs": (_whole, _plain_rouge(str.split)),
+    "rouge_zh_lcs": (_whole, _plain_rouge(_words_zh)),
     "code_sim": (_line_of_code, _alike(similarity)),
     "code_sim_difflib": (_line_of_code, _alike(_difflib)),
 }
 _STRICT_MINI = {
     **_STRICT,
-    "rouge": (_whole, _plain_rouge(str.split)),
-    "rouge_zh": (_whole, _plain_rouge(_words_zh)),
+    "rouge": _STRICT["rouge_lcs"],
+    "rouge_zh": _STRICT["rouge_zh_lcs"],
 }
 _DESCRIPTIONS = {
     "qa_f1": "overlap of words with the nearest gold answer (question answering)",
     "qa_f1_zh": "overlap of words with the nearest gold answer (Chinese question answering)",
     "rouge": "ROUGE-L with the nearest gold summary",
     "rouge_zh": "ROUGE-L with the nearest gold summary (Chinese)",
+    "rouge_unlimited": "ROUGE-L with the nearest gold summary, of any length",
+    "rouge_zh_unlimited": "ROUGE-L with the nearest gold summary, of any length (Chinese)",
+    "rouge_lcs": "words in the same order as in the nearest gold summary (most of MiniLongBench's published scores)",
+    "rouge_zh_lcs": "words in the same order as in the nearest gold summary (Chinese)",
     "classification": "is the gold class named, and how many others (trec, lsht)",
     "count": "is the number of different passages the gold one",
     "retrieval": "is the passage named the gold one",

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 from typing import TypeAlias
 
+from fathom.score.chinese import cut_words
 from fathom.score.registry import Scorer, ScoringRow, crash
 from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
 from fathom.score.sequences import similarity
-from fathom.score.text import bag_f1, cut_words, official_words
+from fathom.score.text import bag_f1, official_words
 from fathom.types import Verdict
 
 # Their prompts show solved examples, and replies run on into further ones.
@@ -69,18 +70,38 @@ def qa_f1_zh(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
     return bag_f1(_words_zh(reply), _words_zh(answer))
 
 
-def rouge(reply: object, answer: object, row: ScoringRow) -> float:
-    """ROUGE-L; 0 for whatever its package cannot do."""
+def rouge(most_steps: int | None = OFFICIAL_STEPS) -> Compare:
+    """The comparison by ROUGE-L, which gives 0 for whatever its package cannot do.
+
+    Args:
+        most_steps: Steps that fit in Python's limit of recursion; None for the package without that limit.
+    """
+
+    def compare(reply: object, answer: object, row: ScoringRow) -> float:
+        if not isinstance(reply, str) or not isinstance(answer, str):
+            return 0.0
+        return rouge_l(reply, answer, most_steps) or 0.0
+
+    return compare
+
+
+def rouge_lcs(reply: object, answer: object, row: ScoringRow) -> float:
+    """F1 of the longest common subsequence of all words: what most of MiniLongBench's published scores are."""
     if not isinstance(reply, str) or not isinstance(answer, str):
         return 0.0
-    return rouge_l(reply, answer, OFFICIAL_STEPS) or 0.0
+    mine, theirs = reply.split(), answer.split()
+    return similarity(mine, theirs) if mine and theirs else 0.0
 
 
-def rouge_zh(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
-    """ROUGE-L of Chinese words; only errors after these are cut are forgiven."""
-    if not isinstance(reply, str) or not isinstance(answer, str):
-        return crash("AttributeError", "the released code cannot cut what is no text into words")
-    return rouge(spaced(reply), spaced(answer), row)
+def in_chinese(compare: Compare) -> Compare:
+    """The same comparison of Chinese words; only errors after these are cut are forgiven."""
+
+    def cut(reply: object, answer: object, row: ScoringRow) -> float | Verdict:
+        if not isinstance(reply, str) or not isinstance(answer, str):
+            return crash("AttributeError", "the released code cannot cut what is no text into words")
+        return compare(spaced(reply), spaced(answer), row)
+
+    return cut
 
 
 def spaced(text: str) -> str:
@@ -167,8 +188,12 @@ def _words_zh(text: str) -> list[str]:
 COMPARE: dict[str, Compare] = {
     "qa_f1": qa_f1,
     "qa_f1_zh": qa_f1_zh,
-    "rouge": rouge,
-    "rouge_zh": rouge_zh,
+    "rouge": rouge(),
+    "rouge_zh": in_chinese(rouge()),
+    "rouge_unlimited": rouge(None),
+    "rouge_zh_unlimited": in_chinese(rouge(None)),
+    "rouge_lcs": rouge_lcs,
+    "rouge_zh_lcs": in_chinese(rouge_lcs),
     "classification": classification,
     "count": count,
     "retrieval": retrieval("Paragraph "),

@@ -2,8 +2,8 @@
 
 ``official`` equals ``pred.py`` of the paper's repository: asterisks go, then ``The correct answer is (X)`` is looked
 for anywhere, then the same without brackets; the first counts, and a reply that has neither is wrong. The letter need
-not stand alone, so that "The correct answer is Apple" takes A. The compensation that the released code offers (a
-quarter of a point for every reply without a choice) is no part of it.
+not stand alone, so that "The correct answer is Apple" takes A. The compensation that ``result.py`` offers, a quarter of
+a point for every reply without a choice, is a metric of its own, ``mcq_compensated``.
 
 ``strict`` mends that: thoughts are left aside, the letter has to stand alone, the last cue counts in any case and
 bracket and in Chinese, and a reply that takes two choices takes none.
@@ -12,12 +12,16 @@ bracket and in Chinese, and a reply that takes two choices takes none.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from fathom.score.reading import after_cues, plain
 from fathom.score.registry import Metric, ScoringRow, crash
 from fathom.types import Verdict
 
+COMPENSATION = 0.25
 _RELEASED = (re.compile(r"The correct answer is \(([A-D])\)"), re.compile(r"The correct answer is ([A-D])"))
 
 _OPEN, _CLOSED = r"[(\[{\"'“‘]", r"[)\]}\"'”’]"
@@ -93,6 +97,18 @@ def choice_letters(reply: str) -> str:
     return alone[1].upper() if alone else ""
 
 
+def compensated(value: float | None, valid: bool) -> float | None:
+    """A score in which a reply without a choice counts as much as a random choice does on average.
+
+    Source: ``result.py`` of the paper's repository with its switch ``compensated`` on.
+
+    Args:
+        value: Score in [0, 1]; None where there is none.
+        valid: Whether the reply takes a choice.
+    """
+    return value if value is None or valid else COMPENSATION
+
+
 def _official(row: ScoringRow) -> Verdict:
     if not isinstance(row.prediction, str):
         return crash("AttributeError", "the released code cannot look for a choice in what is no text")
@@ -108,6 +124,11 @@ def _strict(row: ScoringRow) -> Verdict:
     return Verdict(_is_gold(found, row), found is not None, found, "strict")
 
 
+def _compensated(rule: Callable[[ScoringRow], Verdict], row: ScoringRow) -> Verdict:
+    verdict = rule(row)
+    return replace(verdict, value=compensated(verdict.value, verdict.valid))
+
+
 def _is_gold(found: str | None, row: ScoringRow) -> float:
     gold = row.answers if isinstance(row.answers, list) else [row.answers]
     return float(found is not None and found in gold)
@@ -119,5 +140,13 @@ METRICS = (
         "mcq",
         MappingProxyType({"official": _official, "strict": _strict}),
         "is the choice from A to D the gold one",
+    ),
+    Metric(
+        "longbench_v2",
+        "mcq_compensated",
+        MappingProxyType(
+            {"official": partial(_compensated, _official), "strict": partial(_compensated, _strict)},
+        ),
+        "the same, and a quarter of a point for a reply without a choice",
     ),
 )

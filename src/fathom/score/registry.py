@@ -7,6 +7,7 @@ and all; ``strict`` has the known faults mended. Another package adds its own by
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +18,7 @@ from types import MappingProxyType, ModuleType
 from typing import TypeAlias
 
 from fathom.names import unknown
-from fathom.types import FathomError, Verdict
+from fathom.types import FathomError, Sample, Verdict
 
 RULES = ("official", "strict")
 
@@ -102,6 +103,24 @@ def get_scorer(full_name: str, rule: str = "official") -> Scorer:
     if rule not in found:
         raise FathomError(f"metric {full_name!r} has no rule {rule!r}; it has {' and '.join(sorted(found))}")
     return found[rule]
+
+
+def row_of(reply: str, sample: Sample) -> ScoringRow:
+    """A reply to a sample as scorers read it; the facets ``dataset`` and ``classes`` are what official rules depend on.
+
+    Args:
+        reply: The reply.
+        sample: The sample.
+    """
+    classes, dataset = sample.facets.get("classes"), sample.facets.get("dataset", sample.task)
+    return ScoringRow(
+        reply,
+        list(sample.targets),
+        json.loads(classes) if isinstance(classes, str) else None,
+        sample.language,
+        str(dataset),
+        sample.facets,
+    )
 
 
 def crash(exception: str, why: str) -> Verdict:

@@ -7,7 +7,8 @@ took its scorer turn that, as any other error, into a score of 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 # Steps through one pair of sentences that fit in Python's default limit of 1,000 calls, those of the caller aside.
 OFFICIAL_STEPS = 970
@@ -30,55 +31,80 @@ def rouge_l(prediction: str, reference: str, most_steps: int | None = None) -> f
     shared: set[str] = set()
     for sentence in gold:
         for other in predicted:
-            words = _common_words(sentence, other, most_steps)
-            if words is None:
+            if not _collect(sentence, other, shared, most_steps):
                 return None
-            shared |= words
-    precision = len(shared) / len({word for sentence in predicted for word in sentence})
-    recall = len(shared) / len({word for sentence in gold for word in sentence})
+    precision = len(shared) / len(set().union(*(sentence.distinct for sentence in predicted)))
+    recall = len(shared) / len(set().union(*(sentence.distinct for sentence in gold)))
     return 2.0 * ((precision * recall) / (precision + recall + 1e-8))
 
 
-def _sentences(text: str) -> list[list[str]]:
-    return [" ".join(piece.split()).split(" ") for piece in text.split(".") if piece]
+class _Sentence:
+    """Words of a sentence: in order, each once, and the places of each as the bits of a number."""
+
+    def __init__(self, text: str) -> None:
+        self.words = " ".join(text.split()).split(" ")
+        self.distinct = frozenset(self.words)
+        self._places: dict[str, int] = {}
+
+    @property
+    def places(self) -> dict[str, int]:
+        if not self._places:
+            bit = 1
+            for word in self.words:
+                self._places[word] = self._places.get(word, 0) | bit
+                bit <<= 1
+        return self._places
 
 
-def _common_words(first: Sequence[str], second: Sequence[str], most_steps: int | None) -> set[str] | None:
-    """Words of the longest common subsequence that the package finds; None if that takes too many steps."""
-    if set(first).isdisjoint(second):
+@lru_cache(maxsize=512)
+def _sentences(text: str) -> tuple[_Sentence, ...]:
+    return tuple(_Sentence(piece) for piece in text.split(".") if piece)
+
+
+def _collect(first: _Sentence, second: _Sentence, shared: set[str], most_steps: int | None) -> bool:
+    """Add the words of the longest common subsequence that the package finds; False if that takes too many steps."""
+    mine, theirs = first.words, second.words
+    short = most_steps is None or len(mine) + len(theirs) <= most_steps
+    if short and (first.distinct & second.distinct) <= shared:
+        return True  # whichever words the search finds, they are there
+    if not short and first.distinct.isdisjoint(second.distinct):
         # Nothing in common: the search walks along the second text only.
-        return None if most_steps is not None and len(second) > most_steps else set()
-    if most_steps is not None and min(len(first), len(second)) > most_steps:
-        return None
-    table = _lengths(first, second)
-    row, column, steps = len(first), len(second), 0
-    words: set[str] = set()
-    while row and column:
-        steps += 1
-        if first[row - 1] == second[column - 1]:
-            row, column = row - 1, column - 1
-            words.add(first[row])
-        elif table[row - 1][column] > table[row][column - 1]:
-            row -= 1
-        else:
-            column -= 1
-    return None if most_steps is not None and steps > most_steps else words
+        return most_steps is None or len(theirs) <= most_steps
+    if not short and most_steps is not None and min(len(mine), len(theirs)) > most_steps:
+        return False
+    steps, words = _search(mine, second.places, len(theirs))
+    shared |= words
+    return short or most_steps is None or steps <= most_steps
 
 
-def _lengths(first: Sequence[str], second: Sequence[str]) -> list[list[int]]:
-    """Lengths of the longest common subsequences of all beginnings of two texts."""
-    above = [0] * (len(second) + 1)
-    table = [above]
+def _search(first: Sequence[str], places: Mapping[str, int], size: int) -> tuple[int, set[str]]:
+    """Steps that the package's search takes from the ends of two texts, and the words that it meets in both.
+
+    A row of the table of lengths is kept as the bits of one number, unset where the length grows from one word of the
+    second text to the next (``fathom.score.sequences.common_length``). Where two words differ, the search leaves the
+    word of the first text if the length grows there, else that of the second: so that from a row it goes left up to
+    the next place where the length grows or the words are equal, in as many steps.
+    """
+    full = (1 << size) - 1
+    row = full
+    rows = []
     for word in first:
-        current = [0]
-        best = 0
-        for column, other in enumerate(second):
-            over = above[column + 1]
-            if word == other:
-                best = above[column] + 1
-            elif over > best:
-                best = over
-            current.append(best)
-        table.append(current)
-        above = current
-    return table
+        equal = places.get(word, 0)
+        met = row & equal
+        if met:
+            row = ((row + met) | (row - met)) & full
+        rows.append((word, equal, row))
+    column, steps = size, 0
+    words: set[str] = set()
+    while rows and column:
+        word, equal, row = rows.pop()
+        before = column
+        column = ((equal | ~row) & ((1 << column) - 1)).bit_length()
+        steps += before - column
+        if not column:
+            break
+        steps += 1
+        if equal >> (column - 1) & 1:
+            column -= 1
+            words.add(word)
+    return steps, words

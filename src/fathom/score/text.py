@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-import warnings
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
-from functools import cache
-from typing import TYPE_CHECKING
 
-from fathom.counts import cache_folder
-
-if TYPE_CHECKING:
-    import jieba
+from fathom.score.chinese import cut_words
 
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -96,31 +89,9 @@ def official_words(text: str) -> list[str]:
     return _ARTICLES.sub(" ", text.lower().translate(_NO_ASCII_PUNCTUATION)).split()
 
 
-def cut_words(text: str) -> list[str]:
-    """Chinese text as the words that jieba 0.42 cuts it into."""
-    return list(_segmenter().cut(text, cut_all=False))
-
-
 def has_chinese(text: str) -> bool:
     """Whether a text holds a Chinese character."""
     return _CJK.search(text) is not None
-
-
-@cache
-def _segmenter() -> jieba.Tokenizer:
-    with warnings.catch_warnings():
-        # jieba 0.42 has escapes and an import that newer Pythons warn of.
-        warnings.simplefilter("ignore")
-        import jieba
-    jieba.setLogLevel("ERROR")
-    segmenter = jieba.Tokenizer()
-    # Its dictionary is kept ready to load; in a folder of the user's own, not in one that all users can write.
-    folder = cache_folder()
-    with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        segmenter.tmp_dir = str(folder)
-    segmenter.initialize()
-    return segmenter
 
 
 def _plain(text: str) -> str:

@@ -16,9 +16,9 @@ from fathom.names import unknown
 from fathom.sources import registry
 from fathom.sources.forms import LEFT_OUT, PassedOverError, one_each
 from fathom.sources.lookup import LookupShape, with_texts
-from fathom.sources.naming import Claim, claims, known_names
+from fathom.sources.naming import Claim, claims, known_names, names_itself
 from fathom.sources.reading import DataFile, files_of, records_of
-from fathom.sources.source import Shape, Source
+from fathom.sources.source import ROW, Shape, Source
 from fathom.types import Document, FathomError
 
 BESIDES = frozenset({"_id", "id", "type", "level", "language", "citation", "answer_aliases", "answerable", "title"})
@@ -153,6 +153,9 @@ def _read_file(source: Source, file: DataFile, table: Mapping[str, str], taken: 
             taken.documents.setdefault(document.id, []).append(cleaned)
     if rows:
         taken.files.append(file)
+    elif problems and not names_itself(file.name, source):  # something else in a folder of the source's name
+        taken.passed_over.append(str(problems[0]))
+        return
     elif not problems:
         taken.problems.append(f"{file}: it holds no record")
     taken.problems += _listed(problems, file)
@@ -160,7 +163,7 @@ def _read_file(source: Source, file: DataFile, table: Mapping[str, str], taken: 
 
 
 def _columns(source: Source) -> frozenset[str]:
-    return BESIDES.union(*(shape.fields for shape in source.shapes))
+    return BESIDES.union(*(shape.fields | shape.besides for shape in source.shapes))
 
 
 def _shape_of(source: Source, record: Record) -> Shape | None:
@@ -180,6 +183,8 @@ def _unlike(source: Source, record: Record) -> str:
 
 def _document(source: Source, shape: Shape, record: Record, file: DataFile, table: Mapping[str, str]) -> Document:
     fields = with_texts(shape, record.fields, table) if isinstance(shape, LookupShape) else record.fields
+    if ROW in shape.besides:
+        fields = {**fields, ROW: (record.line or 1) - 1}
     where = f"{source.name}/{printable(file.inside or file.path.name)}:{record.line}"
     made = shape.read(fields, where)
     return replace(
@@ -224,6 +229,19 @@ def _files(folders: Sequence[Path], problems: list[str]) -> Iterator[DataFile]:
                 yield from files_of(path, name)
             except DamagedError as error:
                 problems.append(f"{printable(path)}: {error}")
+
+
+def data_files(folders: Sequence[Path]) -> Iterator[Path]:
+    """All files under some folders, in the order of their names; hidden ones and what cannot be opened are passed over.
+
+    Raises:
+        FathomError: A folder is not there or cannot be read.
+    """
+    for folder in folders:
+        try:
+            yield from [folder] if folder.is_file() else sorted(_walk(folder, []))
+        except OSError as error:
+            raise FathomError(f"{folder}: cannot be read: {error.strerror or error}") from error
 
 
 def _walk(root: Path, problems: list[str]) -> Iterator[Path]:

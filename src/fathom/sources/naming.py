@@ -11,6 +11,7 @@ from fathom.corpus.streams import COMPRESSED
 from fathom.sources.source import Source
 
 FORMATS = (".jsonl", ".json", ".parquet", ".csv", ".arrow")
+VAGUE = 1000  # the number of every name that is one among those that say little
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
 
 _SHARD = re.compile(r"[-_]\d+-of-\d+$")
@@ -23,7 +24,7 @@ class Claim:
 
     Attributes:
         train: Whether it is a training split: taken only where there is no other.
-        name: 0 for the source's own name, then its other names in their order.
+        name: 0 for the source's own name, then its other names in their order; ``VAGUE`` for those that say little.
     """
 
     train: bool
@@ -47,6 +48,8 @@ def known_names(sources: Mapping[str, Source]) -> Mapping[str, Sequence[tuple[So
     for source in sources.values():
         for number, name in enumerate((source.name, *source.names)):
             found.setdefault(plain(name), []).append((source, number))
+        for name in source.vague:
+            found.setdefault(plain(name), []).append((source, VAGUE))
     return found
 
 
@@ -55,21 +58,36 @@ def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]
 
     The file's own name decides, a number of a part and an ending such as ``_test`` aside. Where it names no source at
     all, as ``test-00000-of-00001.parquet`` does, the nearest folder above does that names one; ``OWNER--NAME`` names
-    what ``NAME`` does.
+    what ``NAME`` does. Where no folder does either, names that say little are taken.
 
     Args:
         path: The file, relative to what is searched.
         known: See ``known_names``.
     """
     stem, split = _stem(path)
-    if stem in known:
-        return [(source.name, Claim(split == "train", number)) for source, number in known[stem]]
+    if found := _claimed(stem, split, known):
+        return found
     for folder in path.parents:
         name = plain(folder.name.rpartition("--")[2])
         split = split or (name if name in SPLITS else "")
-        if name in known:
-            return [(source.name, Claim(split == "train", number)) for source, number in known[name]]
-    return []
+        if found := _claimed(name, split, known):
+            return found
+    return _claimed(stem, split, known, vague=True)
+
+
+def _claimed(
+    name: str, split: str, known: Mapping[str, Sequence[tuple[Source, int]]], *, vague: bool = False
+) -> list[tuple[str, Claim]]:
+    return [
+        (source.name, Claim(split == "train", number))
+        for source, number in known.get(name, ())
+        if (number == VAGUE) == vague
+    ]
+
+
+def names_itself(path: PurePosixPath, source: Source) -> bool:
+    """Whether a file's own name, and not only a folder's above it, is one of a source's."""
+    return _stem(path)[0] in map(plain, (source.name, *source.names))
 
 
 def _stem(path: PurePosixPath) -> tuple[str, str]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from fathom.types import Document
 
+ROW = "row"
+"""A field that a form can ask for among ``besides``: the row in the file, from 0."""
+
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
@@ -31,11 +34,13 @@ class Shape:
         fields: Fields that every record of this form has; they tell it from other forms.
         read: Turns a record, with what to say it comes from, into a document, or raises
             ``fathom.corpus.records.BadRowError``.
+        besides: Fields that are read where they are there; ``ROW`` is there always.
     """
 
     name: str
     fields: frozenset[str]
     read: Callable[[Mapping[str, object], str], Document]
+    besides: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class Source:
         citation: Authors, year and title in one line, with an arXiv or DOI number where there is one.
         description: One line for ``fathom list data``.
         language: ISO 639-1 code of its texts.
+        vague: Stems of local files that say little, such as ``data``. They are taken for this source where neither file
+            nor folder names any; several of them are parts of one data set.
     """
 
     name: str
@@ -66,3 +73,4 @@ class Source:
     description: str
     names: tuple[str, ...] = ()
     language: str = "en"
+    vague: tuple[str, ...] = ()

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from fathom.score.chinese import cut_words
 from fathom.score.rouge import rouge_l
-from fathom.score.text import cut_words, without_reasoning
+from fathom.score.text import without_reasoning
 from fathom.tasks import scattered, whole_documents
 from fathom.tasks.evidence import LONGEST, distinct
 from fathom.tasks.single_doc_qa import QUESTIONS

@@ -77,6 +77,7 @@ class Suite:
         corpus: Corpus where none is named; "" where its own sources must be given.
         sources: Names of the data sources (``fathom list data``) that play each role; empty where any corpus will do.
         closed_book: Whether questions are also asked without any context, so that known answers can be told apart.
+        only: Names of the items that it is made of, ``TASK/LANGUAGE/NAME``; empty for all that there are.
     """
 
     name: str
@@ -88,3 +89,4 @@ class Suite:
     corpus: str = "world"
     sources: Mapping[Role, tuple[str, ...]] = field(default_factory=dict)
     closed_book: bool = False
+    only: tuple[str, ...] = ()

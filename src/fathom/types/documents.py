@@ -8,11 +8,16 @@ from typing import Literal, TypeAlias
 
 from fathom.types.common import Json
 
-Role: TypeAlias = Literal["qa", "multi_qa", "summary", "multi_summary", "news", "noise", "book", "thread", "case"]
-ROLES: tuple[Role, ...] = ("qa", "multi_qa", "summary", "multi_summary", "news", "noise", "book", "thread", "case")
+Role: TypeAlias = Literal[
+    "qa", "multi_qa", "summary", "multi_summary", "news", "noise", "book", "thread", "case", "record"
+]
+ROLES: tuple[Role, ...] = (
+    "qa", "multi_qa", "summary", "multi_summary", "news", "noise", "book", "thread", "case", "record"
+)  # fmt: skip
 """What documents are for: questions about one text or about several, summaries of one or of several, short fillers,
-fillers of any kind, books in chapters, threads of one question with its answers, and published cases of such questions.
-Documents of a corpus that tells no roles apart play all of them."""
+fillers of any kind, books in chapters, threads of one question with its answers, published cases of such questions, and
+records of a published benchmark, which are used as they are. Documents of a corpus that tells no roles apart play all
+of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,9 @@ class Document:
     """One text and what is known about it.
 
     Attributes:
-        id: Hash of the text (``fathom.corpus.document_id``), so that equal texts have equal ids.
-        text: The text, stripped at both ends, with ``\\n`` line ends.
+        id: Hash of the text (``fathom.corpus.document_id``), so that equal texts have equal ids; of a published record
+            the hash of its text and number.
+        text: The text, stripped at both ends, with ``\\n`` line ends; of a published record as it is.
         source: Where it came from, for people: ``FILE:ROW`` or ``world:SEED/INDEX``.
         language: ISO 639-1 code, ``en`` or ``zh`` today.
         title: A heading, or "".

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from fathom.types.common import Facet
 from fathom.types.documents import Document, Question, Span
@@ -110,16 +110,20 @@ class Arranged:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Plan of an item that is made of whole texts, none of which may be cut: it cannot fill every length.
+    """Plan of an item that is made of whole texts: it cannot fill every length.
 
     Attributes:
         arrange: Given a budget in tokens and what measures a prompt: the prompt that fills the budget best, or None
             where the item cannot stand at that length.
         over: Share of the budget by which the prompt may exceed it: 0 but for prompts that somebody has published.
+        cut: What becomes of a prompt beyond that. ``never``: the item is left out, because none of its texts may be
+            cut. ``tidy``: it loses its middle, at the end of a paragraph or sentence. ``even``: it loses its middle, so
+            that half the budget is its beginning and half its end, wherever that cuts.
     """
 
     arrange: Callable[[int, Measure], Arranged | None]
     over: float = 0.0
+    cut: Literal["never", "tidy", "even"] = "never"
 
 
 Plan: TypeAlias = Haystack | Passages | Whole
@@ -163,6 +167,9 @@ class Scene:
         noise: Documents in this language that contexts are filled with; often the same ones.
         lengths: Lengths of the build in tokens, ascending.
         counter: Token counter of the suite.
+        templates: Under the official profile the publishers' prompts by name, from the user's copy of their data; None
+            where tasks use their own words.
+        caps: Output caps in tokens that stand beside them, by name.
     """
 
     language: str
@@ -170,6 +177,8 @@ class Scene:
     noise: Sequence[Document]
     lengths: tuple[int, ...]
     counter: Counter
+    templates: Mapping[str, str] | None = None
+    caps: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def shortest(self) -> int:
@@ -207,12 +216,15 @@ class Stock:
             that can stand at more lengths come first. None where any number of items can be drawn.
         notes: What people should know about it, for instance how much had to be cut.
         shuffled: Whether the cards are shuffled before they are dealt; published cases keep their order.
+        published: How many items their publishers have, where that is known; there are fewer cards where their data
+            are at hand in part.
     """
 
     fillers: Sequence[Span]
     cards: Sequence[Card] | None = None
     notes: tuple[str, ...] = ()
     shuffled: bool = True
+    published: int | None = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ class Sample:
             the question where an item has several; ``context`` is ``none`` or ``alone`` where the length is 0;
             ``cut_from`` is the length of the prompt that this one was cut from. ``example``, ``longest`` and ``first``
             are the answers that copying the prompt's example, the longest candidate or the first one would give.
+            ``dataset`` is the publisher's name of the task, and ``classes`` the labels to choose from, a list in JSON,
+            where rules depend on them; ``whole_tokens`` are the tokens of a prompt that had to be cut.
         asked: The bare question, for judges and for people; "" where the prompt says it all.
     """
 

@@ -13,13 +13,16 @@ from typing import Literal, TypeAlias
 
 from fathom.run.readers.pieces import KINDS, Pieces, find_pieces
 
-Form: TypeAlias = Literal["uuid", "digits", "option", "passage", "count", "summary", "words", "order", "designation"]
+Form: TypeAlias = Literal[
+    "uuid", "digits", "option", "choice", "passage", "count", "summary", "words", "order", "designation"
+]
 
 _REPLY = re.compile(r"(?:Reply with|请?只回[答复])[^\n]*")
 _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
     ("uuid", re.compile(r"UUID")),
     ("digits", re.compile(r"([0-9]{1,5}) digits|([0-9]{1,5})位数字")),
     ("option", re.compile(r"\boption\b|选项")),
+    ("choice", re.compile(r"X is A, B, C or D")),
     ("passage", re.compile(r"number of the passage|文章的编号")),
     ("count", re.compile(r"\bone number\b|一个数字")),
     ("summary", re.compile(r"\ba summary\b|摘要")),
@@ -27,6 +30,8 @@ _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
     ("designation", re.compile(r"\blabel\b|标号")),
 )
 _OPTION = re.compile(r"^\(([0-9]{1,4})\) (.+)$", re.MULTILINE)
+_CHOICE = re.compile(r"^\(([A-D])\) (.*)$", re.MULTILINE)
+_QUESTION = re.compile(r"^Question: ", re.MULTILINE)
 _HEADER = re.compile(r"^(?:Passage|Paragraph) ([0-9]{1,7}):[ \t]*$|^(?:文章|段落)([0-9]{1,7})：[ \t]*$", re.MULTILINE)
 _SENTENCE = r"^[^\n]{0,200}?(?:Passages? |文章)([0-9]{1,7}(?:(?:, |、)[0-9]{1,7})*)[^\n]{0,200}\n"
 _NAMED = re.compile(_SENTENCE, re.MULTILINE)
@@ -48,7 +53,7 @@ class Asked:
         question: What is asked, without how to reply; the summary where a summarised passage is asked for.
         language: ``en`` or ``zh``.
         digits: Number of digits asked for, where the form is ``digits``.
-        options: The options to choose from by their number.
+        options: The options to choose from by their number; A is 1.
         passages: Numbers of the passages that the question is about; empty if it names none.
         closed: Whether the question is asked without a context, so that what cannot be known is to be said so.
         pieces: The parts to be put in order, or the answers to choose among; None for other forms.
@@ -89,6 +94,8 @@ def understand(prompt: str) -> Asked:
         return Asked(form, prompt[:start], question, language, pieces=pieces)
     if form == "words" and (instructed := _instructed(prompt)):
         return instructed
+    if form == "choice" and (choice := _choice(prompt, start)):
+        return choice
     if form == "option":
         options = {int(number): text for number, text in _OPTION.findall(prompt, start)}
         first = _OPTION.search(prompt, start)
@@ -105,6 +112,24 @@ def understand(prompt: str) -> Asked:
         numbers = tuple(map(int, re.findall("[0-9]+", named.group(1))))
         return Asked(form, prompt[: named.start()], prompt[named.end() : end].strip(), language, passages=numbers)
     return Asked(form, prompt[:start], prompt[start:end].strip(), language, digits=digits)
+
+
+def _choice(prompt: str, start: int) -> Asked | None:
+    """A question with choices from A to D, wherever it stands; None where a window took it away."""
+    question = _last(_QUESTION, prompt, start)
+    if question is None:
+        return None
+    found: dict[int, re.Match[str]] = {}
+    for choice in _CHOICE.finditer(prompt, question.end(), start):
+        # A choice can have many lines, and thoughts can stand after all of them: the first four are meant.
+        if ord(choice[1]) - ord("A") == len(found):
+            found[len(found) + 1] = choice
+    if not found:
+        return None
+    first, last = found[1], found[len(found)]
+    options = {number: choice[2] for number, choice in found.items()}
+    context = prompt[: question.start()] + prompt[last.end() : start]
+    return Asked("choice", context, prompt[question.end() : first.start()].strip(), "en", options=options)
 
 
 def _instructed(prompt: str) -> Asked | None:

@@ -37,6 +37,8 @@ def guess_answer(asked: Asked, rng: Random) -> str:
         return str(rng.randint(1, 9)) + "".join(str(rng.randint(0, 9)) for _ in range(asked.digits - 1))
     if asked.form == "option":
         return str(rng.choice(sorted(asked.options) or [1]))
+    if asked.form == "choice":
+        return said_choice(rng.choice(sorted(asked.options) or [1, 2, 3, 4]))
     if asked.pieces is not None:
         return _choice(asked.form, asked.pieces, rng)
     if asked.form == "words":
@@ -52,6 +54,11 @@ def _choice(form: Form, pieces: Pieces, rng: Random) -> str:
     """Any order, any label: also of those pieces that have been cut out."""
     number = max(1, pieces.number)
     return said_order(rng.sample(range(1, number + 1), number)) if form == "order" else f"A{rng.randint(1, number)}"
+
+
+def said_choice(number: int) -> str:
+    """The choice of that number, from 1, as a prompt asks for it."""
+    return f"The correct answer is ({chr(ord('A') + number - 1)})"
 
 
 def said_order(numbers: Sequence[int]) -> str:

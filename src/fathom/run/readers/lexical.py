@@ -15,7 +15,7 @@ from random import Random
 from fathom.run.readers.asked import Asked, Form, numbered, understand
 from fathom.run.readers.continuity import in_order
 from fathom.run.readers.extract import extract
-from fathom.run.readers.guess import guess_answer, said_order
+from fathom.run.readers.guess import guess_answer, said_choice, said_order
 from fathom.run.readers.retrieval import excerpt, rank, sentences, terms
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -68,6 +68,20 @@ def _option(asked: Asked, rng: Random) -> str | None:
     telling = sorted(i for i in best if scores[i] >= _WORTH * scores[best[0]])
     said = [_NUMBER.findall(candidates[i])[-1] for i in telling]
     return str(max(sorted(options), key=lambda number: (_in_order(said, options[number]), rng.random())))
+
+
+def _choice(asked: Asked, rng: Random) -> str | None:
+    """The choice that some sentence of the context says most of; the question's own words tell nothing apart."""
+    found = sentences(asked.context)
+    known = set(terms(asked.question))
+    if not found or not asked.options:
+        return None
+    said = {
+        number: " ".join(word for word in dict.fromkeys(terms(text)) if word not in known)
+        for number, text in asked.options.items()
+    }
+    scores = {number: max(rank(text, found), default=0.0) / (1 + len(text.split())) for number, text in said.items()}
+    return said_choice(max(sorted(scores), key=lambda number: (scores[number], rng.random())))
 
 
 def _in_order(said: Sequence[str], option: Sequence[str]) -> int:
@@ -170,6 +184,7 @@ _READINGS: Mapping[Form, Callable[[Asked, Random], str | None]] = {
     "uuid": _uuid,
     "digits": _digits,
     "option": _option,
+    "choice": _choice,
     "passage": _passage,
     "count": _count,
     "summary": _summary,

@@ -1,0 +1,180 @@
+"""Averages as LongBench makes them: items within a task, tasks within a category, categories overall.
+
+Every task has equal weight in its category, and every category in the whole, whatever their numbers of items
+(LongBench, table 2; MiniLongBench). A breakdown by any other facet of the samples takes the mean over tasks within each
+group, as the length buckets of LongBench-E do, and over the tasks with all of their items for the whole, so that the
+whole of LongBench v2, which is one task, is the share of its questions that are answered right.
+
+A reply that chose nothing can be given the chance level instead of 0: v2's released code calls that compensated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis.columns import facet, item_name
+from fathom.analysis.grid import ALL, Unscored, scored_rows
+from fathom.analysis.interval import Floats, Interval, generator, interval_of, means_of_sums, resampled_sums
+from fathom.types import FathomError
+
+CATEGORY = "category"
+# The order of the papers, for the groups that they have; others follow in the order of their names.
+_ORDER = (
+    *("single_doc_qa", "multi_doc_qa", "summarization", "few_shot", "synthetic", "code"),
+    *("easy", "hard", "short", "medium", "long"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryScore:
+    """Mean score of one model over the items of one task in one group, or over tasks, or over groups.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        group: Value of the facet; ``all`` for the whole.
+        task: Name of the task; ``all`` for the mean over tasks.
+        score: The mean, in [0, 1].
+        interval: Its 95% interval.
+        tasks: Number of tasks behind it.
+        items: Number of items behind it.
+        note: What the reader should know; "" if nothing.
+    """
+
+    model: str
+    variant: str
+    group: str
+    task: str
+    score: float
+    interval: Interval
+    tasks: int
+    items: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """Items of one model in one task and group: their mean, and the sums that replicates of it are made of."""
+
+    task: str
+    mean: float
+    items: int
+    sums: tuple[Floats, Floats]
+
+
+def categories(
+    rows: pl.DataFrame,
+    *,
+    by: str = CATEGORY,
+    compensated: bool = False,
+    seed: int = 0,
+    unscored: Unscored = "drop",
+) -> list[CategoryScore]:
+    """Averages per model and variant: each group's tasks, then the group; at last the whole.
+
+    Args:
+        rows: A rows table; may be empty. Epochs of an item, and its rows at several lengths, are averaged first.
+        by: Facet of the samples that names the groups. ``category``: the whole is the mean over the groups; any other:
+            the mean over tasks, each with all of its items that have the facet.
+        compensated: Whether a reply without an answer counts as much as chance.
+        seed: Seed of the intervals (Bayesian bootstrap over items, within each task).
+        unscored: What a row without a score counts as.
+
+    Returns:
+        Scores in the order in which the rows name models; empty where no row has a score.
+
+    Raises:
+        FathomError: No row with a score has the facet, or tasks or groups are named ``all``.
+    """
+    if not by.isidentifier():
+        raise FathomError(f"{by!r} is no name of a facet: letters, digits and underscores, for instance {CATEGORY!r}")
+    items = _items(scored_rows(rows, unscored), by, compensated)
+    table = items.filter(pl.col("group").is_not_null())
+    if table.is_empty() and not items.is_empty():
+        raise FathomError(f"no row with a score has the facet {by!r} to group by; {_facets(rows)}")
+    if ((table["task"] == ALL) | (table["group"] == ALL)).any():
+        raise FathomError(f"A task or group is named {ALL!r}, which stands for the mean. Rename it in the rows.")
+    widest = {str(group): tasks for group, tasks in table.group_by("group").agg(pl.col("task").n_unique()).iter_rows()}
+    widest[ALL] = table["task"].n_unique()
+    lacking = items.filter(pl.col("group").is_null()).group_by("model", "variant").len()
+    without = {(str(model), str(variant)): count for model, variant, count in lacking.iter_rows()}
+    found: list[CategoryScore] = []
+    for key, part in table.partition_by("model", "variant", maintain_order=True, as_dict=True).items():
+        system = str(key[0]), str(key[1])
+        *groups, whole = _of_model(system, part, by, widest, seed)
+        left = f"items without {by}, left out: {without[system]}" if system in without else ""
+        found += [*groups, replace(whole, note="; ".join(filter(None, (whole.note, left))))]
+    return found
+
+
+def _items(rows: pl.DataFrame, by: str, compensated: bool) -> pl.DataFrame:
+    """Mean score of every item: model, variant, task, group, name, value."""
+    value = pl.col("value")
+    if compensated:
+        value = pl.when(~pl.col("valid")).then(pl.max_horizontal("value", "chance")).otherwise(value)
+    scored = rows.filter(pl.col("value").is_not_null()).with_columns(item_name(), value, group=facet(by))
+    keys = ("model", "variant", "task", "group", "name")
+    return scored.group_by(*keys, maintain_order=True).agg(pl.col("value").mean())
+
+
+def _facets(rows: pl.DataFrame) -> str:
+    names = sorted({name for text in rows["facets"].unique() for name in json.loads(text)})
+    return f"the rows have {', '.join(names)}: choose one with --by" if names else "the rows have no facets"
+
+
+def _of_model(
+    system: tuple[str, str], items: pl.DataFrame, by: str, widest: Mapping[str, int], seed: int
+) -> Iterable[CategoryScore]:
+    groups: list[list[_Cell]] = []
+    for group in sorted(items["group"].unique(), key=_place):
+        cells = _cells(items.filter(pl.col("group") == group), group, seed)
+        groups.append(cells)
+        for cell in cells:
+            yield CategoryScore(*system, group, cell.task, *_mean([[cell]], seed, cell.task), 1, cell.items)
+        yield _over(system, group, [cells], widest, seed)
+    whole = groups if by == CATEGORY else [_cells(items.drop("group"), "", seed)]
+    found = _over(system, ALL, whole, widest, seed)
+    apart = f"{len(groups)} of the {len(widest) - 1} groups of these rows" if len(groups) < len(widest) - 1 else ""
+    yield replace(found, note=found.note or apart)
+
+
+def _over(
+    system: tuple[str, str], group: str, parts: Sequence[Sequence[_Cell]], widest: Mapping[str, int], seed: int
+) -> CategoryScore:
+    """The mean over several tasks, marked where others of these rows have more of them."""
+    cells = [cell for part in parts for cell in part]
+    tasks = len({cell.task for cell in cells})
+    note = f"{tasks} of the {widest[group]} tasks of these rows" if tasks < widest[group] else ""
+    mean = _mean(parts, seed, f"{ALL} {group}")
+    return CategoryScore(*system, group, ALL, *mean, tasks, sum(cell.items for cell in cells), note)
+
+
+def _cells(items: pl.DataFrame, group: str, seed: int) -> list[_Cell]:
+    cells = []
+    for key, part in items.partition_by("task", maintain_order=True, as_dict=True).items():
+        task = str(key[0])
+        scores = part.group_by("name", maintain_order=True).agg(pl.col("value").mean()).sort("name")
+        values = scores["value"].to_numpy()[:, None]
+        sums = resampled_sums(values, generator(seed, f"{task} {group}"))
+        cells.append(_Cell(task, float(values.mean()), len(values), sums))
+    return cells
+
+
+def _mean(parts: Sequence[Sequence[_Cell]], seed: int, stratum: str) -> tuple[float, Interval]:
+    """Mean over parts of the means over their cells; all cells together hold one pseudo-item."""
+    prior = 1 / sum(map(len, parts))
+    rng = generator(seed, stratum)
+    point = float(np.mean([np.mean([cell.mean for cell in part]) for part in parts]))
+    draws: Floats = np.mean(
+        [np.mean([means_of_sums(cell.sums, rng, prior=prior) for cell in part], axis=0) for part in parts], axis=0
+    )
+    return point, interval_of(draws[:, 0], point)
+
+
+def _place(group: str) -> tuple[int, str]:
+    return (_ORDER.index(group) if group in _ORDER else len(_ORDER), group)

@@ -1,0 +1,164 @@
+"""What a new model will score on items it has not seen: an ability for each task, learned from known models.
+
+Each task (or other stratum) has one ability for each model: how far the model's mean lies from the mean of the known
+models. An item's score is its mean plus its slope times that ability. Slopes are shrunk towards 1 by as much as their
+spread over the task's items is explained by chance (empirical Bayes); abilities of a new model are inferred from what
+it was asked, with the known models' covariance over tasks as a wide prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.compress.matrix import Floats
+
+PRIOR_ITEMS = 6.0  # known models that the mean spread of a task counts for, beside an item's own
+WIDER = 2.0  # new models may differ from known ones by more than these from each other
+ALIKE = 0.7  # share of the known covariance between tasks that is believed
+_LEAST = 1e-4
+_NO_TASK_LEFT = 1e-6
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What known models teach about items and tasks.
+
+    Attributes:
+        strata: Number of the stratum of each item, shape (N,), from 0 to S - 1.
+        means: Mean score of each item, shape (N,).
+        slopes: How much an item's score rises with the ability in its stratum, shape (N,).
+        noise: Variance of a score around that, shape (N,).
+        spread: Standard deviation of a score around the mean of item and stratum, shape (N,): what a design needs.
+        covariance: Prior covariance of a new model's abilities, shape (S, S).
+    """
+
+    strata: NDArray[np.int64]
+    means: Floats
+    slopes: Floats
+    noise: Floats
+    spread: Floats
+    covariance: Floats
+
+
+def learn(scores: Floats, strata: NDArray[np.int64]) -> Abilities:
+    """Learn from known models.
+
+    Args:
+        scores: Scores of known models, shape (M, N), in [0, 1]; see ``without_gaps``.
+        strata: Number of each item's stratum, shape (N,), from 0 on without gaps.
+
+    Returns:
+        What is known; with one model all slopes are 1, and the spread is that of a coin with the item's mean.
+    """
+    models, items = scores.shape
+    count = int(strata.max(initial=-1)) + 1
+    means = scores.mean(axis=0)
+    slopes, noise, spread = np.ones(items), np.empty(items), np.empty(items)
+    abilities = np.empty((models, count))
+    for stratum in range(count):
+        inside = np.flatnonzero(strata == stratum)
+        apart = scores[:, inside] - means[inside]
+        ability = apart.mean(axis=1)
+        abilities[:, stratum] = ability
+        spread[inside] = np.sqrt(_shrunk(_variance(apart - ability[:, None], means[inside], models), models))
+        slopes[inside] = _slopes(apart, ability)
+        left = _variance(apart - ability[:, None] * slopes[inside], means[inside], models)
+        noise[inside] = _shrunk(left, models)
+    return Abilities(strata, means, slopes, noise, spread, _covariance(abilities))
+
+
+def expected(known: Abilities, seen: NDArray[np.int64], scores: Floats) -> Floats:
+    """Expected scores of new models on all items.
+
+    Args:
+        known: What known models teach.
+        seen: Numbers of the n items that the models were asked.
+        scores: What they scored there, shape (M, n).
+
+    Returns:
+        Shape (M, N), within [0, 1]; also for the items that were seen.
+    """
+    if not len(seen):
+        return np.tile(known.means, (len(scores), 1))
+    count = len(known.covariance)
+    loadings = np.zeros((count, len(seen)))
+    loadings[known.strata[seen], np.arange(len(seen))] = known.slopes[seen]
+    weighted = loadings / known.noise[seen]
+    gain = np.linalg.solve(np.linalg.inv(known.covariance) + weighted @ loadings.T, weighted)
+    abilities = (scores - known.means[seen]) @ gain.T
+    found: Floats = np.clip(known.means + abilities[:, known.strata] * known.slopes, 0.0, 1.0)
+    return found
+
+
+def without_gaps(scores: Floats, strata: NDArray[np.int64]) -> Floats:
+    """Scores with gaps filled: the item's mean, moved by how the model does in the stratum.
+
+    Args:
+        scores: Shape (M, N); NaN for gaps.
+        strata: Number of each item's stratum.
+
+    Returns:
+        Scores without gaps, within [0, 1]. An item that nobody was asked has the mean of its stratum, and a stratum
+        that nobody was asked 0.5.
+    """
+    if not np.isnan(scores).any():
+        return scores
+    found = scores.copy()
+    for stratum in range(int(strata.max(initial=-1)) + 1):
+        inside = np.flatnonzero(strata == stratum)
+        part = scores[:, inside]
+        told = ~np.isnan(part)
+        overall = part[told].mean() if told.any() else 0.5
+        counts = told.sum(axis=0)
+        means = np.where(counts > 0, np.where(told, part, 0.0).sum(axis=0) / np.maximum(counts, 1), overall)
+        apart = np.where(told, part - means, 0.0).sum(axis=1) / np.maximum(told.sum(axis=1), 1)
+        found[:, inside] = np.where(told, part, np.clip(means + apart[:, None], 0.0, 1.0))
+    return found
+
+
+def numbered(labels: Sequence[object]) -> NDArray[np.int64]:
+    """Labels as numbers from 0, in the order in which they come first."""
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    return np.array([numbers[label] for label in labels], dtype=np.int64)
+
+
+def _variance(apart: Floats, means: Floats, models: int) -> Floats:
+    if models < 2:
+        coin: Floats = means * (1 - means)
+        return coin
+    found: Floats = (apart**2).sum(axis=0) / (models - 1)
+    return found
+
+
+def _shrunk(variances: Floats, models: int) -> Floats:
+    """Variances moved towards their mean: few models know little of one item."""
+    own = models - 1
+    found: Floats = (variances * own + variances.mean() * PRIOR_ITEMS) / (own + PRIOR_ITEMS) + _LEAST
+    return found
+
+
+def _slopes(apart: Floats, ability: Floats) -> Floats:
+    models, items = apart.shape
+    total = float(ability @ ability)
+    if models < 3 or total < _NO_TASK_LEFT:
+        return np.ones(items)
+    plain = ability @ apart / total
+    noise = ((apart - ability[:, None] * plain) ** 2).sum(axis=0) / (models - 2)
+    noise = _shrunk(noise, models)
+    between = max(float(((plain - 1) ** 2).mean() - noise.mean() / total), 1e-3)
+    found: Floats = (total * plain / noise + 1 / between) / (total / noise + 1 / between)
+    return found
+
+
+def _covariance(abilities: Floats) -> Floats:
+    models, count = abilities.shape
+    found = abilities.T @ abilities / max(models - 1, 1)
+    if models < 2:
+        found = np.eye(count) * 0.1
+    own = np.diag(np.diag(found))
+    wide: Floats = WIDER * (ALIKE * found + (1 - ALIKE) * own) + _NO_TASK_LEFT * np.eye(count)
+    return wide

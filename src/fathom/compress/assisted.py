@@ -1,0 +1,187 @@
+"""Estimates from a probability sample, assisted by what known models teach, with intervals.
+
+The estimate is ``prediction + trust * correction``. The prediction takes observed scores where there are some and
+expected ones (``abilities``) elsewhere; the correction adds the observed errors of the expectation, weighted by the
+inverse of the items' probabilities. With a trust of 1 that is the difference estimator, without bias whatever the model
+(Särndal, Swensson and Wretman 1992, chapter 6). A smaller trust takes less chance for some bias; which trust is best,
+and how wide the intervals must be, is learned by leaving out one known model after the other. The idea of tuning the
+correction is that of power-tuned prediction-powered inference (Angelopoulos et al. 2023, arXiv:2311.01453).
+
+New models that score beyond all known ones are no model that could have been left out: they get a trust of 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.compress.abilities import Abilities, expected, learn
+from fathom.compress.matrix import Floats
+from fathom.compress.sampling import draw, inclusion, likeness_tree
+
+Z = 1.959963984540054
+FEWEST = 5  # known models, below which nothing can be learned by leaving one out
+REPEATS = 2  # samples for each known model that is left out
+BELIEF = 10.0  # left-out models that the nominal interval counts for
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimated scores of M models for T targets, such as the whole benchmark and its categories; NaN where none.
+
+    Attributes:
+        values: Shape (M, T).
+        low: Lower ends of 95% intervals, shape (M, T).
+        high: Upper ends, shape (M, T).
+    """
+
+    values: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What leaving out known models taught, for each of T targets.
+
+    Attributes:
+        trust: Weight of the correction, in [0, 1], shape (T,).
+        stretch: Factor on the standard error, shape (T,).
+        least: Lowest score of a known model, shape (T,).
+        most: Highest, shape (T,).
+    """
+
+    trust: Floats
+    stretch: Floats
+    least: Floats
+    most: Floats
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Prediction, correction and standard error of M models for T targets, each of shape (M, T)."""
+
+    prediction: Floats
+    correction: Floats
+    error: Floats
+
+
+def plain(targets: Floats) -> Calibration:
+    """Full trust in the correction and nominal intervals: where there are too few known models to learn from."""
+    ones = np.ones(len(targets))
+    return Calibration(ones, ones, np.full(len(targets), -np.inf), np.full(len(targets), np.inf))
+
+
+def calibrate(
+    scores: Floats,
+    strata: NDArray[np.int64],
+    targets: Floats,
+    groups: Sequence[Sequence[Hashable]],
+    budget: float,
+    rng: np.random.Generator,
+    costs: Floats | None = None,
+) -> Calibration:
+    """Learn trust and stretch by treating each known model as new.
+
+    Args:
+        scores: Scores of known models, shape (M, N), without gaps.
+        strata: Number of each item's stratum, shape (N,).
+        targets: Share of each item in each target, shape (T, N), rows summing to 1; the first is the whole benchmark,
+            for which the design is made.
+        groups: Groups of each item, see ``likeness_tree``.
+        budget: Items, or what they may cost.
+        rng: Dice.
+        costs: Cost of each item, where the budget is one.
+
+    Returns:
+        The calibration; ``plain`` with fewer than five models.
+    """
+    if len(scores) < FEWEST:
+        return plain(targets)
+    truth = scores @ targets.T
+    found: list[_Pieces] = []
+    for left_out in range(len(scores)):
+        others = np.delete(scores, left_out, axis=0)
+        known = learn(others, strata)
+        chances = inclusion(targets[0] * known.spread, budget, costs)
+        tree = likeness_tree(others.T, groups)  # without the model: a spread over its own scores would flatter it
+        for _ in range(REPEATS):
+            seen = draw(chances, tree, rng)
+            found.append(_pieces(known, targets, seen, chances[seen], scores[left_out : left_out + 1, seen]))
+    prediction, correction, error = (
+        np.concatenate([getattr(piece, name) for piece in found]) for name in ("prediction", "correction", "error")
+    )
+    gap = np.repeat(truth, REPEATS, axis=0) - prediction
+    power = (correction**2).sum(axis=0)
+    trust = np.clip(np.divide((correction * gap).sum(axis=0), power, out=np.ones_like(power), where=power > 0), 0, 1)
+    missed = gap - trust * correction
+    standard = np.divide(missed, error, out=np.zeros_like(missed), where=error > 0)
+    stretch = np.sqrt(((standard**2).sum(axis=0) / REPEATS + BELIEF) / (len(scores) + BELIEF))
+    return Calibration(trust, stretch, truth.min(axis=0), truth.max(axis=0))
+
+
+def estimated(
+    known: Abilities,
+    targets: Floats,
+    seen: NDArray[np.int64],
+    chances: Floats,
+    scores: Floats,
+    calibration: Calibration,
+) -> Estimates:
+    """Estimate the scores of new models.
+
+    Args:
+        known: What known models teach.
+        targets: Share of each item in each target, shape (T, N).
+        seen: Numbers of the n items that were drawn.
+        chances: Their probabilities, shape (n,).
+        scores: What the models scored on them, shape (M, n); NaN where an item has no score. Such items are taken for
+            chance losses: the others of their stratum stand for them.
+        calibration: See ``calibrate``.
+
+    Returns:
+        Estimates for M models and T targets; NaN for a model without any score.
+    """
+    shape = (len(scores), len(targets))
+    values, low, high = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan)
+    told = ~np.isnan(scores)
+    for pattern in np.unique(told, axis=0):
+        rows = np.flatnonzero((told == pattern).all(axis=1))
+        if not pattern.any():
+            continue
+        answered = _answered(known.strata[seen], pattern)
+        part = _pieces(known, targets, seen[pattern], (chances * answered)[pattern], scores[np.ix_(rows, pattern)])
+        unbiased = part.prediction + part.correction
+        inside = (calibration.least <= unbiased) & (unbiased <= calibration.most)
+        values[rows] = np.where(inside, part.prediction + calibration.trust * part.correction, unbiased)
+        half = Z * calibration.stretch * part.error
+        low[rows], high[rows] = values[rows] - half, values[rows] + half
+    # A score lies between 0 and 1, and so does an estimate of it.
+    return Estimates(np.clip(values, 0, 1), np.clip(low, 0, 1), np.clip(high, 0, 1))
+
+
+def _answered(strata: NDArray[np.int64], told: NDArray[np.bool_]) -> Floats:
+    """Share of the drawn items of its stratum that have a score, for each drawn item; the overall share where none."""
+    drawn = np.bincount(strata)
+    have = np.bincount(strata, weights=told)
+    share = np.divide(have, drawn, out=np.zeros(len(drawn)), where=drawn > 0)
+    share[share == 0] = told.mean()
+    found: Floats = share[strata]
+    return found
+
+
+def _pieces(known: Abilities, targets: Floats, seen: NDArray[np.int64], chances: Floats, scores: Floats) -> _Pieces:
+    guess = expected(known, seen, scores)
+    missed = scores - guess[:, seen]
+    own = targets[:, seen]
+    heavier = own / chances - own
+    spread = (own / chances) ** 2 * (1 - chances)
+    lost = len(seen) / max(len(seen) - 1, 1)  # as for the variance of any mean
+    return _Pieces(
+        prediction=guess @ targets.T + missed @ own.T,
+        correction=missed @ heavier.T,
+        error=np.sqrt(lost * (missed**2 @ spread.T)),
+    )

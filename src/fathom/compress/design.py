@@ -1,0 +1,140 @@
+"""The default way to a smaller benchmark: a probability sample with optimal allocation, spread over what is alike.
+
+Items are drawn with probabilities proportional to their weight times the spread of their score among known models,
+which is Neyman's optimal allocation item by item (divided by the root of the cost, where items differ in cost), and
+spread over items of one task that known models answer alike. Every item can be drawn, so that estimates are without
+bias for whatever model comes, and have intervals (``assisted``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.compress.abilities import Abilities, learn, without_gaps
+from fathom.compress.assisted import Calibration, Estimates, calibrate, estimated
+from fathom.compress.matrix import Floats, ScoreMatrix
+from fathom.compress.sampling import Tree, draw, inclusion, likeness_tree
+from fathom.compress.targets import Targets, groups_of, strata_of, targets_of
+from fathom.types import FathomError, Json, Member, Subset
+
+METHOD = "sampled"
+Unit: TypeAlias = Literal["items", "cost"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """A benchmark of N items, ready to be sampled.
+
+    Attributes:
+        matrix: Scores of known models, gaps filled (see ``abilities.without_gaps``).
+        targets: What is estimated.
+        strata: Number of each item's stratum, shape (N,).
+        known: What the known models teach.
+        chances: Probability of each item, shape (N,).
+        tree: Along which items are drawn.
+        budget: Items, or what they may cost.
+        unit: What the budget counts.
+        seed: Seed of the sample.
+    """
+
+    matrix: ScoreMatrix
+    targets: Targets
+    strata: NDArray[np.int64]
+    known: Abilities
+    chances: Floats
+    tree: Tree
+    budget: float
+    unit: Unit
+    seed: int
+
+    def sample(self) -> NDArray[np.int64]:
+        """Numbers of the drawn items, ascending."""
+        return draw(self.chances, self.tree, np.random.default_rng([self.seed, 0]))
+
+    def calibration(self) -> Calibration:
+        """See ``assisted.calibrate``; the same for equal designs."""
+        return calibrate(
+            self.matrix.scores,
+            self.strata,
+            self.targets.shares,
+            groups_of(self.matrix),
+            self.budget,
+            np.random.default_rng([self.seed, 1]),
+            self.matrix.costs if self.unit == "cost" else None,
+        )
+
+    def estimate(self, seen: NDArray[np.int64], scores: Floats, calibration: Calibration) -> Estimates:
+        """Estimates for new models.
+
+        Args:
+            seen: Numbers of the n drawn items.
+            scores: What M models scored on them, shape (M, n); NaN where there is no score.
+            calibration: From ``calibration``.
+        """
+        return estimated(self.known, self.targets.shares, seen, self.chances[seen], scores, calibration)
+
+
+def design(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: int = 0) -> Design:
+    """Prepare a benchmark for sampling.
+
+    Args:
+        matrix: Scores of known models: one or more. Five or more are needed for intervals that are calibrated, and
+            ten or more before the allocation is much better than a plain one.
+        budget: Items to draw or, with the unit ``cost``, what they may cost on average.
+        unit: What the budget counts.
+        seed: Seed of the sample.
+
+    Raises:
+        FathomError: The budget is impossible, or there is no model.
+    """
+    if not matrix.models:
+        raise FathomError("no scores of known models: items cannot be chosen by what they measure")
+    least, what = (1.0, "1 item") if unit == "items" else (float(matrix.costs.min()), "the cheapest item")
+    whole = len(matrix.items) if unit == "items" else float(matrix.costs.sum())
+    if not least <= budget <= whole or (unit == "items" and budget != int(budget)):
+        raise FathomError(f"a budget of {budget:,g}: expected {what} to the whole benchmark, {least:,g} to {whole:,g}")
+    strata = strata_of(matrix)
+    filled = ScoreMatrix(**{**vars(matrix), "scores": without_gaps(matrix.scores, strata)})
+    known = learn(filled.scores, strata)
+    targets = targets_of(matrix)
+    costs = matrix.costs if unit == "cost" else None
+    return Design(
+        filled,
+        targets,
+        strata,
+        known,
+        inclusion(targets.shares[0] * known.spread, budget, costs),
+        likeness_tree(filled.scores.T, groups_of(matrix)),
+        budget,
+        unit,
+        seed,
+    )
+
+
+def select(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: int = 0) -> Subset:
+    """Choose items by the default method.
+
+    Args:
+        matrix: See ``design``, as for all that follow.
+        budget: Budget.
+        unit: Unit.
+        seed: Seed.
+
+    Returns:
+        A subset whose weights are each item's share divided by its probability (summing to about 1).
+
+    Raises:
+        FathomError: See ``design``.
+    """
+    made = design(matrix, budget, unit=unit, seed=seed)
+    weights = made.targets.shares[0] / made.chances
+    members = tuple(
+        Member(matrix.items[item], float(weights[item]), matrix.tasks[item], float(made.chances[item]))
+        for item in made.sample().tolist()
+    )
+    facts: dict[str, Json] = {"budget": budget, "unit": unit, "seed": seed, "weights": "inverse probabilities"}
+    return Subset(METHOD, members, METHOD, facts, {"models": list(matrix.models), "items": len(matrix.items)})

@@ -1,0 +1,223 @@
+"""Ways to choose items and to estimate from them, behind one face, so that they can be compared.
+
+A method sees the scores of known models and a budget; it gives items, and a function from new models' scores on them to
+estimates. The default is ``sampled`` (``design``); the others are what it has to beat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.compress import minilongbench
+from fathom.compress.abilities import without_gaps
+from fathom.compress.assisted import Estimates, Z
+from fathom.compress.clusters import anchors
+from fathom.compress.design import design
+from fathom.compress.matrix import Floats, ScoreMatrix
+from fathom.compress.targets import strata_of, targets_of
+from fathom.sources.minilongbench import ANCHORS
+from fathom.types import FathomError
+
+CANDIDATES = 300  # subsets of which the best one is taken
+_Rng: TypeAlias = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Items that a method chose, and how it estimates from them.
+
+    Attributes:
+        items: Numbers of the n items.
+        estimate: From scores of M new models on them, shape (M, n), to estimates of the targets (``targets_of``).
+    """
+
+    items: NDArray[np.int64]
+    estimate: Callable[[Floats], Estimates]
+
+
+Method: TypeAlias = Callable[[ScoreMatrix, int, int, Floats | None], Plan]
+"""From scores of known models, a budget in items, a seed, and an embedding of each item where there is one."""
+
+
+def sampled(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
+    """The default: see ``design``."""
+    made = design(known, budget, seed=seed)
+    items, calibration = made.sample(), made.calibration()
+    return Plan(items, lambda scores: made.estimate(items, scores, calibration))
+
+
+def random(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
+    """A simple random sample; weighted means of the scores that are there."""
+    items = np.sort(np.random.default_rng(seed).choice(len(known.items), budget, replace=False))
+    chances = np.full(budget, budget / len(known.items))
+    shares = targets_of(known).shares[:, items]
+    return Plan(items, lambda scores: _ratio(scores, shares / chances, np.zeros(budget, dtype=np.int64), chances))
+
+
+def stratified(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
+    """A random sample of every task, in proportion to its items; means of tasks, weighted as the benchmark does."""
+    return _stratified(known, _allocated(np.bincount(strata_of(known)).astype(np.float64), known, budget), seed)
+
+
+def neyman(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
+    """A random sample of every task, in proportion to its share times the spread of scores in it (Neyman 1934)."""
+    strata = strata_of(known)
+    scores = without_gaps(known.scores, strata)
+    spread = np.array([scores[:, strata == one].std(axis=1).mean() for one in range(int(strata.max()) + 1)])
+    shares = np.bincount(strata, weights=known.weights)
+    return _stratified(known, _allocated(shares * spread + 1e-9, known, budget), seed)
+
+
+def best_of(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
+    """Of 300 stratified random samples the one that errs least on the known models. It has no intervals."""
+    filled = without_gaps(known.scores, strata_of(known))
+    truth = filled @ known.weights
+
+    def error(plan: Plan) -> float:
+        return float(np.abs(plan.estimate(filled[:, plan.items]).values[:, 0] - truth).mean())
+
+    return _pointless(min((stratified(known, budget, seed * CANDIDATES + n) for n in range(CANDIDATES)), key=error))
+
+
+def clustered(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
+    """k-means of the known models' scores in each category; a cluster counts as its centre. It has no intervals."""
+    filled = without_gaps(known.scores, strata_of(known))
+    found = anchors(filled.T, known.weights, known.categories, budget, seed=seed)
+    shares = targets_of(known).shares
+    weights = np.array([np.bincount(found.clusters, weights=row, minlength=len(found.items)) for row in shares])
+    return Plan(found.items, lambda scores: _without_intervals(_weighted(scores, weights)))
+
+
+def published(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
+    """The published items of MiniLongBench, scored directly: means of tasks. They have no intervals.
+
+    Raises:
+        FathomError: They are not among the items, or the budget is not theirs.
+    """
+    names = {name: number for number, name in enumerate(known.items)}
+    wanted = [f"longbench_{dataset}/" for dataset in ANCHORS]
+    numbers = [
+        number
+        for name, number in names.items()
+        for dataset, prefix in zip(ANCHORS, wanted, strict=True)
+        if name.startswith(prefix) and int(name.rsplit("/", 1)[1]) in ANCHORS[dataset]
+    ]
+    if len(numbers) != sum(map(len, ANCHORS.values())) or budget != len(numbers):
+        raise FathomError(
+            f"the published items of MiniLongBench are {sum(map(len, ANCHORS.values()))} of LongBench's; these scores "
+            f"hold {len(numbers)} of them, and the budget is {budget}"
+        )
+    items = np.sort(np.array(numbers, dtype=np.int64))
+    return _pointless(_of_strata(known, items))
+
+
+def refitted(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
+    """MiniLongBench's method, fitted to the known models; scores of unseen items are predicted. It has no intervals."""
+    mini = minilongbench.select(known, budget, embeddings=embeddings, seed=seed)
+    numbers = {name: number for number, name in enumerate(known.items)}
+    items = np.sort(np.array([numbers[member.item] for member in mini.subset.members], dtype=np.int64))
+    names = targets_of(known).names
+
+    def estimate(scores: Floats) -> Estimates:
+        rows = np.full((len(scores), len(known.items)), np.nan)
+        rows[:, items] = scores
+        models = tuple(map(str, range(len(scores))))
+        told = minilongbench.predict(mini, ScoreMatrix(**{**vars(known), "models": models, "scores": rows}))
+        values = [[one.predicted, *(one.categories[name] for name in names[1:])] for one in told]
+        return _without_intervals(np.array(values))
+
+    return Plan(items, estimate)
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        "random": random,
+        "stratified": stratified,
+        "neyman": neyman,
+        "best_of": best_of,
+        "clustered": clustered,
+        "published": published,
+        "minilongbench": refitted,
+        "sampled": sampled,
+    }
+)
+
+
+def _stratified(known: ScoreMatrix, counts: NDArray[np.int64], seed: int) -> Plan:
+    rng, strata = np.random.default_rng(seed), strata_of(known)
+    drawn = [rng.choice(np.flatnonzero(strata == one), count, replace=False) for one, count in enumerate(counts)]
+    return _of_strata(known, np.sort(np.concatenate(drawn)))
+
+
+def _of_strata(known: ScoreMatrix, items: NDArray[np.int64]) -> Plan:
+    """Means of strata, with the intervals of a stratified random sample."""
+    strata = strata_of(known)
+    drawn = np.bincount(strata[items], minlength=int(strata.max()) + 1)
+    chances = (drawn / np.bincount(strata))[strata[items]]
+    shares = targets_of(known).shares[:, items]
+    return Plan(items, lambda scores: _ratio(scores, shares / chances, strata[items], chances))
+
+
+def _allocated(sizes: Floats, known: ScoreMatrix, budget: int) -> NDArray[np.int64]:
+    """Items of each stratum in proportion to its size: one at least, at most all, largest remainders first.
+
+    Raises:
+        FathomError: The budget is below the number of strata.
+    """
+    most = np.bincount(strata_of(known))
+    if budget < len(most):
+        raise FathomError(f"a budget of {budget} for {len(most)} strata (tasks and lengths): each needs one item")
+    found = np.ones(len(most), dtype=np.int64)
+    while (left := budget - int(found.sum())) > 0:
+        wanted = np.where(found < most, np.maximum(sizes / sizes.sum() * budget - found, 1e-12), 0.0)
+        step = np.minimum(np.floor(wanted / wanted.sum() * left).astype(np.int64), most - found)
+        if not step.any():
+            step[int(np.argmax(wanted))] = 1
+        found += step
+    return found
+
+
+def _ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: Floats) -> Estimates:
+    """Weighted means of each stratum, put together; intervals from the spread within strata, with finite populations.
+
+    Args:
+        scores: Shape (M, n).
+        weights: Share divided by chance, shape (T, n).
+        strata: Stratum of each item, shape (n,).
+        chances: Shape (n,).
+    """
+    values = _weighted(scores, weights)
+    variance = np.zeros_like(values)
+    for one in np.unique(strata):
+        inside = np.flatnonzero(strata == one)
+        apart = scores[:, inside] - scores[:, inside].mean(axis=1, keepdims=True)
+        if len(inside) == 1:  # nothing is known of the spread but that of all the other items
+            apart = scores - scores.mean(axis=1, keepdims=True)
+            apart = np.sqrt((apart**2).mean(axis=1, keepdims=True))
+        lost = len(inside) / max(len(inside) - 1, 1)
+        variance += lost * (apart**2 @ (weights[:, inside] ** 2 * (1 - chances[inside])).T)
+    half = Z * np.sqrt(variance)
+    return Estimates(values, np.clip(values - half, 0, 1), np.clip(values + half, 0, 1))
+
+
+def _weighted(scores: Floats, weights: Floats) -> Floats:
+    """Weighted means, shape (M, T); targets without any weight have none."""
+    total = weights.sum(axis=1)
+    found: Floats = np.where(total > 0, scores @ weights.T / np.where(total > 0, total, 1.0), np.nan)
+    return found
+
+
+def _pointless(plan: Plan) -> Plan:
+    """The same without intervals: they would not be those of a probability sample."""
+    return Plan(plan.items, lambda scores: _without_intervals(plan.estimate(scores).values))
+
+
+def _without_intervals(values: Floats) -> Estimates:
+    none = np.full_like(values, np.nan)
+    return Estimates(values, none, none)

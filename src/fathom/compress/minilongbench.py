@@ -1,0 +1,276 @@
+"""MiniLongBench's method: items that stand for clusters, and the whole score predicted from their scores.
+
+Scores become right or wrong at one threshold, item response theory gives every item a place, k-means in every category
+finds clusters, and the item nearest to each centre is asked. A new model's ability is fitted to what it scored there.
+(MiniLongBench, sections 3 and 4.2, and appendix G; the procedure as its released code has it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.compress import released
+from fathom.compress.clusters import anchors
+from fathom.compress.embedding import reduced
+from fathom.compress.irt import ItemParameters, Prior, Rule, ability, binarised, fit, threshold
+from fathom.compress.matrix import Floats, ScoreMatrix, balanced
+from fathom.types import FathomError, Json, Member, Subset
+
+METHOD = "minilongbench"
+DIMENSIONS = 10
+Use: TypeAlias = Literal["start", "prior"]
+
+
+@dataclass(frozen=True)
+class MiniBenchmark:
+    """A subset with what predicting the whole benchmark's score needs.
+
+    Attributes:
+        subset: The items to ask.
+        items: All N items of the benchmark.
+        tasks: Task of each of them.
+        categories: Category of each.
+        weights: Share of each in the benchmark's score, shape (N,).
+        parameters: Of all N items.
+    """
+
+    subset: Subset
+    items: tuple[str, ...]
+    tasks: tuple[str, ...]
+    categories: tuple[str, ...]
+    weights: Floats
+    parameters: ItemParameters
+
+    def seen(self) -> NDArray[np.bool_]:
+        """Which of all items are in the subset, shape (N,).
+
+        Raises:
+            FathomError: The subset has an item that the benchmark has not.
+        """
+        asked = {member.item for member in self.subset.members}
+        if unknown := sorted(asked - set(self.items)):
+            raise FathomError(
+                f"subset {self.subset.name!r}: item {unknown[0]!r} is none of the {len(self.items):,} items of its "
+                f"benchmark ({len(unknown):,} such items)"
+            )
+        return np.array([item in asked for item in self.items])
+
+
+@dataclass(frozen=True)
+class MiniScore:
+    """What a subset says of one model.
+
+    Attributes:
+        model: Its name.
+        predicted: The whole benchmark's score, predicted.
+        direct: Mean over categories of the mean over tasks of the scores that were seen.
+        weighted: Mean of the scores that were seen, by the weights of the subset's members: the shares of their
+            clusters, which the released code leaves unused. For the published subset it is the direct score.
+        categories: Predicted score of each category.
+        tasks: Predicted score of each task.
+        direct_categories: Direct score of each category.
+        items: How many items of the subset have a score.
+        full: The score itself, where all items have one.
+    """
+
+    model: str
+    predicted: float
+    direct: float
+    weighted: float
+    categories: Mapping[str, float]
+    tasks: Mapping[str, float]
+    direct_categories: Mapping[str, float]
+    items: int
+    full: float | None
+
+
+def select(
+    matrix: ScoreMatrix,
+    budget: int,
+    *,
+    embeddings: Floats | None = None,
+    use: Use = "start",
+    dimensions: int = DIMENSIONS,
+    bias: bool = True,
+    bias_start: Floats | None = None,
+    rule: Rule | Literal["none"] = "coded",
+    prior: Prior | None = None,
+    restarts: int = 1,
+    seed: int = 0,
+) -> MiniBenchmark:
+    """Chooses items by MiniLongBench's method, from the scores of known models.
+
+    Args:
+        matrix: Scores of two models or more; gaps are left out of the fit.
+        budget: Items to choose.
+        embeddings: A vector for each item, shape (N, F); where F is above ``dimensions`` they are reduced by PCA. By
+            default the search begins at random.
+        use: What embeddings are: the ``start`` of the search, as in the paper, or the mean of the ``prior``. The fit
+            here ends at one optimum wherever it starts, so that only the second lets texts decide.
+        dimensions: Dimensions of the model.
+        bias: Whether items have a difficulty.
+        bias_start: Where the search for it begins; by default 0.
+        rule: Of the threshold, see ``irt.threshold``; ``none`` fits the scores as they are. A threshold makes tasks
+            whose scores all lie on one side of it, such as summaries, look as if nobody ever passed.
+        prior: Standard deviations of the priors.
+        restarts: Of k-means.
+        seed: Seed of all draws.
+
+    Raises:
+        FathomError: The budget does not fit, or the matrix or the embeddings cannot be used.
+    """
+    if use not in ("start", "prior"):
+        raise FathomError(f"unknown use of embeddings {use!r}: choose start or prior")
+    places = _places(matrix, embeddings, dimensions, seed)
+    cut = None if rule == "none" else threshold(matrix.scores, rule)
+    fitted = fit(
+        matrix.scores if cut is None else binarised(matrix.scores, cut),
+        dimensions,
+        start=places,
+        expected=places if use == "prior" else None,
+        bias=bias,
+        bias_start=bias_start,
+        prior=prior,
+        seed=seed,
+    )
+    points = np.column_stack([fitted.items.discrimination, fitted.items.difficulty])
+    chosen = anchors(points, matrix.weights, matrix.categories, budget, seed=seed, restarts=restarts)
+    members = tuple(
+        Member(matrix.items[item], float(weight), matrix.categories[item])
+        for item, weight in sorted(zip(chosen.items.tolist(), chosen.weights.tolist(), strict=True))
+    )
+    design: dict[str, Json] = {
+        "budget": budget,
+        "seed": seed,
+        "dimensions": dimensions,
+        "bias": bias,
+        "embeddings": "none" if embeddings is None else use,
+        "rule": rule,
+        "threshold": cut,
+        "weights": "clusters",
+        "converged": fitted.converged,
+    }
+    subset = Subset(METHOD, members, METHOD, design, {"models": list(matrix.models), "items": len(matrix.items)})
+    return MiniBenchmark(subset, matrix.items, matrix.tasks, matrix.categories, matrix.weights, fitted.items)
+
+
+def published(folder: Path) -> MiniBenchmark:
+    """The published benchmark of 237 items, from the user's copy of the released data.
+
+    The weights of its members are those of the direct score: the released code never uses the sizes of clusters.
+
+    Raises:
+        FathomError: A file is missing or does not fit the others.
+    """
+    layout = released.read_layout(folder)
+    parameters = released.read_parameters(folder)
+    chosen = released.read_anchors(folder).tolist()
+    if len(parameters.difficulty) != len(layout.items) or not all(0 <= one < len(layout.items) for one in chosen):
+        raise FathomError(f"{folder}: {released.PARAMETERS}, {released.ANCHORS} and {released.TASKS} do not fit")
+    shares = balanced([layout.tasks[one] for one in chosen], [layout.categories[one] for one in chosen])
+    members = tuple(
+        Member(layout.items[one], float(share), layout.categories[one])
+        for one, share in zip(chosen, shares, strict=True)
+    )
+    design: dict[str, Json] = {"budget": len(members), "dimensions": parameters.discrimination.shape[1]}
+    subset = Subset("mini", members, METHOD, design | {"weights": "tasks"}, {"released": "MiniLongBench"})
+    return MiniBenchmark(subset, layout.items, layout.tasks, layout.categories, layout.weights, parameters)
+
+
+def aligned(mini: MiniBenchmark, matrix: ScoreMatrix) -> Floats:
+    """Scores of models in the order of the benchmark's items, shape (M, N); NaN where there are none.
+
+    Raises:
+        FathomError: The matrix has an item that the benchmark has not, or none of the subset's items.
+    """
+    places = {item: place for place, item in enumerate(mini.items)}
+    if unknown := [item for item in matrix.items if item not in places]:
+        raise FathomError(
+            f"item {unknown[0]!r} is none of the {len(mini.items):,} items of the benchmark that subset "
+            f"{mini.subset.name!r} stands for ({len(unknown):,} of {len(matrix.items):,} items); theirs are called "
+            f"like {mini.items[0]!r}"
+        )
+    scores = np.full((len(matrix.models), len(mini.items)), np.nan)
+    scores[:, [places[item] for item in matrix.items]] = matrix.scores
+    return scores
+
+
+def predict(mini: MiniBenchmark, matrix: ScoreMatrix, *, prior: float | None = None) -> list[MiniScore]:
+    """Scores of models on the whole benchmark, from their scores on the subset alone.
+
+    The ability is fitted to the scores that were seen; the predicted score is the weighted mean of what was seen, and
+    of the chances of scoring where nothing was.
+
+    Args:
+        mini: The subset and the parameters of all items.
+        matrix: Scores of the models that are asked about, on the subset's items or more.
+        prior: Standard deviation of a prior of abilities; by default none, as in the released code.
+
+    Raises:
+        FathomError: An item is unknown, or a model has no score on a category of the subset.
+    """
+    scores = aligned(mini, matrix)
+    seen = mini.seen()
+    return [
+        _predicted(mini, name, row, np.where(seen, row, np.nan), prior)
+        for name, row in zip(matrix.models, scores, strict=True)
+    ]
+
+
+def _places(matrix: ScoreMatrix, embeddings: Floats | None, dimensions: int, seed: int) -> Floats | None:
+    if embeddings is None:
+        return None
+    if len(embeddings) != len(matrix.items):
+        raise FathomError(f"{len(embeddings):,} embeddings for {len(matrix.items):,} items: expected one for each")
+    return embeddings if embeddings.shape[1] == dimensions else reduced(embeddings, dimensions, seed)
+
+
+def _predicted(mini: MiniBenchmark, model: str, row: Floats, known: Floats, prior: float | None) -> MiniScore:
+    there = ~np.isnan(known)
+    filled = np.where(there, np.nan_to_num(known), mini.parameters.chances(ability(known, mini.parameters, prior)))
+    direct = _direct(mini, model, known)
+    complete = not np.isnan(row[mini.weights > 0]).any()
+    return MiniScore(
+        model=model,
+        predicted=float(mini.weights @ filled),
+        direct=float(np.mean(list(direct.values()))),
+        weighted=_weighted(mini, known),
+        categories=_means(mini.categories, mini.weights, filled),
+        tasks=_means(mini.tasks, mini.weights, filled),
+        direct_categories=direct,
+        items=int(there.sum()),
+        full=float(mini.weights @ np.nan_to_num(row)) if complete else None,
+    )
+
+
+def _weighted(mini: MiniBenchmark, known: Floats) -> float:
+    """Mean by the members' weights, over those that were seen."""
+    held = {member.item: member.weight for member in mini.subset.members}
+    shares = np.array([held.get(item, 0.0) for item in mini.items]) * ~np.isnan(known)
+    return float(shares @ np.nan_to_num(known)) / max(float(shares.sum()), 1e-300)
+
+
+def _direct(mini: MiniBenchmark, model: str, known: Floats) -> dict[str, float]:
+    """Mean over tasks of the scores seen, in each category."""
+    there = np.flatnonzero(~np.isnan(known))
+    asked = {member.stratum for member in mini.subset.members}
+    if missing := sorted(asked - {mini.categories[place] for place in there}):
+        raise FathomError(f"{model} has no score on the subset's items of {missing[0] or 'its category'}")
+    tasks = tuple(mini.tasks[place] for place in there)
+    categories = tuple(mini.categories[place] for place in there)
+    return _means(categories, balanced(tasks, categories), known[there])
+
+
+def _means(labels: tuple[str, ...], weights: Floats, values: Floats) -> dict[str, float]:
+    found = {}
+    for label in dict.fromkeys(labels):
+        inside = np.array([one == label for one in labels])
+        if (held := float(weights[inside].sum())) > 0:
+            found[label] = float(weights[inside] @ values[inside]) / held
+    return found

@@ -1,0 +1,153 @@
+"""Probability sampling: who is drawn with which probability, and draws that are spread over what is alike.
+
+Items are drawn by the pivotal method along a tree (Deville and Tillé 1998; Chauvet 2012): two items that stand near
+each other fight for their probabilities, the winner goes up the tree. Every item keeps its probability exactly, the
+sample has a fixed size, and of items that are alike about as many are drawn as should be: strata without borders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.compress.matrix import Floats
+
+Tree: TypeAlias = tuple[int, ...]
+"""A binary tree as a program for a stack: an item's number puts the item on it, ``JOIN`` joins the upper two."""
+
+JOIN = -1
+LARGEST_LINKED = 2000  # items; beyond, a group is first halved, since linkage takes the square of them
+_ROUNDING = 1e-9
+
+
+def inclusion(sizes: Floats, budget: float, costs: Floats | None = None) -> Floats:
+    """Probabilities proportional to size, none above 1, that cost the budget on average.
+
+    Args:
+        sizes: Size of each item, shape (N,), 0 or more: its weight times the spread of its score is optimal
+            (Neyman's allocation, item by item).
+        budget: Items to draw or, with ``costs``, what they may cost.
+        costs: Cost of each item, shape (N,); sizes are then divided by the roots of the costs, which is optimal.
+
+    Returns:
+        Probabilities, shape (N,), summing to the budget (each times its cost); all 1 where the budget takes everything.
+    """
+    prices = np.ones_like(sizes) if costs is None else costs
+    if budget >= prices.sum():
+        return np.ones_like(sizes)
+    wanted = np.maximum(sizes, sizes.max(initial=0.0) * _ROUNDING) / np.sqrt(prices)
+    sure = np.zeros(len(sizes), dtype=bool)
+    while True:
+        left = budget - prices[sure].sum()
+        found = np.where(sure, 1.0, wanted * (left / (wanted * prices)[~sure].sum()))
+        over = (found > 1.0) & ~sure
+        if not over.any():
+            return found
+        sure |= over
+
+
+def likeness_tree(profiles: Floats, groups: Sequence[Sequence[Hashable]]) -> Tree:
+    """A tree in which items that are alike stand near each other.
+
+    Args:
+        profiles: What is known of each item, shape (N, F); for instance its scores by known models.
+        groups: Names of the groups of each item, the widest first (category, then task); items of one group are joined
+            with each other before any other.
+
+    Returns:
+        The tree; within the narrowest groups by Ward's linkage of the profiles.
+    """
+    return _grouped(profiles, list(map(tuple, groups)), np.arange(len(profiles)), 0)
+
+
+def draw(probabilities: Floats, tree: Tree, rng: np.random.Generator) -> NDArray[np.int64]:
+    """One sample.
+
+    Args:
+        probabilities: Probability of each item, shape (N,).
+        tree: Of all items.
+        rng: Dice.
+
+    Returns:
+        Numbers of the drawn items, ascending; as many as the probabilities sum to, rounded up or down by chance.
+    """
+    chance = probabilities.tolist()
+    dice = rng.random(len(tree) + 1).tolist()
+    drawn: list[int] = []
+    stack: list[int] = []  # the item that is still undecided in each subtree, or JOIN where there is none
+    for step, what in enumerate(tree):
+        if what != JOIN:
+            if chance[what] >= 1 - _ROUNDING:
+                drawn.append(what)
+            undecided = _ROUNDING < chance[what] < 1 - _ROUNDING
+            stack.append(what if undecided else JOIN)
+            continue
+        second, first = stack.pop(), stack.pop()
+        if JOIN in (first, second):
+            stack.append(max(first, second))
+            continue
+        stack.append(_fight(first, second, chance, dice[step], drawn))
+    last = stack.pop() if stack else JOIN
+    if last != JOIN and dice[-1] < chance[last]:
+        drawn.append(last)
+    return np.array(sorted(drawn), dtype=np.int64)
+
+
+def _fight(first: int, second: int, chance: list[float], die: float, drawn: list[int]) -> int:
+    """Decides one of two items; the other one, with the chance that is left, is returned, or ``JOIN``."""
+    total = chance[first] + chance[second]
+    if total < 1 - _ROUNDING:  # one is out, the other takes both chances
+        winner = first if die < chance[first] / total else second
+        chance[winner] = total
+        return winner
+    if total <= 1 + _ROUNDING:
+        drawn.append(first if die < chance[first] else second)
+        return JOIN
+    winner, loser = (first, second) if die < (1 - chance[second]) / (2 - total) else (second, first)
+    drawn.append(winner)  # one is in, the other keeps what is left
+    chance[loser] = total - 1
+    return loser
+
+
+def _grouped(profiles: Floats, groups: list[tuple[Hashable, ...]], items: NDArray[np.int64], level: int) -> Tree:
+    names = [groups[item][level] if level < len(groups[item]) else None for item in items]
+    if level >= max((len(groups[item]) for item in items), default=0):
+        return _linked(profiles, items)
+    parts: dict[Hashable, list[int]] = {}
+    for item, name in zip(items, names, strict=True):
+        parts.setdefault(name, []).append(int(item))
+    tree: list[int] = []
+    for number, part in enumerate(parts.values()):
+        tree += _grouped(profiles, groups, np.array(part), level + 1)
+        if number:
+            tree.append(JOIN)
+    return tuple(tree)
+
+
+def _linked(profiles: Floats, items: NDArray[np.int64]) -> Tree:
+    from scipy.cluster.hierarchy import linkage
+
+    if len(items) <= 1:
+        return tuple(map(int, items))
+    if len(items) > LARGEST_LINKED:
+        inside = profiles[items] - profiles[items].mean(axis=0)
+        _, _, directions = np.linalg.svd(inside.T @ inside)
+        order = np.argsort(inside @ directions[0], kind="stable")
+        halves = np.array_split(items[order], 2)
+        return (*_linked(profiles, halves[0]), *_linked(profiles, halves[1]), JOIN)
+    merges = linkage(profiles[items], "ward")[:, :2].astype(np.int64).tolist()
+    program: list[int] = []
+    waiting = [2 * len(items) - 2]  # numbers of linkage: items first, then the clusters in the order of their making
+    while waiting:
+        node = waiting.pop()
+        if node == JOIN:
+            program.append(JOIN)
+        elif node < len(items):
+            program.append(int(items[node]))
+        else:
+            first, second = merges[node - len(items)]
+            waiting += [JOIN, second, first]
+    return tuple(program)

@@ -1,0 +1,289 @@
+"""MiniLongBench's studies on any score matrix: how each choice of the method shows in the rank correlation.
+
+Every function makes a table. Columns that all of them share: ``setting`` (what was changed), ``draw`` (a number where
+it was done several times), ``models`` (``known``: those that the items were chosen by, ``new``: all others, ``all``),
+``estimate`` (``predicted`` or ``direct``, and ``weighted`` for the whole score), ``category`` (``all`` for the whole
+score), ``spearman``, ``error`` (mean absolute) and ``bias``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fathom.compress.matrix import Floats, ScoreMatrix
+from fathom.compress.minilongbench import DIMENSIONS, MiniBenchmark, Use, predict, select
+from fathom.compress.ranks import agreement
+from fathom.types import FathomError
+
+Tell: TypeAlias = Callable[[str], None]
+ALL = "all"
+ESTIMATES = ("predicted", "direct", "weighted")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the studies have in common.
+
+    Attributes:
+        known: Numbers of the models that items are chosen by; the others are new.
+        budget: Items to choose.
+        embeddings: A vector for each item, shape (N, F); None for none.
+        use: What embeddings are, see ``minilongbench.select``.
+        dimensions: Dimensions of the model.
+        seed: Seed of all draws.
+        tell: Told of each setting before it is tried.
+    """
+
+    known: tuple[int, ...]
+    budget: int
+    embeddings: Floats | None = None
+    use: Use = "start"
+    dimensions: int = DIMENSIONS
+    seed: int = 0
+    tell: Tell = lambda words: None
+
+
+def measured(mini: MiniBenchmark, matrix: ScoreMatrix, known: Sequence[int]) -> pl.DataFrame:
+    """Rank correlations of a subset's estimates, over all models, known and new ones, and category by category.
+
+    (MiniLongBench, figures 5 and 13.)
+
+    Args:
+        mini: The subset.
+        matrix: Scores of all models on all items.
+        known: Numbers of the models that the subset was chosen by.
+
+    Raises:
+        FathomError: A model has no score on a category.
+    """
+    scores = predict(mini, matrix)
+    new = [model for model in range(len(matrix.models)) if model not in set(known)]
+    groups = {ALL: range(len(matrix.models)), "known": known, "new": new}
+    labels = np.array(matrix.categories)
+    records: list[dict[str, object]] = []
+    for category in (ALL, *dict.fromkeys(matrix.categories)):
+        weights = matrix.weights if category == ALL else np.where(labels == category, matrix.weights, 0.0)
+        if weights.sum() == 0 or (category != ALL and category not in scores[0].direct_categories):
+            continue
+        truth = replace(matrix, weights=weights / weights.sum()).totals()
+        if category == ALL:
+            estimates = {name: np.array([getattr(one, name) for one in scores]) for name in ESTIMATES}
+        else:
+            estimates = {
+                "predicted": np.array([one.categories[category] for one in scores]),
+                "direct": np.array([one.direct_categories[category] for one in scores]),
+            }
+        for one in agreement(truth, estimates, groups):
+            records.append(
+                {
+                    "models": one.models,
+                    "estimate": one.estimate,
+                    "category": category,
+                    "spearman": one.spearman,
+                    "error": one.error,
+                    "bias": one.bias,
+                }
+            )
+    return pl.DataFrame(records)
+
+
+def dimensions(matrix: ScoreMatrix, plan: Plan, values: Sequence[int]) -> pl.DataFrame:
+    """The number of dimensions d (figure 6)."""
+    return _tried(matrix, {str(value): replace(plan, dimensions=value) for value in values}, plan)
+
+
+def ratios(matrix: ScoreMatrix, plan: Plan, values: Sequence[float]) -> pl.DataFrame:
+    """The share p of items that is left out (figure 7a): a budget of ``int((1 - p) N)``.
+
+    Raises:
+        FathomError: A share is not between 0 and 1, or leaves too few items.
+    """
+    if wrong := [value for value in values if not 0 <= value < 1]:
+        raise FathomError(f"a ratio of {wrong[0]:g}: expected a share of items to leave out, for instance 0.95")
+    size = len(matrix.items)
+    # The tiny addition is for shares like .95, for which 1 - p falls a little short.
+    return _tried(
+        matrix, {f"{value:g}": replace(plan, budget=int((1 - value) * size + 1e-9)) for value in values}, plan
+    )
+
+
+def embeddings(matrix: ScoreMatrix, plan: Plan, kinds: Mapping[str, Floats | None]) -> pl.DataFrame:
+    """Kinds of embeddings by name, None for none (figure 7b)."""
+    return _tried(matrix, {name: replace(plan, embeddings=vectors) for name, vectors in kinds.items()}, plan)
+
+
+def components(matrix: ScoreMatrix, plan: Plan) -> pl.DataFrame:
+    """With and without the reduction of embeddings by PCA (section 5, question 2).
+
+    Raises:
+        FathomError: The plan has no embeddings.
+    """
+    if plan.embeddings is None:
+        raise FathomError("whether to reduce embeddings by PCA can only be tried with embeddings")
+    width = plan.embeddings.shape[1]
+    plans = {f"PCA to {plan.dimensions}": plan, f"all {width} dimensions": replace(plan, dimensions=width)}
+    return _tried(matrix, plans, plan)
+
+
+def biases(matrix: ScoreMatrix, plan: Plan) -> pl.DataFrame:
+    """The difficulty: begun at 0, at uniform or at normal draws, or left out (figure 7c)."""
+    rng = np.random.default_rng(plan.seed)
+    size = len(matrix.items)
+    starts: dict[str, Floats | None] = {
+        "zero": None,
+        "uniform": rng.random(size),
+        "normal": rng.standard_normal(size),
+        "none": None,
+    }
+    frames = []
+    for name, start in starts.items():
+        plan.tell(name)
+        frames.append(_named(_chosen(matrix, plan, bias=name != "none", bias_start=start), matrix, plan, name))
+    return pl.concat(frames)
+
+
+def choices(matrix: ScoreMatrix, plan: Plan, draws: int) -> pl.DataFrame:
+    """Which models are known: as many as in the plan, drawn at random (figure 8)."""
+    return numbers(matrix, plan, [len(plan.known)], draws)
+
+
+def numbers(matrix: ScoreMatrix, plan: Plan, values: Sequence[int], draws: int) -> pl.DataFrame:
+    """How many models are known: each number several times, drawn at random (figure 9).
+
+    Raises:
+        FathomError: A number is below 2, or above that of all models.
+    """
+    frames = []
+    for value in values:
+        if not 2 <= value <= len(matrix.models):
+            raise FathomError(f"{value} known models of {len(matrix.models)}: expected 2 to {len(matrix.models)}")
+        for draw in range(draws):
+            rng = np.random.default_rng([plan.seed, value, draw])
+            known = tuple(sorted(rng.permutation(len(matrix.models))[:value].tolist()))
+            plan.tell(f"{value} models, draw {draw + 1} of {draws}")
+            own = replace(plan, known=known)
+            frames.append(_named(_chosen(matrix, own), matrix, own, str(value), draw))
+    return pl.concat(frames)
+
+
+def rankings(
+    mini: MiniBenchmark, matrix: ScoreMatrix, *, models: int = 8, draws: int = 16, seed: int = 0
+) -> pl.DataFrame:
+    """Ranks of some models drawn at random, by the whole benchmark and by the subset (figures 10 and 12).
+
+    Returns:
+        Columns ``draw``, ``model``, ``full``, ``predicted`` and ``direct``: ranks from 1 for the best.
+
+    Raises:
+        FathomError: There are fewer models.
+    """
+    from scipy.stats import rankdata
+
+    if not 2 <= models <= len(matrix.models):
+        raise FathomError(f"{models} of {len(matrix.models)} models: expected 2 to {len(matrix.models)}")
+    scores = predict(mini, matrix)
+    columns = {
+        "full": matrix.totals(),
+        "predicted": np.array([one.predicted for one in scores]),
+        "direct": np.array([one.direct for one in scores]),
+    }
+    rng = np.random.default_rng(seed)
+    frames = []
+    for draw in range(draws):
+        drawn = np.sort(rng.permutation(len(matrix.models))[:models])
+        ranks = {name: rankdata(-values[drawn]) for name, values in columns.items()}
+        names = [matrix.models[model] for model in drawn]
+        frames.append(pl.DataFrame({"draw": [draw] * models, "model": names, **ranks}))
+    return pl.concat(frames)
+
+
+def neighbourhoods(
+    mini: MiniBenchmark, *, tasks: Sequence[str] | None = None, perplexity: float = 30.0, seed: int = 0
+) -> pl.DataFrame:
+    """Items in the plane by t-SNE of their discriminations and difficulty (figure 11).
+
+    Args:
+        mini: Whose items.
+        tasks: Only items of these tasks; by default all, which takes half a minute for 5,000.
+        perplexity: About how many neighbours an item has.
+        seed: Seed of t-SNE.
+
+    Returns:
+        Columns ``item``, ``task``, ``category``, ``chosen``, ``x`` and ``y``.
+
+    Raises:
+        FathomError: A task is unknown, or there are too few items.
+    """
+    from sklearn.manifold import TSNE
+
+    wanted = set(mini.tasks if tasks is None else tasks)
+    if unknown := sorted(wanted - set(mini.tasks)):
+        raise FathomError(f"unknown task {unknown[0]!r}: choose {', '.join(dict.fromkeys(mini.tasks))}")
+    inside = [place for place, task in enumerate(mini.tasks) if task in wanted]
+    if len(inside) < 4:
+        raise FathomError(f"{len(inside)} items: t-SNE needs 4 or more")
+    points = np.column_stack([mini.parameters.discrimination, mini.parameters.difficulty])[inside]
+    near = min(perplexity, (len(inside) - 1) / 3)
+    plane: NDArray[np.float32] = TSNE(perplexity=near, random_state=seed, init="pca").fit_transform(points)
+    chosen = mini.seen()
+    return pl.DataFrame(
+        {
+            "item": [mini.items[place] for place in inside],
+            "task": [mini.tasks[place] for place in inside],
+            "category": [mini.categories[place] for place in inside],
+            "chosen": [bool(chosen[place]) for place in inside],
+            "x": plane[:, 0].astype(np.float64),
+            "y": plane[:, 1].astype(np.float64),
+        }
+    )
+
+
+def summarised(table: pl.DataFrame) -> pl.DataFrame:
+    """A table with several draws of each setting in one line each: their number, median and middle 90% of Spearman.
+
+    Other tables are left as they are.
+    """
+    if not {"draw", "spearman"} <= set(table.columns) or table["draw"].n_unique() < 2:
+        return table.drop("draw", strict=False) if "spearman" in table.columns else table
+    keys = [name for name in table.columns if name not in ("draw", "spearman", "error", "bias")]
+    known = pl.col("spearman").fill_nan(None)
+    summary = [
+        pl.len().alias("draws"),
+        known.median().alias("spearman"),
+        known.quantile(0.05, "linear").alias("low"),
+        known.quantile(0.95, "linear").alias("high"),
+        *(pl.col(name).mean() for name in ("error", "bias") if name in table.columns),
+    ]
+    return table.group_by(keys, maintain_order=True).agg(summary)
+
+
+def _tried(matrix: ScoreMatrix, plans: Mapping[str, Plan], plan: Plan) -> pl.DataFrame:
+    frames = []
+    for name, own in plans.items():
+        plan.tell(name)
+        frames.append(_named(_chosen(matrix, own), matrix, own, name))
+    return pl.concat(frames)
+
+
+def _chosen(matrix: ScoreMatrix, plan: Plan, *, bias: bool = True, bias_start: Floats | None = None) -> MiniBenchmark:
+    return select(
+        matrix.of_models(plan.known),
+        plan.budget,
+        embeddings=plan.embeddings,
+        use=plan.use,
+        dimensions=plan.dimensions,
+        bias=bias,
+        bias_start=bias_start,
+        seed=plan.seed,
+    )
+
+
+def _named(mini: MiniBenchmark, matrix: ScoreMatrix, plan: Plan, setting: str, draw: int = 0) -> pl.DataFrame:
+    found = measured(mini, matrix, plan.known)
+    return found.select(pl.lit(setting).alias("setting"), pl.lit(draw, dtype=pl.Int64).alias("draw"), pl.all())

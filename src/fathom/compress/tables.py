@@ -1,0 +1,234 @@
+"""Score matrices from files: tables with a column for each model, rows of runs, and MiniLongBench's own data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from fathom.atomic import whole_file
+from fathom.compress.checking import checked_matrix
+from fathom.compress.matrix import Floats, ScoreMatrix
+from fathom.compress.released import is_released, read_released
+from fathom.rows.runs import load
+from fathom.rows.schema import FORMATS, read_table
+from fathom.types import FathomError
+
+ABOUT = ("item", "item_index", "task", "task_index", "index", "category", "language", "length", "cost", "weight")
+"""Columns of a table that are no models."""
+_OF_ROWS = {"item", "sample", "model", "value"}
+
+
+def read_matrix(sources: Path | str | Sequence[Path | str], *, least: int = 1) -> ScoreMatrix:
+    """Reads a score matrix.
+
+    Args:
+        sources: One of: a table (``.parquet``, ``.csv`` or ``.jsonl``) with one line for each item; a folder with
+            MiniLongBench's released scores (``performance.parquet``, ``models.json``, ``tasks.json``); rows files and
+            run folders, any number of them. A table has a column ``item``, or ``task`` with ``task_index`` or
+            ``index``; further ``category``, ``length``, ``cost`` and ``weight`` where they are known; every other
+            column holds the scores of one model. Empty cells are gaps: they are NaN in the matrix.
+        least: The fewest models that are of use.
+
+    Returns:
+        The matrix. Where no weights are given, they are those of ``balanced``.
+
+    Raises:
+        FathomError: Naming the file, and the item and the model where there is a wrong cell.
+    """
+    given = [sources] if isinstance(sources, Path | str) else list(sources)
+    paths = [Path(source) for source in given]
+    if not paths:
+        raise FathomError("no scores: name a table, a folder of released scores, run folders or rows files")
+    if len(paths) == 1 and is_released(paths[0]):
+        matrix = read_released(paths[0])
+    elif len(paths) == 1 and paths[0].is_file() and not _holds_rows(paths[0]):
+        matrix = _of_table(read_table(paths[0]), str(paths[0]))
+    else:
+        matrix = of_rows(load(paths), ", ".join(map(str, paths)))
+    if len(matrix.models) < least:
+        raise FathomError(
+            f"{', '.join(map(str, paths))}: scores of {len(matrix.models)} models ({', '.join(matrix.models)}); "
+            f"{least} or more are needed"
+        )
+    return matrix
+
+
+def write_matrix(matrix: ScoreMatrix, path: Path) -> None:
+    """Writes a table that ``read_matrix`` reads.
+
+    Raises:
+        FathomError: The suffix is not one of a table, a model is called as a column is, or the file cannot be written.
+    """
+    about = {
+        "item": matrix.items,
+        "task": matrix.tasks,
+        "category": matrix.categories,
+        "length": matrix.lengths,
+        "cost": matrix.costs,
+        "weight": matrix.weights,
+    }
+    if clash := sorted({*ABOUT} & {*matrix.models}):
+        raise FathomError(f"{path}: a model is called {clash[0]!r}, as a column of the table is; rename it")
+    scores = {name: pl.Series(row).fill_nan(None) for name, row in zip(matrix.models, matrix.scores, strict=True)}
+    write_table(pl.DataFrame({name: pl.Series(values) for name, values in about.items()} | scores), path)
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """Writes any table; a reader sees the old file or the whole new one.
+
+    Raises:
+        FathomError: The suffix is not ``.parquet``, ``.csv`` or ``.jsonl``, or the file cannot be written.
+    """
+    if path.suffix not in FORMATS:
+        raise FathomError(
+            f"{path}: a table is a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}"
+        )
+    with whole_file(path, "wb") as stream:
+        if path.suffix == ".parquet":
+            frame.write_parquet(stream)
+        elif path.suffix == ".csv":
+            frame.write_csv(stream)
+        else:
+            frame.write_ndjson(stream)
+
+
+def of_rows(frame: pl.DataFrame, source: str) -> ScoreMatrix:
+    """The matrix of a rows table: each sample is an item, and each model with its variant a model.
+
+    Where every item has one sample, items have the names of the rows' items, else those of the samples. Questions asked
+    without their context and over cut prompts are left out. Epochs are averaged. The category of an item is the facet
+    ``category``; its cost is the tokens of its prompt, the suite's own count or the provider's. Samples that a model
+    has no score on are gaps.
+
+    Args:
+        frame: A rows table.
+        source: Where it came from, for messages.
+
+    Raises:
+        FathomError: No row has a score, or two suites have samples of one name.
+    """
+    frame = frame.filter(~_beside())
+    if frame.is_empty() or frame["value"].is_null().all():
+        raise FathomError(f"{source}: no row has a score, so there is no score matrix")
+    suites = frame.group_by("sample").agg(pl.col("suite").n_unique().alias("suites")).filter(pl.col("suites") > 1)
+    if len(suites):
+        raise FathomError(f"{source}: sample {suites['sample'][0]!r} belongs to several suites; give runs of one suite")
+    named = frame.with_columns(
+        pl.when(pl.col("variant") == "")
+        .then(pl.col("model"))
+        .otherwise(pl.concat_str("model", "variant", separator=" · "))
+        .alias("model"),
+        pl.col("facets").str.json_path_match("$.category").fill_null("").alias("category"),
+        pl.coalesce("tokens", "tokens_in").alias("prompt"),
+    )
+    items = named.group_by("sample", maintain_order=True).agg(
+        pl.col("item", "task", "category", "length").first(), pl.col("prompt").mean()
+    )
+    one_each = named["item"].n_unique() == named.unique(["item", "sample"]).height == len(items)
+    models = named["model"].unique(maintain_order=True).to_list()
+    cells = named.group_by("sample", "model").agg(pl.col("value").mean())
+    wide = items.select("sample").join(cells.pivot("model", index="sample", values="value"), on="sample", how="left")
+    scores = wide.sort(pl.col("sample").replace_strict({name: n for n, name in enumerate(items["sample"])}))
+    costs = items["prompt"].fill_null(items["length"].cast(pl.Float64)).fill_null(0.0).to_numpy()
+    return checked_matrix(
+        source,
+        models,
+        items["item" if one_each else "sample"].to_list(),
+        scores.select(models).cast(pl.Float64).to_numpy().T,
+        tasks=items["task"].to_list(),
+        categories=items["category"].to_list(),
+        lengths=items["length"].to_numpy(),
+        costs=np.where(costs > 0, costs, 1.0),
+    )
+
+
+def _beside() -> pl.Expr:
+    """Rows that stand beside a benchmark's own: questions without their context, and over prompts that were cut."""
+    without = pl.col("facets").str.json_path_match("$.context").is_in(["none", "alone"]).fill_null(False)
+    return (without & (pl.col("length") == 0)) | pl.col("facets").str.json_path_match("$.cut_from").is_not_null()
+
+
+def _of_table(frame: pl.DataFrame, source: str) -> ScoreMatrix:
+    if frame.is_empty():
+        raise FathomError(f"{source}: no items: expected one line for each")
+    models = [name for name in frame.columns if name not in ABOUT]
+    if not models:
+        raise FathomError(
+            f"{source}: no model: expected a column of scores for each, beside {', '.join(frame.columns)}"
+        )
+    items = _names(frame, source)
+    columns = [_numbers(frame[name], f"{source}: {name}", items) for name in models]
+    lengths = _numbers(frame["length"], f"{source}: length", items) if "length" in frame.columns else None
+    given = {
+        name: _whole(_numbers(frame[name], f"{source}: {name}", items), f"{source}: {name}", items)
+        for name in ("cost", "weight")
+        if name in frame.columns
+    }
+    return checked_matrix(
+        source,
+        models,
+        items,
+        np.vstack(columns),
+        tasks=_texts(frame, "task"),
+        categories=_texts(frame, "category"),
+        lengths=None if lengths is None else np.nan_to_num(lengths).round().astype(np.int64),
+        costs=given.get("cost"),
+        weights=given.get("weight"),
+    )
+
+
+def _names(frame: pl.DataFrame, source: str) -> list[str]:
+    if "item" in frame.columns:
+        names = frame["item"].cast(pl.String).to_list()
+        if None in names or "" in names:
+            line = next(n for n, name in enumerate(names, start=1) if not name)
+            raise FathomError(f"{source}: row {line}: item is empty, expected its name")
+        return names
+    index = next((name for name in ("task_index", "index") if name in frame.columns), None)
+    if "task" not in frame.columns or index is None:
+        raise FathomError(
+            f"{source}: items have no names: expected a column item, or task and task_index; it has "
+            f"{', '.join(frame.columns)}"
+        )
+    numbers = frame[index].cast(pl.Int64, strict=False).to_list()
+    if None in numbers or frame["task"].is_null().any():
+        raise FathomError(f"{source}: {index} must be a whole number in every row, and task a name")
+    return [f"{task}/{number:04d}" for task, number in zip(frame["task"].cast(pl.String), numbers, strict=True)]
+
+
+def _numbers(column: pl.Series, where: str, items: Sequence[str]) -> Floats:
+    """A column as numbers, NaN where nothing stands."""
+    known = column.cast(pl.String).str.strip_chars() if column.dtype == pl.String else column
+    if column.dtype == pl.String:
+        known = known.set(known == "", None)
+    numbers = known.cast(pl.Float64, strict=False)
+    lost = (numbers.is_null() & known.is_not_null()).arg_true()
+    if len(lost):
+        line = int(lost[0])
+        raise FathomError(f"{where}, item {items[line]!r}: {column[line]!r} is no number; leave gaps empty")
+    return np.asarray(numbers.fill_null(float("nan")).to_numpy(), dtype=np.float64)
+
+
+def _whole(numbers: Floats, where: str, items: Sequence[str]) -> Floats:
+    if np.isnan(numbers).any():
+        raise FathomError(f"{where}, item {items[int(np.argmax(np.isnan(numbers)))]!r}: expected a number, found none")
+    return numbers
+
+
+def _texts(frame: pl.DataFrame, name: str) -> list[str]:
+    if name not in frame.columns:
+        return [""] * len(frame)
+    return [text or "" for text in frame[name].cast(pl.String).to_list()]
+
+
+def _holds_rows(path: Path) -> bool:
+    """Whether a file is a table of rows, and not one with a column for each model."""
+    if path.suffix == ".parquet":
+        try:
+            return set(pl.read_parquet_schema(path)) >= _OF_ROWS
+        except (OSError, pl.exceptions.PolarsError):
+            return False  # read_table says what is wrong
+    return set(read_table(path).columns) >= _OF_ROWS

@@ -1,0 +1,181 @@
+"""Prompts without a chat template: OpenAI's completions protocol, as vLLM, SGLang and llama.cpp speak it.
+
+LongBench asks some of its tasks so (``Task.continued``): the model goes on with examples or with a program, and a chat
+template would make it talk about them instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fathom.run.answers import Output, to_reply
+from fathom.run.failures import Failure, understand
+from fathom.run.model import Call, Client, RequestError, Settings
+from fathom.run.overflow import Overflow
+from fathom.types import FathomError, Json, Reply
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+NO_KEY = "no-key-needed"  # the client library insists on one
+PROVIDERS = ("openai", "openai-api", "vllm", "sglang", "llama-cpp-python")
+# Generation options that have a place in the protocol, and those that such servers take besides.
+_PROTOCOL = ("top_p", "frequency_penalty", "presence_penalty", "logit_bias")
+_BESIDES = ("top_k",)
+_STOPS = {"length": "max_tokens"}
+
+
+class CompletionsClient:
+    """Sends prompts as they are; ``window`` is None because it cuts nothing."""
+
+    window: int | None = None
+    policy: Overflow = "refuse"
+
+    def __init__(self, client: AsyncOpenAI, model: str, settings: Settings) -> None:
+        self._client = client
+        self._model = model
+        self._settings = settings
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        """Send one request and judge what comes back."""
+        try:
+            answer = await self._client.completions.with_raw_response.create(
+                model=self._model,
+                prompt=prompt,
+                max_tokens=call.max_output_tokens,
+                seed=call.seed + call.epoch - 1,
+                **_options(self._settings, call.stop),
+            )
+            body = json.loads(answer.http_response.content)
+        except Exception as error:
+            raise RequestError(understand(error)) from None
+        output = read_completion(body)
+        reply = to_reply(output)
+        # A continuation may begin with the indent of a line of code, which belongs to it.
+        return replace(reply, text=output.text) if reply.text and not reply.reasoning else reply
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+class ContinuingClient:
+    """Sends prompts to be continued as they are, and all others through the chat template."""
+
+    window: int | None = None
+    policy: Overflow = "refuse"
+
+    def __init__(self, chat: Client, completions: Client) -> None:
+        self._chat = chat
+        self._completions = completions
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        """Send one request by the way that it is meant for."""
+        client = self._completions if call.continued else self._chat
+        return await client.complete(prompt, call)
+
+    async def close(self) -> None:
+        """Close the connections of both."""
+        await self._chat.close()
+        await self._completions.close()
+
+
+def open_continuing_client(settings: Settings) -> Client:
+    """The client of a run in which some prompts, or all, go without a chat template.
+
+    Args:
+        settings: How the model is asked; ``chat_template`` is ``by-task`` or ``never``.
+
+    Raises:
+        FathomError: The server's address is not given, its provider does not speak the completions protocol, or a
+            generation option has no place in it.
+    """
+    name = _server_name(settings)
+    _check_options(settings)
+    if settings.chat_template == "never":
+        return CompletionsClient(_connect(settings), name, settings)
+    from fathom.run.inspect_client import open_inspect_client
+
+    chat = open_inspect_client(settings)
+    return ContinuingClient(chat, CompletionsClient(_connect(settings), name, settings))
+
+
+def read_completion(body: object) -> Output:
+    """What a completions server returned, for ``to_reply`` to judge.
+
+    Raises:
+        RequestError: It holds no choice with a text.
+    """
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    text = choice.get("text") if isinstance(choice, Mapping) else None
+    if not isinstance(body, Mapping) or not isinstance(choice, Mapping) or not isinstance(text, str):
+        raise RequestError(Failure("busy", "the reply holds no choice with a text"))
+    finish = str(choice.get("finish_reason") or "stop")
+    usage = body.get("usage")
+    counted: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
+    details = counted.get("prompt_tokens_details")
+    return Output(
+        text=text,
+        stop=_STOPS.get(finish, finish),
+        tokens_in=_count(counted.get("prompt_tokens")),
+        tokens_out=_count(counted.get("completion_tokens")),
+        tokens_cached=_count(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _options(settings: Settings, stop: tuple[str, ...]) -> dict[str, Any]:
+    generation = settings.generation
+    given = generation.get("stop_seqs")
+    stops = [*(given if isinstance(given, list | tuple) else ()), *stop]
+    options: dict[str, Any] = {name: generation[name] for name in _PROTOCOL if name in generation}
+    extra: dict[str, Json] = {name: generation[name] for name in _BESIDES if name in generation}
+    more = generation.get("extra_body")
+    extra |= dict(more) if isinstance(more, Mapping) else {}
+    if settings.temperature is not None:
+        options["temperature"] = settings.temperature
+    return options | ({"stop": stops} if stops else {}) | ({"extra_body": extra} if extra else {})
+
+
+def _check_options(settings: Settings) -> None:
+    able = {*_PROTOCOL, *_BESIDES, "stop_seqs", "extra_body"}
+    for name in settings.generation:
+        if name not in able:
+            raise FathomError(
+                f"--chat-template {settings.chat_template}: the generation option {name!r} has no place in a request "
+                f"without a chat template; such requests take {', '.join(sorted(able))}. Drop it, or use "
+                "--chat-template always"
+            )
+
+
+def _server_name(settings: Settings) -> str:
+    """The name by which the server knows the model."""
+    provider, _, name = settings.model.partition("/")
+    if provider not in PROVIDERS or settings.base_url is None:
+        why = "needs --model-base-url, the address of a server" if provider in PROVIDERS else "needs a server"
+        raise FathomError(
+            f"--chat-template {settings.chat_template}: model {settings.model!r}: a prompt without a chat template "
+            f"{why} that speaks OpenAI's completions protocol (vLLM, SGLang, llama.cpp), because the providers of "
+            "hosted chat models put every prompt into one. Name the model as vllm/NAME or openai/NAME with "
+            "--model-base-url http://HOST:PORT/v1, or use --chat-template always"
+        )
+    return name.partition("/")[2] if provider == "openai-api" else name
+
+
+def _connect(settings: Settings) -> AsyncOpenAI:
+    from openai import AsyncOpenAI
+
+    provider, _, name = settings.model.partition("/")
+    service = name.partition("/")[0] if provider == "openai-api" else provider
+    variable = service.upper().replace("-", "_") + "_API_KEY"
+    key = settings.model_args.get("api_key") or os.environ.get(variable) or NO_KEY
+    # Retries and time limits are the runner's.
+    return AsyncOpenAI(api_key=str(key), base_url=settings.base_url, max_retries=0, timeout=None)

@@ -1,0 +1,41 @@
+"""Subsets: which samples of a suite a run asks, and what its ``run.json`` says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fathom.subsetfile import subset_hash
+from fathom.suitefile import BuiltSuite
+from fathom.types import FathomError, Json, Subset
+
+SHOWN = 3
+
+
+def members_of(subset: Subset, suite: BuiltSuite) -> frozenset[str]:
+    """The ids of samples and names of items that a subset has in a suite.
+
+    Raises:
+        FathomError: The suite lacks some of them; the message says how many and names the first.
+    """
+    known = suite.names()
+    lacking = [member.item for member in subset.members if member.item not in known]
+    if lacking:
+        there = len(subset.members) - len(lacking)
+        more = ", ..." if len(lacking) > SHOWN else ""
+        raise FathomError(
+            f"subset {subset.name!r}: {len(lacking)} of its {len(subset.members)} members are in no sample of "
+            f"{suite.folder} ({', '.join(map(repr, lacking[:SHOWN]))}{more}), {there} are there. Its weights "
+            "are made for all of them: build the suite from the whole data and with all items, or choose a subset of "
+            "what is there"
+        )
+    return frozenset(member.item for member in subset.members)
+
+
+def describe_subset(subset: Subset) -> Mapping[str, Json]:
+    """What ``run.json`` says of a subset: name, method, number of members, and the hash that tells it from others."""
+    return {
+        "name": subset.name,
+        "method": subset.method,
+        "members": len(subset.members),
+        "hash": subset_hash(subset),
+    }

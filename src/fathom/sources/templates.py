@@ -1,0 +1,106 @@
+"""Prompts as the publishers of a benchmark wrote them, read from the user's own copy of their repository.
+
+LongBench keeps those of version 1 in ``dataset2prompt.json`` and its output caps in ``dataset2maxlen.json``, and each
+prompt of version 2 in a text file of its own. They are never part of this package.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from fathom.corpus.gathering import printable
+from fathom.sources.finder import data_files
+from fathom.types import FathomError
+
+PROMPTS, CAPS = "dataset2prompt.json", "dataset2maxlen.json"
+Entry = TypeVar("Entry", str, int)
+
+_TEXTS = re.compile(r"0shot\w*\.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """What was found of them.
+
+    Attributes:
+        prompts: Templates by name of the data set, or by name of the text file.
+        caps: Output caps in tokens by name of the data set.
+    """
+
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    caps: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_templates(folders: Sequence[Path]) -> Templates:
+    """The publishers' prompts and caps anywhere under some folders; empty where there are none.
+
+    Args:
+        folders: Folders, each searched to its bottom, or files; archives are not opened.
+
+    Raises:
+        FathomError: A folder cannot be read, a file is not what its name says, or two files have different templates.
+    """
+    prompts: dict[str, str] = {}
+    caps: dict[str, int] = {}
+    for path in data_files(folders):
+        if path.name == PROMPTS:
+            _add(prompts, _table(path, str), path)
+        elif path.name == CAPS:
+            _add(caps, _table(path, int), path)
+        elif _TEXTS.fullmatch(path.name):
+            _add(prompts, {path.name: _content(path)}, path)
+    return Templates(prompts, caps)
+
+
+def filled(template: str, values: Mapping[str, str]) -> list[tuple[str, bool]]:
+    """A template in pieces: its own words, and between them the values of its placeholders.
+
+    Placeholders within a value stay as they are, and so does every other brace.
+
+    Args:
+        template: The template.
+        values: Values by placeholder, such as ``{context}``.
+
+    Returns:
+        The pieces in order, each with whether it is a value; pieces without text are left out.
+    """
+    pattern = "|".join(map(re.escape, values))
+    pieces = re.split(f"({pattern})", template) if values else [template]
+    parts = [(values[piece], True) if number % 2 else (piece, False) for number, piece in enumerate(pieces)]
+    return [part for part in parts if part[0]]
+
+
+def _add(known: dict[str, Entry], found: Mapping[str, Entry], path: Path) -> None:
+    for name, value in found.items():
+        if known.setdefault(name, value) != value:
+            raise FathomError(
+                f"{printable(path)}: {printable(name)} differs from another file like it; keep one in --data"
+            )
+
+
+def _table(path: Path, kind: type[Entry]) -> Mapping[str, Entry]:
+    try:
+        found = json.loads(_content(path))
+    except (ValueError, RecursionError) as error:
+        raise FathomError(f"{printable(path)}: not JSON: {error}; get the file anew from LongBench") from error
+    expected = "texts" if kind is str else "numbers"
+    if not isinstance(found, dict):
+        raise FathomError(f"{printable(path)}: expected an object with {expected} by data set; get the file anew")
+    for name, value in found.items():
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise FathomError(f"{printable(path)}: {printable(str(name))}: expected {expected} by data set")
+        if kind is str and "{context}" not in str(value):
+            raise FathomError(f"{printable(path)}: {printable(str(name))}: the template has no {{context}}")
+    return found
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise FathomError(f"{printable(path)}: cannot be read: {error}") from error

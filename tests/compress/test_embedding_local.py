@@ -1,0 +1,45 @@
+"""Embeddings by sentence-transformers itself, of a tiny model that is made here (see `make test-models`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fathom.compress.embedding import SentenceTransformer
+from fathom.types import FathomError
+
+pytest.importorskip("sentence_transformers")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "boat", "sea", "is", "quiet"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder = tmp_path_factory.mktemp("tiny")
+    torch.manual_seed(0)
+    vocabulary = folder / "vocab.txt"
+    vocabulary.write_text("\n".join(WORDS), "utf-8")
+    BertTokenizerFast(vocab_file=str(vocabulary), vocab=str(vocabulary)).save_pretrained(folder)
+    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    BertModel(BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, **shape)).save_pretrained(folder)
+    return folder
+
+
+def test_vectors_are_those_of_the_texts(tiny: Path) -> None:
+    texts = ["the boat is quiet", "the sea is quiet", "the boat is quiet", "the sea " * 100]
+    found = SentenceTransformer(str(tiny))(texts)
+    assert found.shape == (4, 16)
+    assert found[0] == pytest.approx(found[2], abs=1e-5)
+    assert np.abs(found[0] - found[1]).max() > 1e-3
+    assert np.isfinite(found[3]).all()  # longer than the model's window
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FathomError, match="no model of sentence-transformers"):
+        SentenceTransformer(str(tmp_path / "absent"))(["the sea"])
