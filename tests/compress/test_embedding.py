@@ -77,13 +77,14 @@ def test_components_are_ordered_and_not_whitened() -> None:
 
 @pytest.mark.parametrize("name", ["bert", "st/", "openai", "tfidf/x"])
 def test_unknown_embeddings_are_refused(name: str) -> None:
-    with pytest.raises(FathomError, match="choose tfidf, st/MODEL or openai/MODEL"):
+    with pytest.raises(FathomError, match="choose tfidf, sentence-transformers/MODEL or openai/MODEL"):
         embedder(name)
 
 
 def test_embeddings_by_name() -> None:
     assert embedder("tfidf") == TfIdf()
     assert embedder("st/some/model") == SentenceTransformer("some/model")
+    assert embedder("sentence-transformers/some/model") == SentenceTransformer("some/model")
     found = embedder("openai/large", base_url="http://127.0.0.1:1/v1")
     assert isinstance(found, Endpoint)
     assert (found.model, found.base_url) == ("large", "http://127.0.0.1:1/v1")

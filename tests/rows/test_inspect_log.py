@@ -35,8 +35,11 @@ def make_sample(number: int, reply: str, stop: Any = "stop", **fields: Any) -> E
     return EvalSample(**(facts | {"metadata": FACTS | {"item": f"kv/{number}"}} | fields))
 
 
-def write_log(folder: Path, samples: list[EvalSample], suffix: str = ".eval", listed: bool = True) -> Path:
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec, write_eval_log
+def write_log(
+    folder: Path, samples: list[EvalSample], suffix: str = ".eval", listed: bool = True, cap: int | None = None
+) -> Path:
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalPlan, EvalSpec, write_eval_log
+    from inspect_ai.model import GenerateConfig
 
     ids = dict.fromkeys(sample.id for sample in samples)
     spec = EvalSpec(
@@ -47,7 +50,8 @@ def write_log(folder: Path, samples: list[EvalSample], suffix: str = ".eval", li
         config=EvalConfig(epochs=max((sample.epoch for sample in samples), default=1)),
     )
     path = folder / f"log{suffix}"
-    write_eval_log(EvalLog(status="success", eval=spec, samples=samples), path)
+    plan = EvalPlan(config=GenerateConfig(max_tokens=cap))
+    write_eval_log(EvalLog(status="success", eval=spec, plan=plan, samples=samples), path)
     return path
 
 
@@ -136,6 +140,30 @@ def test_replies_of_a_log_and_of_a_run_have_the_same_statuses(tmp_path: Path) ->
     assert frame["status"].to_list() == [reply.status for reply in expected]
     assert frame["status"].to_list()[1:3] == ["incomplete", "incomplete"]
     assert all((row["value"] is None) == (row["status"] != "ok") for row in frame.to_dicts())
+
+
+@pytest.mark.parametrize(
+    ("task", "cap", "status"),
+    [
+        ("longbench_hotpotqa", 32, "ok"),
+        ("longbench_hotpotqa", 64, "incomplete"),
+        ("longbench_hotpotqa", None, "incomplete"),
+        ("longbench_v2_cot", 2000, "ok"),  # its second request has a cap of its own
+        ("passkey", 32, "incomplete"),
+    ],
+)
+def test_a_cap_that_is_part_of_a_task_ends_a_whole_reply(
+    tmp_path: Path, task: str, cap: int | None, status: str
+) -> None:
+    samples = [
+        make_sample(number, text, "max_tokens", metadata=FACTS | {"task": task}, **scored(0.5))
+        for number, text in enumerate(["nine, and", "<think>so"])
+    ]
+    for sample in samples:
+        sample.output.usage = None
+    frame = rows_from_inspect(write_log(tmp_path, samples, cap=cap))
+    assert frame["status"].to_list() == [status, "incomplete"]
+    assert frame["value"].to_list() == [0.5 if status == "ok" else None, None]
 
 
 def test_a_scorer_may_be_named(tmp_path: Path) -> None:

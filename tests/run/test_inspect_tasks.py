@@ -109,6 +109,7 @@ def test_a_second_prompt_is_a_conversation_of_its_own(tmp_path: Path) -> None:
     )
 
     async def generate(asked: TaskState, **options: Any) -> TaskState:
+        assert options == {"max_tokens": 128}
         asked.output = ModelOutput.from_content("mockllm/model", "The correct answer is (A)")
         return asked
 

@@ -153,6 +153,15 @@ def test_a_continuation_that_reaches_the_cap_is_whole(tmp_path: Path, server: Sc
     assert (reply.status, reply.stop, reply.text, reply.error) == ("ok", "max_tokens", "x = 1", "")
 
 
+def test_a_base_model_that_writes_nothing_but_blanks_has_answered_nothing(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script = lambda number, before: continuation(" \n" * 9, finish="length")
+    go(make_suite(tmp_path, 1, tasks=("code",)), server, tmp_path / "run", chat_template="by-task")
+    reply = by_number(tmp_path / "run")[0].reply
+    assert (reply.status, reply.text, reply.error) == ("ok", "", "")
+
+
 LONG = "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens"
 FAULTS: tuple[tuple[Act, Act, str, int], ...] = (
     (refusal(500, "oops"), continuation("nine"), "ok", 2),

@@ -3,8 +3,9 @@
 Heavy libraries are imported by the functions that need them, so that importing this package costs nothing.
 """
 
-from fathom.api.compression import ESTIMATES, compress_estimate
-from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_study
+from fathom.api.adaptive import compress_adaptive
+from fathom.api.compression import SELECTIONS, compress_estimate, compress_select, compress_validate
+from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, compress_study
 from fathom.api.data import data_fetch, data_verify
 from fathom.api.likelihood import likelihood
 from fathom.api.pages import plot, report
@@ -16,16 +17,20 @@ from fathom.catalogue import catalogue
 
 __all__ = [
     "COMPRESSION_STUDIES",
-    "ESTIMATES",
     "ORIGINS",
+    "SELECTIONS",
     "STUDIES",
     "THRESHOLD",
     "analyze",
     "build",
     "catalogue",
     "check_judge",
+    "compress_adaptive",
+    "compress_embed",
     "compress_estimate",
+    "compress_select",
     "compress_study",
+    "compress_validate",
     "data_fetch",
     "data_verify",
     "export",

@@ -1,8 +1,9 @@
-"""Studies of MiniLongBench's method: ``compress_study``."""
+"""Studies of MiniLongBench's method: ``compress_study`` and ``compress_embed``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,10 @@ VALUES = {
     "ratios": (0.99, 0.98, 0.97, 0.96, 0.95, 0.9),
     "numbers": (5.0, 10.0, 15.0, 20.0, 25.0, 30.0),
 }
+OF_ONE = ("categories", "rankings", "neighbours")
+"""Studies of one subset, which may be the published one."""
+UNDRAWN = ("categories", "neighbours")
+"""Studies without draws."""
 DRAWS = {"redundancy": 10_000, "choices": 20, "numbers": 5, "rankings": 16}
 
 
@@ -43,7 +48,8 @@ def compress_study(
     *,
     budget: int = 237,
     known: Sequence[str] | None = None,
-    embeddings: Path | str | None = None,
+    embeddings: Mapping[str, Path | str] | Path | str | None = None,
+    published: Path | str | None = None,
     use: str = "start",
     dimensions: int = 10,
     values: Sequence[float] | None = None,
@@ -51,6 +57,7 @@ def compress_study(
     tasks: Sequence[str] | None = None,
     seed: int = 0,
     out: Path | str | None = None,
+    plot: Path | str | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> pl.DataFrame:
     """One study of MiniLongBench's method on a score matrix (command ``fathom compress study``).
@@ -61,16 +68,21 @@ def compress_study(
         budget: Items to choose.
         known: Models that items are chosen by, by name; by default those of MiniLongBench where the scores are its own,
             else every other model.
-        embeddings: An ``.npz`` file with an array ``embeddings`` that has a row for each item; by default those beside
-            MiniLongBench's released scores, else none.
+        embeddings: An ``.npz`` file with an array ``embeddings`` and, where rows have names, ``items`` (see
+            ``compress_embed``); by default those beside MiniLongBench's released scores, else none. For
+            ``embeddings`` several, by name.
+        published: For ``categories``, ``rankings`` and ``neighbours``: a folder with MiniLongBench's released data,
+            whose published items are taken in place of newly chosen ones.
         use: What embeddings are: ``start`` or ``prior``.
         dimensions: Dimensions of the model.
         values: What is tried, for ``redundancy`` and ``ratios`` (shares that are left out), ``dimensions`` and
             ``numbers`` (of known models).
-        draws: How many subsets or choices of models are drawn.
+        draws: How many subsets or choices of models are drawn; for all other settings, with how many seeds each is
+            tried.
         tasks: For ``neighbours``: only items of these tasks.
         seed: Seed of all draws.
         out: A ``.parquet``, ``.csv`` or ``.jsonl`` file for the table.
+        plot: A ``.svg``, ``.png``, ``.pdf``, ``.html`` or ``.json`` file for a figure of it.
         tell: Told what is being tried.
 
     Returns:
@@ -82,18 +94,22 @@ def compress_study(
     from fathom.compress.study import Plan
     from fathom.compress.tables import read_matrix, write_table
 
-    if study not in COMPRESSION_STUDIES:
-        raise FathomError(f"unknown study {study!r}: choose {', '.join(COMPRESSION_STUDIES)}")
-    if use not in ("start", "prior"):
-        raise FathomError(f"unknown use of embeddings {use!r}: choose start or prior")
+    _check(study, use, values, draws, published)
+    if plot is not None:
+        from fathom.report.saving import check_format
+
+        check_format(Path(plot))
     paths = [Path(source) for source in sources]
     matrix = read_matrix(paths, least=3)
-    if values is not None and study not in VALUES:
-        raise FathomError(f"the study {study} has no values to try; those of {', '.join(VALUES)} have")
+    kinds = _embeddings(matrix, paths, embeddings)
+    if study == "embeddings" and not kinds:
+        raise FathomError("the study embeddings compares embeddings with none: name them with --embeddings FILE.npz")
+    if study != "embeddings" and len(kinds) > 1:
+        raise FathomError(f"the study {study} takes one kind of embeddings; got {', '.join(kinds)}")
     plan = Plan(
         known=_known(matrix, known, paths),
         budget=budget,
-        embeddings=_embeddings(paths, embeddings),
+        embeddings=next(iter(kinds.values()), None),
         use="prior" if use == "prior" else "start",
         dimensions=dimensions,
         seed=seed,
@@ -104,54 +120,121 @@ def compress_study(
         raise FathomError(f"{study} {broken[0]:g}: expected a whole number")
     if values is None and study == "numbers":
         tried = tuple(value for value in tried if value < len(matrix.models))
-    table = _made(study, matrix, plan, tried, DRAWS.get(study, 1) if draws is None else draws, tasks)
+    of = _Order(matrix, plan, tried, DRAWS.get(study, 1) if draws is None else draws, tasks, kinds, published)
+    table = _made(study, of)
     if out is not None:
         write_table(table, Path(out))
+    if plot is not None:
+        from fathom.report.compression import study_chart
+        from fathom.report.saving import save
+
+        save(study_chart(study, table), Path(plot))
     return table
 
 
-def _made(
-    study: str, matrix: ScoreMatrix, plan: Plan, values: Sequence[float], draws: int, tasks: Sequence[str] | None
-) -> pl.DataFrame:
+def compress_embed(
+    source: Path | str,
+    out: Path | str,
+    *,
+    model: str = "tfidf",
+    base_url: str | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> tuple[int, int]:
+    """Embeddings of the items of a suite (command ``fathom compress embed``).
+
+    Args:
+        source: A built suite, or a ``.jsonl`` file with fields ``item`` and ``text``, see
+            ``fathom.compress.vectors.item_texts``.
+        out: An ``.npz`` file with arrays ``items`` and ``embeddings``.
+        model: ``tfidf``, which needs no model; ``sentence-transformers/NAME``; or ``openai/NAME`` for a server.
+        base_url: Address of the server up to ``/v1``; by default OpenAI's.
+        tell: Told how many texts were cut.
+
+    Returns:
+        How many items there are, and of how many dimensions their embeddings are.
+
+    Raises:
+        FathomError: The source cannot be read, there is no such model, or it gave no embeddings.
+    """
+    from fathom.compress.embedding import CHARACTERS, embedder
+    from fathom.compress.vectors import check_suffix, item_texts, write_vectors
+
+    check_suffix(Path(out))
+    embed = embedder(model, base_url=base_url)
+    found = item_texts(Path(source))
+    if found.shortened and tell is not None:
+        tell(
+            f"{found.shortened:,} of {len(found.items):,} texts are longer than {CHARACTERS:,} characters and were cut"
+        )
+    vectors = embed(found.texts)
+    write_vectors(found.items, vectors, Path(out))
+    return vectors.shape[0], vectors.shape[1]
+
+
+def _check(
+    study: str, use: str, values: Sequence[float] | None, draws: int | None, published: Path | str | None
+) -> None:
+    if study not in COMPRESSION_STUDIES:
+        raise FathomError(f"unknown study {study!r}: choose {', '.join(COMPRESSION_STUDIES)}")
+    if use not in ("start", "prior"):
+        raise FathomError(f"unknown use of embeddings {use!r}: choose start or prior")
+    if values is not None and study not in VALUES:
+        raise FathomError(f"the study {study} has no values to try; those of {', '.join(VALUES)} have")
+    if draws is not None and (draws < 1 or study in UNDRAWN):
+        raise FathomError(f"{draws} draws of {study}: expected 1 or more, and none for {', '.join(UNDRAWN)}")
+    if published is not None and study not in OF_ONE:
+        raise FathomError(f"the study {study} chooses items itself; those of {', '.join(OF_ONE)} take published ones")
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What a study is made of."""
+
+    matrix: ScoreMatrix
+    plan: Plan
+    values: Sequence[float]
+    draws: int
+    tasks: Sequence[str] | None
+    kinds: Mapping[str, Floats]
+    published: Path | str | None
+
+
+def _made(study: str, of: _Order) -> pl.DataFrame:
     from fathom.compress import study as studies
     from fathom.compress.redundancy import redundancy
 
-    whole = [int(value) for value in values]
+    matrix, plan, draws = of.matrix, of.plan, of.draws
+    whole = [int(value) for value in of.values]
+    few = min(8, len(matrix.models))
     made: dict[str, Callable[[], pl.DataFrame]] = {
-        "redundancy": lambda: redundancy(matrix, values, draws=draws, seed=plan.seed),
-        "categories": lambda: studies.measured(_mini(matrix, plan), matrix, plan.known),
-        "dimensions": lambda: studies.dimensions(matrix, plan, whole),
-        "ratios": lambda: studies.ratios(matrix, plan, values),
-        "embeddings": lambda: studies.embeddings(matrix, plan, {"none": None, "given": _needed(plan)}),
-        "components": lambda: studies.components(matrix, plan),
-        "bias": lambda: studies.biases(matrix, plan),
+        "redundancy": lambda: redundancy(matrix, of.values, draws=draws, seed=plan.seed),
+        "categories": lambda: studies.measured(_mini(of), matrix, plan.known),
+        "dimensions": lambda: studies.dimensions(matrix, plan, whole, draws),
+        "ratios": lambda: studies.ratios(matrix, plan, of.values, draws),
+        "embeddings": lambda: studies.embeddings(matrix, plan, {"none": None, **of.kinds}, draws),
+        "components": lambda: studies.components(matrix, plan, draws),
+        "bias": lambda: studies.biases(matrix, plan, draws),
         "choices": lambda: studies.choices(matrix, plan, draws),
         "numbers": lambda: studies.numbers(matrix, plan, whole, draws),
-        "rankings": lambda: studies.rankings(
-            _mini(matrix, plan), matrix, models=min(8, len(matrix.models)), draws=draws, seed=plan.seed
-        ),
-        "neighbours": lambda: studies.neighbourhoods(_mini(matrix, plan), tasks=tasks, seed=plan.seed),
+        "rankings": lambda: studies.rankings(_mini(of), matrix, models=few, draws=draws, seed=plan.seed),
+        "neighbours": lambda: studies.neighbourhoods(_mini(of), tasks=of.tasks, seed=plan.seed),
     }
     return made[study]()
 
 
-def _mini(matrix: ScoreMatrix, plan: Plan) -> MiniBenchmark:
-    from fathom.compress.minilongbench import select
+def _mini(of: _Order) -> MiniBenchmark:
+    from fathom.compress.minilongbench import published, select
 
+    if of.published is not None:
+        return published(Path(of.published))
     return select(
-        matrix.of_models(plan.known),
-        plan.budget,
-        embeddings=plan.embeddings,
-        use=plan.use,
-        dimensions=plan.dimensions,
-        seed=plan.seed,
+        of.matrix.of_models(of.plan.known),
+        of.plan.budget,
+        embeddings=of.plan.embeddings,
+        use=of.plan.use,
+        dimensions=of.plan.dimensions,
+        seed=of.plan.seed,
     )
-
-
-def _needed(plan: Plan) -> Floats:
-    if plan.embeddings is None:
-        raise FathomError("the study embeddings compares embeddings with none: name them with --embeddings FILE.npz")
-    return plan.embeddings
 
 
 def _known(matrix: ScoreMatrix, names: Sequence[str] | None, paths: Sequence[Path]) -> tuple[int, ...]:
@@ -166,11 +249,15 @@ def _known(matrix: ScoreMatrix, names: Sequence[str] | None, paths: Sequence[Pat
     return tuple(matrix.models.index(name) for name in dict.fromkeys(names))
 
 
-def _embeddings(paths: Sequence[Path], given: Path | str | None) -> Floats | None:
-    from fathom.compress.released import EMBEDDINGS, array_of, is_released, read_embeddings
+def _embeddings(
+    matrix: ScoreMatrix, paths: Sequence[Path], given: Mapping[str, Path | str] | Path | str | None
+) -> dict[str, Floats]:
+    """Embeddings by name, a row for each item of the matrix; none where there are none."""
+    from fathom.compress.released import EMBEDDINGS, is_released
+    from fathom.compress.vectors import read_vectors
 
-    if given is not None:
-        return array_of(Path(given), "embeddings").astype("float64")
-    if len(paths) == 1 and is_released(paths[0]) and (paths[0] / EMBEDDINGS).is_file():
-        return read_embeddings(paths[0])
-    return None
+    if isinstance(given, Path | str):
+        given = {Path(given).stem: given}
+    if not given and len(paths) == 1 and is_released(paths[0]) and (paths[0] / EMBEDDINGS).is_file():
+        given = {"released": paths[0] / EMBEDDINGS}
+    return {name: read_vectors(Path(path)).of(matrix.items) for name, path in (given or {}).items()}

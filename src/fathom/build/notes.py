@@ -62,16 +62,19 @@ class Standing:
         published: Items that could be made of all that was published and is wanted; None where that is not known.
         lengths: Samples by length.
         cut: Samples by the length that they had to be cut to.
+        bare: Samples that are questions without their text.
     """
 
     items: int = 0
     published: int | None = None
     lengths: Tally[int] = field(default_factory=Tally)
     cut: Tally[int] = field(default_factory=Tally)
+    bare: int = 0
 
     def update(self, samples: Iterable[Sample]) -> None:
         """Count some samples; prompts that were also cut to be compared, and bare questions, aside."""
         for sample in samples:
+            self.bare += not sample.length
             if sample.length and "cut_from" not in sample.facets:
                 self.lengths[sample.length] += 1
                 self.cut[sample.length] += "whole_tokens" in sample.facets
@@ -122,7 +125,9 @@ def _coverage(wanted: Order, records: Mapping[str, Standing]) -> list[str]:
         return [f"left out, because a record stands at one length and --common wants all: {', '.join(absent)}"]
     partly = [f"not all that was published is in the data: {', '.join(fewer)}"] if fewer else []
     none = [f"left out, because the data hold none of their records: {', '.join(absent)}"] if absent else []
-    return partly + none
+    whole = [name for name, standing in records.items() if standing.items and not standing.bare]
+    bare = [f"{_listed(whole)}: not asked without the text, for which there is no prompt"] if wanted.closed_book else []
+    return partly + none + (bare if whole else [])
 
 
 def _places(records: Mapping[str, Standing]) -> list[str]:

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from fathom.cli import analyze, categories, compress, data, judge, likelihood, replies, results, samples
+from fathom.cli import (
+    analyze,
+    categories,
+    compress,
+    compress_adaptive,
+    compress_studies,
+    data,
+    judge,
+    likelihood,
+    replies,
+    results,
+    samples,
+)
 
 app = typer.Typer(
     name="fathom",
@@ -42,6 +54,8 @@ likelihood.add_to(app)
 judge.add_to(app)
 results.add_to(app)
 categories.add_to(analyze.app)
+compress_adaptive.add_to(compress.app)
+compress_studies.add_to(compress.app)
 app.add_typer(analyze.app, name="analyze")
 app.add_typer(compress.app, name="compress")
 app.add_typer(data.app, name="data")

@@ -136,7 +136,7 @@ def run(
             depths=depths_of(depth),
             exact=exact,
             seed=seed,
-            confirm=lambda plan: _confirm(plan, yes, quiet),
+            confirm=lambda plan: confirmed(plan, yes, quiet),
             progress=progress,
             building=building,
             epochs=epochs,
@@ -171,7 +171,7 @@ def run(
         judge_runs([summary.folder], judge, yes=yes, quiet=quiet, model_base_url=judge_base_url)
 
 
-def _confirm(plan: Preflight, yes: bool, quiet: bool) -> bool:
+def confirmed(plan: Preflight, yes: bool, quiet: bool) -> bool:
     """Show what is ahead; ask, unless told to go on, there is nothing to pay for, or nobody is there to answer."""
     if not plan.requests:
         return True

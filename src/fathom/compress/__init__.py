@@ -1,1 +1,25 @@
 """Smaller benchmarks from larger ones: score matrices -> subsets, and scores of a subset -> estimates of the whole."""
+
+from __future__ import annotations
+
+from fathom.compress.design import select
+from fathom.compress.estimates import Estimate, ModelEstimate, estimate
+from fathom.compress.matrix import ScoreMatrix
+from fathom.compress.samplefile import read_sampled, write_sampled
+from fathom.compress.tables import read_matrix, write_matrix
+from fathom.compress.validate import splits_of, summary, validate
+
+__all__ = [
+    "Estimate",
+    "ModelEstimate",
+    "ScoreMatrix",
+    "estimate",
+    "read_matrix",
+    "read_sampled",
+    "select",
+    "splits_of",
+    "summary",
+    "validate",
+    "write_matrix",
+    "write_sampled",
+]

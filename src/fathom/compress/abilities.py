@@ -48,21 +48,22 @@ def learn(scores: Floats, strata: NDArray[np.int64]) -> Abilities:
     """Learn from known models.
 
     Args:
-        scores: Scores of known models, shape (M, N), in [0, 1]; see ``without_gaps``.
+        scores: Scores of known models, shape (M, N), in [0, 1]; see ``without_gaps``. M may be 0.
         strata: Number of each item's stratum, shape (N,), from 0 on without gaps.
 
     Returns:
-        What is known; with one model all slopes are 1, and the spread is that of a coin with the item's mean.
+        What is known; with one model all slopes are 1, and the spread is that of a coin with the item's mean; with
+        none, every item's mean is 0.5.
     """
     models, items = scores.shape
     count = int(strata.max(initial=-1)) + 1
-    means = scores.mean(axis=0)
+    means = scores.mean(axis=0) if models else np.full(items, 0.5)
     slopes, noise, spread = np.ones(items), np.empty(items), np.empty(items)
     abilities = np.empty((models, count))
     for stratum in range(count):
         inside = np.flatnonzero(strata == stratum)
         apart = scores[:, inside] - means[inside]
-        ability = apart.mean(axis=1)
+        ability = apart.mean(axis=1) if models else np.zeros(0)
         abilities[:, stratum] = ability
         spread[inside] = np.sqrt(_shrunk(_variance(apart - ability[:, None], means[inside], models), models))
         slopes[inside] = _slopes(apart, ability)
@@ -136,7 +137,7 @@ def _variance(apart: Floats, means: Floats, models: int) -> Floats:
 
 def _shrunk(variances: Floats, models: int) -> Floats:
     """Variances moved towards their mean: few models know little of one item."""
-    own = models - 1
+    own = max(models - 1, 0)
     found: Floats = (variances * own + variances.mean() * PRIOR_ITEMS) / (own + PRIOR_ITEMS) + _LEAST
     return found
 

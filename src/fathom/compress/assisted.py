@@ -69,10 +69,10 @@ class _Pieces:
     error: Floats
 
 
-def plain(targets: Floats) -> Calibration:
-    """Full trust in the correction and nominal intervals: where there are too few known models to learn from."""
+def stretched(targets: Floats, stretch: float = 1.0) -> Calibration:
+    """Full trust in the correction, and nominal intervals times a factor: where no known models could be left out."""
     ones = np.ones(len(targets))
-    return Calibration(ones, ones, np.full(len(targets), -np.inf), np.full(len(targets), np.inf))
+    return Calibration(ones, stretch * ones, -np.inf * ones, np.inf * ones)
 
 
 def calibrate(
@@ -97,10 +97,10 @@ def calibrate(
         costs: Cost of each item, where the budget is one.
 
     Returns:
-        The calibration; ``plain`` with fewer than five models.
+        The calibration; ``stretched`` by 1 with fewer than five models.
     """
     if len(scores) < FEWEST:
-        return plain(targets)
+        return stretched(targets)
     truth = scores @ targets.T
     found: list[_Pieces] = []
     for left_out in range(len(scores)):

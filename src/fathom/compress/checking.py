@@ -27,7 +27,7 @@ def checked_matrix(
 
     Args:
         source: Where it came from, for messages.
-        models: Names, M of them.
+        models: Names, M of them; none for a benchmark without scores.
         items: Names, N of them.
         scores: Shape (M, N); NaN for gaps.
         tasks: Task of each item.
@@ -40,8 +40,8 @@ def checked_matrix(
         FathomError: A name stands twice, a score is outside [0, 1], nothing is there, or a weight or cost cannot be.
     """
     for kind, names in (("item", items), ("model", models)):
-        if not names:
-            raise FathomError(f"{source}: no {kind} with scores")
+        if kind == "item" and not names:
+            raise FathomError(f"{source}: no item in it")
         if len(set(names)) < len(names):
             double = next(name for name in names if names.count(name) > 1)
             raise FathomError(f"{source}: {kind} {double!r} stands there {names.count(double)} times; keep one of them")

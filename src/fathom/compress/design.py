@@ -22,6 +22,7 @@ from fathom.compress.targets import Targets, groups_of, strata_of, targets_of
 from fathom.types import FathomError, Json, Member, Subset
 
 METHOD = "sampled"
+ADAPTIVE = "adaptive"
 Unit: TypeAlias = Literal["items", "cost"]
 
 
@@ -82,17 +83,15 @@ def design(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: in
     """Prepare a benchmark for sampling.
 
     Args:
-        matrix: Scores of known models: one or more. Five or more are needed for intervals that are calibrated, and
-            ten or more before the allocation is much better than a plain one.
+        matrix: Scores of known models. Without any, items are drawn by their shares (and costs) alone; five are needed
+            for intervals that are calibrated.
         budget: Items to draw or, with the unit ``cost``, what they may cost on average.
         unit: What the budget counts.
         seed: Seed of the sample.
 
     Raises:
-        FathomError: The budget is impossible, or there is no model.
+        FathomError: The budget is impossible.
     """
-    if not matrix.models:
-        raise FathomError("no scores of known models: items cannot be chosen by what they measure")
     least, what = (1.0, "1 item") if unit == "items" else (float(matrix.costs.min()), "the cheapest item")
     whole = len(matrix.items) if unit == "items" else float(matrix.costs.sum())
     if not least <= budget <= whole or (unit == "items" and budget != int(budget)):

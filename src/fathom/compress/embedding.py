@@ -166,7 +166,7 @@ def embedder(name: str, *, base_url: str | None = None) -> Embed:
     """An embedding by name.
 
     Args:
-        name: ``tfidf``, ``st/MODEL`` for a model of sentence-transformers, or ``openai/MODEL`` for a server.
+        name: ``tfidf``, ``sentence-transformers/MODEL`` (or ``st/MODEL``), or ``openai/MODEL`` for a server.
         base_url: Address of the server.
 
     Raises:
@@ -175,11 +175,11 @@ def embedder(name: str, *, base_url: str | None = None) -> Embed:
     kind, _, model = name.partition("/")
     if name == "tfidf":
         return TfIdf()
-    if kind == "st" and model:
+    if kind in ("st", "sentence-transformers") and model:
         return SentenceTransformer(model)
     if kind == "openai" and model:
         return Endpoint(model, base_url=base_url)
-    raise FathomError(f"unknown embedding {name!r}: choose tfidf, st/MODEL or openai/MODEL")
+    raise FathomError(f"unknown embedding {name!r}: choose tfidf, sentence-transformers/MODEL or openai/MODEL")
 
 
 def reduced(vectors: Floats, dimensions: int, seed: int = 0) -> Floats:

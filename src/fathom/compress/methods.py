@@ -57,7 +57,7 @@ def random(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None
     items = np.sort(np.random.default_rng(seed).choice(len(known.items), budget, replace=False))
     chances = np.full(budget, budget / len(known.items))
     shares = targets_of(known).shares[:, items]
-    return Plan(items, lambda scores: _ratio(scores, shares / chances, np.zeros(budget, dtype=np.int64), chances))
+    return Plan(items, lambda scores: ratio(scores, shares / chances, np.zeros(budget, dtype=np.int64), chances))
 
 
 def stratified(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
@@ -161,7 +161,7 @@ def _of_strata(known: ScoreMatrix, items: NDArray[np.int64]) -> Plan:
     drawn = np.bincount(strata[items], minlength=int(strata.max()) + 1)
     chances = (drawn / np.bincount(strata))[strata[items]]
     shares = targets_of(known).shares[:, items]
-    return Plan(items, lambda scores: _ratio(scores, shares / chances, strata[items], chances))
+    return Plan(items, lambda scores: ratio(scores, shares / chances, strata[items], chances))
 
 
 def _allocated(sizes: Floats, known: ScoreMatrix, budget: int) -> NDArray[np.int64]:
@@ -183,7 +183,7 @@ def _allocated(sizes: Floats, known: ScoreMatrix, budget: int) -> NDArray[np.int
     return found
 
 
-def _ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: Floats) -> Estimates:
+def ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: Floats) -> Estimates:
     """Weighted means of each stratum, put together; intervals from the spread within strata, with finite populations.
 
     Args:

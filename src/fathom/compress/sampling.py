@@ -53,7 +53,7 @@ def likeness_tree(profiles: Floats, groups: Sequence[Sequence[Hashable]]) -> Tre
     """A tree in which items that are alike stand near each other.
 
     Args:
-        profiles: What is known of each item, shape (N, F); for instance its scores by known models.
+        profiles: What is known of each item, shape (N, F); for instance its scores by known models. F may be 0.
         groups: Names of the groups of each item, the widest first (category, then task); items of one group are joined
             with each other before any other.
 
@@ -132,6 +132,8 @@ def _linked(profiles: Floats, items: NDArray[np.int64]) -> Tree:
 
     if len(items) <= 1:
         return tuple(map(int, items))
+    if not profiles.shape[1]:  # nothing is known of likeness: in the order of the benchmark
+        return (int(items[0]), *(step for item in items[1:] for step in (int(item), JOIN)))
     if len(items) > LARGEST_LINKED:
         inside = profiles[items] - profiles[items].mean(axis=0)
         _, _, directions = np.linalg.svd(inside.T @ inside)

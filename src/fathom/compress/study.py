@@ -93,12 +93,12 @@ def measured(mini: MiniBenchmark, matrix: ScoreMatrix, known: Sequence[int]) -> 
     return pl.DataFrame(records)
 
 
-def dimensions(matrix: ScoreMatrix, plan: Plan, values: Sequence[int]) -> pl.DataFrame:
-    """The number of dimensions d (figure 6)."""
-    return _tried(matrix, {str(value): replace(plan, dimensions=value) for value in values}, plan)
+def dimensions(matrix: ScoreMatrix, plan: Plan, values: Sequence[int], draws: int = 1) -> pl.DataFrame:
+    """The number of dimensions d (figure 6); with several draws each is tried with other seeds of the clusters."""
+    return _tried(matrix, {str(value): replace(plan, dimensions=value) for value in values}, plan, draws)
 
 
-def ratios(matrix: ScoreMatrix, plan: Plan, values: Sequence[float]) -> pl.DataFrame:
+def ratios(matrix: ScoreMatrix, plan: Plan, values: Sequence[float], draws: int = 1) -> pl.DataFrame:
     """The share p of items that is left out (figure 7a): a budget of ``int((1 - p) N)``.
 
     Raises:
@@ -108,17 +108,16 @@ def ratios(matrix: ScoreMatrix, plan: Plan, values: Sequence[float]) -> pl.DataF
         raise FathomError(f"a ratio of {wrong[0]:g}: expected a share of items to leave out, for instance 0.95")
     size = len(matrix.items)
     # The tiny addition is for shares like .95, for which 1 - p falls a little short.
-    return _tried(
-        matrix, {f"{value:g}": replace(plan, budget=int((1 - value) * size + 1e-9)) for value in values}, plan
-    )
+    plans = {f"{value:g}": replace(plan, budget=int((1 - value) * size + 1e-9)) for value in values}
+    return _tried(matrix, plans, plan, draws)
 
 
-def embeddings(matrix: ScoreMatrix, plan: Plan, kinds: Mapping[str, Floats | None]) -> pl.DataFrame:
+def embeddings(matrix: ScoreMatrix, plan: Plan, kinds: Mapping[str, Floats | None], draws: int = 1) -> pl.DataFrame:
     """Kinds of embeddings by name, None for none (figure 7b)."""
-    return _tried(matrix, {name: replace(plan, embeddings=vectors) for name, vectors in kinds.items()}, plan)
+    return _tried(matrix, {name: replace(plan, embeddings=vectors) for name, vectors in kinds.items()}, plan, draws)
 
 
-def components(matrix: ScoreMatrix, plan: Plan) -> pl.DataFrame:
+def components(matrix: ScoreMatrix, plan: Plan, draws: int = 1) -> pl.DataFrame:
     """With and without the reduction of embeddings by PCA (section 5, question 2).
 
     Raises:
@@ -128,23 +127,25 @@ def components(matrix: ScoreMatrix, plan: Plan) -> pl.DataFrame:
         raise FathomError("whether to reduce embeddings by PCA can only be tried with embeddings")
     width = plan.embeddings.shape[1]
     plans = {f"PCA to {plan.dimensions}": plan, f"all {width} dimensions": replace(plan, dimensions=width)}
-    return _tried(matrix, plans, plan)
+    return _tried(matrix, plans, plan, draws)
 
 
-def biases(matrix: ScoreMatrix, plan: Plan) -> pl.DataFrame:
+def biases(matrix: ScoreMatrix, plan: Plan, draws: int = 1) -> pl.DataFrame:
     """The difficulty: begun at 0, at uniform or at normal draws, or left out (figure 7c)."""
-    rng = np.random.default_rng(plan.seed)
     size = len(matrix.items)
-    starts: dict[str, Floats | None] = {
-        "zero": None,
-        "uniform": rng.random(size),
-        "normal": rng.standard_normal(size),
-        "none": None,
+    starts: dict[str, Callable[[np.random.Generator], Floats | None]] = {
+        "zero": lambda rng: None,
+        "uniform": lambda rng: rng.random(size),
+        "normal": lambda rng: rng.standard_normal(size),
+        "none": lambda rng: None,
     }
     frames = []
     for name, start in starts.items():
-        plan.tell(name)
-        frames.append(_named(_chosen(matrix, plan, bias=name != "none", bias_start=start), matrix, plan, name))
+        for draw, own in enumerate(_seeds(plan, draws)):
+            plan.tell(name)
+            begun = start(np.random.default_rng(own.seed))
+            mini = _chosen(matrix, own, bias=name != "none", bias_start=begun)
+            frames.append(_named(mini, matrix, own, name, draw))
     return pl.concat(frames)
 
 
@@ -263,12 +264,17 @@ def summarised(table: pl.DataFrame) -> pl.DataFrame:
     return table.group_by(keys, maintain_order=True).agg(summary)
 
 
-def _tried(matrix: ScoreMatrix, plans: Mapping[str, Plan], plan: Plan) -> pl.DataFrame:
+def _tried(matrix: ScoreMatrix, plans: Mapping[str, Plan], plan: Plan, draws: int) -> pl.DataFrame:
     frames = []
-    for name, own in plans.items():
-        plan.tell(name)
-        frames.append(_named(_chosen(matrix, own), matrix, own, name))
+    for name, varied in plans.items():
+        for draw, own in enumerate(_seeds(varied, draws)):
+            plan.tell(name)
+            frames.append(_named(_chosen(matrix, own), matrix, own, name, draw))
     return pl.concat(frames)
+
+
+def _seeds(plan: Plan, draws: int) -> list[Plan]:
+    return [replace(plan, seed=plan.seed + draw) for draw in range(draws)]
 
 
 def _chosen(matrix: ScoreMatrix, plan: Plan, *, bias: bool = True, bias_start: Floats | None = None) -> MiniBenchmark:

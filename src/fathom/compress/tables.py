@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.released import is_released, read_released
 from fathom.rows.runs import load
 from fathom.rows.schema import FORMATS, read_table
+from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError
 
 ABOUT = ("item", "item_index", "task", "task_index", "index", "category", "language", "length", "cost", "weight")
@@ -21,16 +22,21 @@ ABOUT = ("item", "item_index", "task", "task_index", "index", "category", "langu
 _OF_ROWS = {"item", "sample", "model", "value"}
 
 
-def read_matrix(sources: Path | str | Sequence[Path | str], *, least: int = 1) -> ScoreMatrix:
+def read_matrix(
+    sources: Path | str | Sequence[Path | str], *, least: int = 1, wanted: Collection[str] = ()
+) -> ScoreMatrix:
     """Reads a score matrix.
 
     Args:
         sources: One of: a table (``.parquet``, ``.csv`` or ``.jsonl``) with one line for each item; a folder with
-            MiniLongBench's released scores (``performance.parquet``, ``models.json``, ``tasks.json``); rows files and
-            run folders, any number of them. A table has a column ``item``, or ``task`` with ``task_index`` or
-            ``index``; further ``category``, ``length``, ``cost`` and ``weight`` where they are known; every other
-            column holds the scores of one model. Empty cells are gaps: they are NaN in the matrix.
+            MiniLongBench's released scores (``performance.parquet``, ``models.json``, ``tasks.json``); a suite folder,
+            which has items but no models; rows files and run folders, any number of them. A table has a column
+            ``item``, or ``task`` with ``task_index`` or ``index``; further ``category``, ``length``, ``cost`` and
+            ``weight`` where they are known; every other column holds the scores of one model. Empty cells are gaps:
+            they are NaN in the matrix.
         least: The fewest models that are of use.
+        wanted: Names of items that are looked for; where rows know an item by two names, its own and its sample's,
+            these decide.
 
     Returns:
         The matrix. Where no weights are given, they are those of ``balanced``.
@@ -44,14 +50,16 @@ def read_matrix(sources: Path | str | Sequence[Path | str], *, least: int = 1) -
         raise FathomError("no scores: name a table, a folder of released scores, run folders or rows files")
     if len(paths) == 1 and is_released(paths[0]):
         matrix = read_released(paths[0])
+    elif len(paths) == 1 and is_suite(paths[0]):
+        matrix = of_suite(paths[0])
     elif len(paths) == 1 and paths[0].is_file() and not _holds_rows(paths[0]):
         matrix = _of_table(read_table(paths[0]), str(paths[0]))
     else:
-        matrix = of_rows(load(paths), ", ".join(map(str, paths)))
+        matrix = of_rows(load(paths), ", ".join(map(str, paths)), wanted)
     if len(matrix.models) < least:
+        named = f" ({', '.join(matrix.models)})" if matrix.models else ""
         raise FathomError(
-            f"{', '.join(map(str, paths))}: scores of {len(matrix.models)} models ({', '.join(matrix.models)}); "
-            f"{least} or more are needed"
+            f"{', '.join(map(str, paths))}: scores of {len(matrix.models)} models{named}; {least} or more are needed"
         )
     return matrix
 
@@ -95,7 +103,31 @@ def write_table(frame: pl.DataFrame, path: Path) -> None:
             frame.write_ndjson(stream)
 
 
-def of_rows(frame: pl.DataFrame, source: str) -> ScoreMatrix:
+def of_suite(folder: Path) -> ScoreMatrix:
+    """A matrix without any models: the items of a built suite, for a choice before there are scores.
+
+    Every sample is an item, named as ``of_rows`` names it; its cost is the tokens of its prompt. Questions asked
+    without their context and cut prompts are left out.
+
+    Raises:
+        FathomError: It is no suite, or holds no sample.
+    """
+    suite = open_suite(folder)
+    samples = [sample for sample in suite.samples() if sample.length and "cut_from" not in sample.facets]
+    one_each = len({sample.item for sample in samples}) == len(samples)
+    return checked_matrix(
+        str(folder),
+        (),
+        [sample.item if one_each else sample.id for sample in samples],
+        np.empty((0, len(samples))),
+        tasks=[sample.task for sample in samples],
+        categories=[str(sample.facets.get("category", "")) for sample in samples],
+        lengths=np.array([sample.length for sample in samples], dtype=np.int64),
+        costs=np.array([max(1, sample.tokens) for sample in samples], dtype=np.float64),
+    )
+
+
+def of_rows(frame: pl.DataFrame, source: str, wanted: Collection[str] = ()) -> ScoreMatrix:
     """The matrix of a rows table: each sample is an item, and each model with its variant a model.
 
     Where every item has one sample, items have the names of the rows' items, else those of the samples. Questions asked
@@ -106,6 +138,7 @@ def of_rows(frame: pl.DataFrame, source: str) -> ScoreMatrix:
     Args:
         frame: A rows table.
         source: Where it came from, for messages.
+        wanted: See ``read_matrix``.
 
     Raises:
         FathomError: No row has a score, or two suites have samples of one name.
@@ -128,6 +161,8 @@ def of_rows(frame: pl.DataFrame, source: str) -> ScoreMatrix:
         pl.col("item", "task", "category", "length").first(), pl.col("prompt").mean()
     )
     one_each = named["item"].n_unique() == named.unique(["item", "sample"]).height == len(items)
+    if wanted:
+        one_each = one_each and not items["sample"].is_in(list(wanted)).any()
     models = named["model"].unique(maintain_order=True).to_list()
     cells = named.group_by("sample", "model").agg(pl.col("value").mean())
     wide = items.select("sample").join(cells.pivot("model", index="sample", values="value"), on="sample", how="left")

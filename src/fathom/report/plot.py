@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +9,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import altair as alt
 import polars as pl
-import vl_convert
 
 from fathom.analysis import Filtered, Profile
-from fathom.atomic import whole_file
-from fathom.report import svg
 from fathom.report.answers import LINES, answers_charts
-from fathom.report.colours import PAPER
 from fathom.report.curves import curve_chart
 from fathom.report.dots import height_of, task_dots
 from fathom.report.drawing import Size
@@ -24,6 +19,7 @@ from fathom.report.heatmaps import ANOMALOUS, longscore_map, position_chart, sco
 from fathom.report.longscore_lines import abilities, longscore_lines, span_of, without_score
 from fathom.report.position import lengths_of, position_lines
 from fathom.report.results import ALL, Results, measure, measure_profiles, system_of
+from fathom.report.saving import check_format, save
 from fathom.report.truncation import truncation_charts
 from fathom.types import FathomError
 
@@ -40,12 +36,6 @@ Kind: TypeAlias = Literal[
     "longscore-heatmap",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-FORMATS: dict[str, Callable[[dict[str, Any]], bytes]] = {
-    ".svg": lambda spec: str(vl_convert.vegalite_to_svg(spec)).encode(),
-    ".png": lambda spec: bytes(vl_convert.vegalite_to_png(spec, scale=3)),
-    ".pdf": lambda spec: bytes(vl_convert.vegalite_to_pdf(spec)),
-    ".json": lambda spec: json.dumps(spec, ensure_ascii=False, indent=1).encode(),
-}
 SMALL = Size(230, 160)
 CELL = Size(46, 26)
 # Small multiples stand in so many columns.
@@ -71,7 +61,7 @@ def plot(
             copied examples against length, task by task; ``truncation``: score against the length that prompts were cut
             to, up to the whole prompt, task by task; ``tasks``: average score per task;
             ``longscore``: LongScore against length, task by task; ``longscore-heatmap``: LongScore by model and length.
-        out: A ``.svg``, ``.png`` or ``.pdf`` file, or ``.json`` for the Vega-Lite specification.
+        out: A ``.svg``, ``.png``, ``.pdf`` or ``.html`` file, or ``.json`` for the Vega-Lite specification.
         models: Only these models, in this order; by default all.
         seed: Seed of the bootstrap.
 
@@ -83,17 +73,9 @@ def plot(
     """
     if kind not in KINDS:
         raise FathomError(f"Unknown kind of figure {kind!r}: choose one of {', '.join(KINDS)}.")
-    convert = FORMATS.get(out.suffix.lower())
-    if convert is None:
-        raise FathomError(
-            f"{out}: a figure is a {', '.join(FORMATS)} file, not {out.suffix or 'one without a suffix'!r}."
-        )
+    check_format(out)
     results = measure(source, seed=seed) if isinstance(source, pl.DataFrame | Filtered) else measure_profiles(source)
-    chart = chart_of(chosen(results, models) if models else results, kind)
-    drawn = convert(svg.specification(chart, PAPER.light))
-    with whole_file(out, "wb") as stream:
-        stream.write(drawn)
-    return out
+    return save(chart_of(chosen(results, models) if models else results, kind), out)
 
 
 def chosen(results: Results, models: Sequence[str]) -> Results:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from fathom.registry import tasks
 from fathom.rows.schema import check_rows, to_frame
 from fathom.run.answers import to_reply
 from fathom.run.inspect_client import read_output
+from fathom.run.manner import answered_to_cap
 from fathom.types import Facet, FathomError, Row, Status
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ def _samples(log: Path, header: EvalLog) -> Iterator[EvalSample]:
 def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
     facts: Mapping[str, Any] = sample.metadata or {}
     name, score = _score(sample, scorer)
-    status, reason = _status(sample)
+    status, reason = _status(header, sample)
     value, detail = (_value(score), "") if score is not None else (None, "no score in the log")
     if status != "ok":
         value, detail = None, reason
@@ -150,7 +152,7 @@ def _value(score: Score) -> float | None:
     return number if number is not None and 0 <= number <= 1 else None
 
 
-def _status(sample: EvalSample) -> tuple[Status, str]:
+def _status(header: EvalLog, sample: EvalSample) -> tuple[Status, str]:
     """How the sample ended, by the rules that ``fathom run`` has for its replies, and why."""
     if sample.error is not None:
         return "error", sample.error.message
@@ -159,6 +161,10 @@ def _status(sample: EvalSample) -> tuple[Status, str]:
     if not sample.output.choices:
         return "ok", ""
     reply = to_reply(read_output(sample.output))
+    task = tasks().get(str((sample.metadata or {}).get("task")))
+    # A second request always has the task's own cap; the first one has the evaluation's.
+    if task is not None and task.capped and (task.follow_up or header.plan.config.max_tokens == task.max_output_tokens):
+        reply = answered_to_cap(reply)
     return reply.status, reply.error
 
 

@@ -5,7 +5,7 @@ The rules, in order:
 * the provider stopped because the prompt left no room (``model_length``) -> ``overflow``;
 * a content filter, or a reply that the provider marks as a refusal -> ``refused``;
 * a stop at the output cap -> ``incomplete``: cut, inside reasoning or inside the answer. The text is kept to be looked
-  at, and not scored: half an answer is not a wrong answer;
+  at, and not scored: half an answer is not a wrong answer. ``fathom.run.manner`` knows the tasks where it is whole;
 * no visible text but reasoning -> ``incomplete``: the model reasoned and then said nothing;
 * everything else -> ``ok``. An empty reply is ``ok``: the scorer calls it invalid.
 

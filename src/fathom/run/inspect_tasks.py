@@ -75,13 +75,14 @@ _SCORERS = {name: _scorer_of(name) for name in dict.fromkeys(task.metric for tas
 @solver
 def asked_again(task: str) -> Solver:
     """Puts the second prompt of a task to the model, as a conversation of its own, and keeps the second reply."""
-    follow_up = get_task(task).follow_up
+    declared = get_task(task)
+    follow_up, cap = declared.follow_up, declared.follow_up_tokens
     assert follow_up is not None
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         prompt = follow_up(state.output.completion, _sample(state, state.target))
         state.messages = [ChatMessageUser(content=prompt)]
-        return await generate(state)
+        return await (generate(state) if cap is None else generate(state, max_tokens=cap))
 
     return solve
 

@@ -21,14 +21,18 @@ class Manner:
         continued: Whether prompts go to the model as they are, without a chat template.
         endless: Whether replies have no end of their own, as continuations of a text have none: one that reaches the
             output cap is whole.
+        capped: Whether the output cap that is sent is part of the task: an answer that reaches it is whole.
         follow_up: The second prompt, given the first reply and the sample; None where one request is all.
+        second_cap: Output cap of the second request; None for that of the first.
     """
 
     stop: tuple[str, ...] = ()
     tell: bool = True
     continued: bool = False
     endless: bool = False
+    capped: bool = False
     follow_up: Callable[[str, Sample], str] | None = None
+    second_cap: int | None = None
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -46,18 +50,24 @@ class Manner:
         """Requests for one sample."""
         return 1 if self.follow_up is None else 2
 
+    def caps(self, first: int) -> tuple[int, ...]:
+        """Output caps of all requests for one sample, given that of the first."""
+        return (first, first if self.second_cap is None else self.second_cap)[: self.requests]
+
 
 Manners: TypeAlias = Callable[[str], Manner]
 PLAIN = Manner()
 
 
-def manners(chat_template: ChatTemplate, *, reasons: bool) -> Manners:
+def manners(chat_template: ChatTemplate, *, reasons: bool, sent: Callable[[int], int] = lambda cap: cap) -> Manners:
     """How samples are asked, by task name.
 
     Args:
         chat_template: See ``Settings``.
         reasons: Whether the model is expected to reason. It is then not told where replies end: its thoughts would end
             there too, and hosted reasoning models refuse to be told.
+        sent: The output cap that is sent, given a task's own. Only where they are equal is a reply whole that reaches
+            it: another cap is the user's choice, or has room for thoughts.
 
     Returns:
         A function from task name to manner; a task that is not installed is asked plainly.
@@ -69,7 +79,16 @@ def manners(chat_template: ChatTemplate, *, reasons: bool) -> Manners:
         if task is None:
             return Manner(continued=chat_template == "never", endless=chat_template == "never")
         continued = chat_template == "never" or (chat_template == "by-task" and task.continued)
-        return Manner(task.stop, not reasons, continued, continued or task.continued, task.follow_up)
+        own = (task.max_output_tokens, *(() if task.follow_up_tokens is None else (task.follow_up_tokens,)))
+        return Manner(
+            stop=task.stop,
+            tell=not reasons,
+            continued=continued,
+            endless=continued or task.continued,
+            capped=task.capped and all(sent(cap) == cap for cap in own),
+            follow_up=task.follow_up,
+            second_cap=None if task.follow_up_tokens is None else sent(task.follow_up_tokens),
+        )
 
     return manner
 
@@ -90,14 +109,33 @@ def ended(reply: Reply, manner: Manner) -> Reply:
     """The reply up to where replies to the task end.
 
     Servers leave out the text at which a reply ends; some do not know the option, and models that reason are not told.
-    A reply that ran into the output cap after its end, or that has no end of its own, is whole.
+    A reply that ran into the output cap after its end, or that has no end of its own, is whole; so is an answer to a
+    task whose cap is part of it.
     """
-    if reply.status not in ("ok", "incomplete") or not reply.text:
+    if reply.status not in ("ok", "incomplete"):
         return reply
+    if not reply.text:
+        # A completions server hides no thoughts: nothing but white space up to the cap is all that was said.
+        blank = manner.continued and reply.stop == "max_tokens" and not reply.reasoning
+        return replace(reply, status="ok", error="") if blank else reply
     places = [place for text in manner.stop if text and (place := reply.text.find(text)) >= 0]
     if places:
         return replace(reply, text=reply.text[: min(places)], status="ok", stop="stop", error="")
-    return replace(reply, status="ok", error="") if manner.endless else reply
+    if manner.endless:
+        return replace(reply, status="ok", error="")
+    return answered_to_cap(reply) if manner.capped else reply
+
+
+def answered_to_cap(reply: Reply) -> Reply:
+    """A reply to a task whose output cap is part of it (``Task.capped``), stopped at that cap.
+
+    It is whole if it shows text and all its tokens were text: thoughts take of them, so that a reply that holds any is
+    as incomplete as elsewhere.
+    """
+    thought = bool(reply.reasoning or reply.tokens_reasoning)
+    if reply.status != "incomplete" or reply.stop != "max_tokens" or not reply.text or thought:
+        return reply
+    return replace(reply, status="ok", error="")
 
 
 def together(first: Reply, second: Reply) -> Reply:

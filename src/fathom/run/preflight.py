@@ -158,11 +158,17 @@ def output_caps(settings: Settings, price: Price, task_cap: Caps) -> Caps:
     Returns:
         A function from task name to tokens: the user's cap if given, else the task's with room for reasoning.
     """
+    sent = sent_cap(settings, price)
+    return lambda task: sent(task_cap(task))
+
+
+def sent_cap(settings: Settings, price: Price) -> Callable[[int], int]:
+    """The output cap that is sent, given a task's own: the user's if given, else the task's with room for reasoning."""
     fixed = settings.max_output_tokens
     if fixed is not None:
-        return lambda task: fixed
+        return lambda own: fixed
     allowance = _reasoning_allowance(settings, price)
-    return lambda task: task_cap(task) + allowance
+    return lambda own: own + allowance
 
 
 def _reasoning_allowance(settings: Settings, price: Price) -> int:
@@ -215,11 +221,11 @@ def forecast_run(
             )
         sent = 0 if beyond and limit.policy == "refuse" else epochs
         tokens_in = max(0, budget) if beyond and budget is not None else sample.tokens
-        asked = manner(sample.task).requests
-        again = min(sample.tokens, cap + QUESTION) if asked > 1 else 0
-        least, most = price.cost(tokens_in, 0), price.cost(tokens_in + again, asked * cap)
+        replies = manner(sample.task).caps(cap)
+        again = min(sample.tokens, cap + QUESTION) if len(replies) > 1 else 0
+        least, most = price.cost(tokens_in, 0), price.cost(tokens_in + again, sum(replies))
         row = sums.setdefault(sample.length, [0, 0, 0, 0, 0.0, 0.0])
-        counts = (sent * asked, sent * (tokens_in + again), sent * asked * cap, epochs if beyond else 0)
+        counts = (sent * len(replies), sent * (tokens_in + again), sent * sum(replies), epochs if beyond else 0)
         for index, value in enumerate((*counts, sent * (least or 0), sent * (most or 0))):
             row[index] += value
     priced = price.cost(1, 1) is not None

@@ -14,7 +14,17 @@ from fathom.run.manner import Manners, manners, parse_chat_template
 from fathom.run.model import Client, Settings, open_client
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
 from fathom.run.overflow import parse_policy
-from fathom.run.preflight import Caps, Limit, Preflight, check_budget, find_limit, forecast_run, output_caps, reasons
+from fathom.run.preflight import (
+    Caps,
+    Limit,
+    Preflight,
+    check_budget,
+    find_limit,
+    forecast_run,
+    output_caps,
+    reasons,
+    sent_cap,
+)
 from fathom.run.prices import Price, find_price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Retry
@@ -156,7 +166,7 @@ def run(
     client = open_client(settings, tokenizer)
     window_limit = find_limit(settings, client, price)
     caps = output_caps(settings, price, _task_cap)
-    manner = manners(settings.chat_template, reasons=reasons(settings, price))
+    manner = manners(settings.chat_template, reasons=reasons(settings, price), sent=sent_cap(settings, price))
     plan, spent = _look_ahead(
         out, facts, epochs, model=model, limit=window_limit, price=price, caps=caps, manner=manner
     )

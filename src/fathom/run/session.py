@@ -192,10 +192,11 @@ class Session:
                 prompt, removed = fitted.prompt, fitted.removed
         prompt_hash = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         manner = self._work.manner(sample.task)
-        reply = await self._ask(prompt, sample, epoch, cap, manner)
+        caps = manner.caps(cap)
+        reply = await self._ask(prompt, sample, epoch, caps[0], manner)
         if manner.follow_up is not None and reply.status == "ok":
             prompt = manner.follow_up(reply.text, sample)
-            reply = together(reply, await self._ask(prompt, sample, epoch, cap, manner))
+            reply = together(reply, await self._ask(prompt, sample, epoch, caps[-1], manner))
         return prompt_hash, replace(reply, truncated=reply.truncated + removed)
 
     async def _ask(self, prompt: str, sample: Sample, epoch: int, cap: int, manner: Manner) -> Reply:

@@ -54,8 +54,11 @@ EVEN = (
 )
 """The 13 data sets of LongBench-E, whose lengths are spread evenly."""
 
+CLASSED = ("trec", "lsht")
+"""The data sets whose answers are classes."""
+
 FIELDS = frozenset({"input", "context", "answers"})
-BESIDES = frozenset({ROW, "index", "length", "all_classes"})
+BESIDES = frozenset({ROW, "index", "length", "all_classes", "dataset"})
 
 
 def read_record(record: Mapping[str, object], where: str, dataset: str, even: bool) -> Document:
@@ -68,8 +71,11 @@ def read_record(record: Mapping[str, object], where: str, dataset: str, even: bo
         even: Whether it is one of LongBench-E.
 
     Raises:
-        BadRowError: It has no context, or no answer.
+        BadRowError: It has no context, or no answer, or says that it is of another data set.
     """
+    said = str(record.get("dataset", dataset)).removesuffix("_e")
+    if said != dataset and said in LANGUAGES:
+        raise BadRowError(f"the field 'dataset' is {said!r}, but the file is named after {dataset!r}")
     context, asked = text_of(record, "context"), text_of(record, "input")
     if not context:
         raise BadRowError("the field 'context' is empty")
@@ -104,11 +110,14 @@ def document_of(
         facts: What else stands in ``meta``: ``even``, ``whole`` (a finished prompt), ``numbered``, ``words``.
 
     Raises:
-        BadRowError: A field holds something else.
+        BadRowError: A field holds something else, or a data set that is scored by classes has none.
     """
     index = record.get(number)
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
         raise BadRowError(f"the field {number!r} is {str(index)[:40]!r}; expected a row of the original file, from 0")
+    classes = _texts(record, "all_classes") if record.get("all_classes") not in (None, [], ()) else []
+    if dataset in CLASSED and not classes:
+        raise BadRowError(f"the field 'all_classes' is missing or empty; replies to {dataset} are scored by it")
     # Equal texts of different rows are different items.
     name = f"{dataset} {facts['even']} {index}{GAP}{text}"
     return Document(
@@ -120,7 +129,7 @@ def document_of(
             "dataset": dataset,
             "index": index,
             "answers": _texts(record, "answers"),
-            "classes": _texts(record, "all_classes") if record.get("all_classes") is not None else [],
+            "classes": classes,
             **facts,
         },
         passages=passages,

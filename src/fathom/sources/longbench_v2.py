@@ -6,6 +6,7 @@ are taken too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from fathom.corpus.identity import document_id
@@ -17,6 +18,8 @@ NAME = "longbench_v2"
 LETTERS = "ABCD"
 CHOICES = tuple(f"choice_{letter}" for letter in LETTERS)
 GROUPS = ("difficulty", "domain", "sub_domain", "length")
+# Items are named by it, in commands and in files.
+_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 FIELDS = frozenset({"_id", "question", "answer", "context", *CHOICES})
 
 
@@ -28,11 +31,13 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
         where: What to say it comes from.
 
     Raises:
-        BadRowError: A field is missing or empty, or the answer is none of the four letters.
+        BadRowError: A field is missing or empty, the answer is none of the four letters, or the id is no plain name.
     """
     said = {name: _text(record, name) for name in sorted(FIELDS)}
     if said["answer"] not in LETTERS or len(said["answer"]) != 1:
         raise BadRowError(f"the field 'answer' is {said['answer'][:40]!r}; expected one of {', '.join(LETTERS)}")
+    if not _ID.fullmatch(said["_id"]):
+        raise BadRowError(f"the field '_id' is {said['_id'][:40]!r}; expected at most 64 letters and digits")
     facts: dict[str, Json] = {name: _text(record, name) for name in GROUPS if isinstance(record.get(name), str)}
     context = said["context"]
     return Document(

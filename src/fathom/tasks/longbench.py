@@ -240,6 +240,7 @@ def _task(dataset: str, kind: _Kind) -> Task:
         noise=(),
         official=f"longbench_v1/{kind.metric}",
         stop=kind.stop,
+        capped=True,
         continued=kind.continued,
     )
 

@@ -1,8 +1,9 @@
 """LongBench v2: questions with four choices over contexts as long as they are.
 
 Bai et al. (2024), arXiv:2412.15204. ``longbench_v2`` asks for the choice at once. ``longbench_v2_cot`` asks for
-thoughts first, and then a second time, with the thoughts and without the context, for the choice. In the released code
-the first reply may have 1,024 tokens and the second one 128; here each may have 1,024.
+thoughts first, and then a second time, with the thoughts and without the context, for the choice. As in the released
+code the first reply may have 1,024 tokens and the second one 128, and thoughts that reach their cap are taken as they
+are.
 
 Prompts are in our own words; under the official profile they come from the text files of the user's copy of LongBench
 (``Scene.templates``). The sentence that gives the choice is the released code's, whose metric looks for it.
@@ -36,6 +37,7 @@ from fathom.types import (
 )
 
 RECORDS = 503
+CHOICE_TOKENS = 128
 METRIC = "longbench_v2/mcq"
 FORM = "one line of this form, where X is A, B, C or D:\nThe correct answer is (X)"
 BEFORE = (
@@ -77,21 +79,27 @@ class Files:
 CLOSED = "0shot_no_context.txt"
 DIRECT, COT = Files("0shot.txt"), Files("0shot_cot.txt", "0shot_cot_ans.txt")
 _COT = "$COT$"
+CHOICE_GAPS = tuple(f"$C_{letter}$" for letter in LETTERS)
 
 
 def stock(scene: Scene, files: Files) -> Stock:
     """The records in the order of their file, each at the smallest length that holds its prompt.
 
     Raises:
-        FathomError: The official profile is wanted and one of its files is not there.
+        FathomError: The official profile is wanted and one of its files is not there, or two records have the same id.
     """
-    cards = []
+    cards: dict[str, Card] = {}
     for record in scene.documents:
         if record.meta.get("dataset") == NAME:
-            parts = _prompt(record, scene.templates, files)
-            place = stands_at(parts, record, scene)
-            cards.append(Card(record, (_whole(record),), lengths=(place,), name=str(record.meta["id"])))
-    return Stock((), cards, shuffled=False, published=RECORDS)
+            name = str(record.meta["id"])
+            if name in cards:
+                raise FathomError(
+                    f"{cards[name].document.source} and {record.source}: different records with the _id {name!r}; "
+                    "--data should name one copy of LongBench v2"
+                )
+            place = stands_at(_prompt(record, scene.templates, files), record, scene)
+            cards[name] = Card(record, (_whole(record),), lengths=(place,), name=name)
+    return Stock((), list(cards.values()), shuffled=False, published=RECORDS)
 
 
 def plan(draw: Draw, files: Files) -> Plan:
@@ -146,14 +154,11 @@ def _closed(record: Document, templates: Mapping[str, str] | None, files: Files)
         return _with_question(NO_TEXT, record) + (THINK.replace("{what}", KNOWN) if files.second else ANSWER)
     if files.second or CLOSED not in templates:
         return ""
-    return "".join(_pieces(templates[CLOSED], record, document=""))
+    return "".join(_pieces(_template(templates, CLOSED), record, document=""))
 
 
 def _second(record: Document, templates: Mapping[str, str], files: Files) -> str:
-    template = _template(templates, files.second)
-    if _COT not in template:
-        raise FathomError(f"{files.second}: the template has no {_COT}; get the file anew from LongBench")
-    return "".join(_pieces(template, record, document=""))
+    return "".join(_pieces(_template(templates, files.second), record, document=""))
 
 
 def _template(templates: Mapping[str, str], name: str) -> str:
@@ -163,12 +168,17 @@ def _template(templates: Mapping[str, str], name: str) -> str:
             "folder prompts of its repository (github.com/THUDM/LongBench): put them beside the data, or leave "
             "--prompts out"
         )
+    gaps = ("$Q$", *CHOICE_GAPS, *(["$DOC$"] if name in (DIRECT.prompt, COT.prompt) else []))
+    gaps += (_COT,) if name == COT.second else ()
+    for gap in gaps:
+        if gap not in templates[name]:
+            raise FathomError(f"{name}: the template has no {gap}; get the file anew from LongBench")
     return templates[name]
 
 
 def _pieces(template: str, record: Document, document: str) -> list[str]:
     """A template of LongBench in pieces, filled but for the context, for which ``document`` stands."""
-    choices = dict(zip((f"$C_{letter}$" for letter in LETTERS), _choices(record), strict=True))
+    choices = dict(zip(CHOICE_GAPS, _choices(record), strict=True))
     values = {"$DOC$": document, "$Q$": str(record.meta["question"]), **choices}
     return [text for text, _ in filled(template, values)]
 
@@ -216,11 +226,13 @@ def _task(name: str, files: Files, cap: int, description: str) -> Task:
         gold=("record",),
         noise=(),
         official=METRIC,
+        capped=True,
         follow_up=follow_up if files.second else None,
+        follow_up_tokens=CHOICE_TOKENS if files.second else None,
     )
 
 
 TASKS = (
-    _task(NAME, DIRECT, 128, "questions with four choices over a long context"),
+    _task(NAME, DIRECT, CHOICE_TOKENS, "questions with four choices over a long context"),
     _task(f"{NAME}_cot", COT, 1024, "the same with thoughts first, and the choice in a second request"),
 )

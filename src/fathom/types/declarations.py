@@ -34,10 +34,12 @@ class Task:
         ordering: The segments whose order a sample asks for, given the texts of documents by id, where a model can be
             asked how likely each order is; None where it cannot.
         stop: Texts at which a reply ends; none of them is part of it.
+        capped: Whether the output cap is part of the task: a reply that reaches it is whole.
         continued: Whether the prompt is a text to be continued, so that it should reach a model without a chat template
             where that is possible.
         follow_up: Given the first reply and the sample, a second prompt, whose reply is the one that is scored; the
             first reply is kept as reasoning. None where one request is all.
+        follow_up_tokens: Output budget of the second reply; None for that of the first.
         version: Raised when prompts or scores change.
     """
 
@@ -58,8 +60,10 @@ class Task:
     official: str = ""
     ordering: Callable[[Sample, Mapping[str, str]], Ordering] | None = None
     stop: tuple[str, ...] = ()
+    capped: bool = False
     continued: bool = False
     follow_up: Callable[[str, Sample], str] | None = None
+    follow_up_tokens: int | None = None
     version: int = 1
 
 

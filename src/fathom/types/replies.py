@@ -18,7 +18,8 @@ class Reply:
 
     Attributes:
         status: How the request ended; only ``ok`` replies are scored, the others are counted apart. A reply that was
-            stopped at the output cap is ``incomplete``, whether or not it shows text.
+            stopped at the output cap is ``incomplete``, whether or not it shows text, unless the task says that its cap
+            is part of it (``Task.capped``).
         text: The reply without reasoning.
         reasoning: The reasoning text, if the model gave any.
         stop: Stop reason as the provider names it.

@@ -1,0 +1,197 @@
+"""Adaptive evaluation of one model: ``compress_adaptive``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fathom.types import FathomError, Json, Member, Subset
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fathom.compress.adaptive import Progress
+    from fathom.compress.design import Design
+    from fathom.compress.estimates import ModelEstimate
+    from fathom.compress.matrix import Floats
+
+SUBSET = "subset.json"
+BUDGET = 500
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """Where an adaptive evaluation ended.
+
+    Attributes:
+        subset: File of the items that were asked; ``fathom compress estimate`` takes it with the rounds.
+        rounds: Run folders, one a round.
+        items: Items asked.
+        of: Items of the whole benchmark.
+        estimate: The estimate, with its interval.
+        half_width: Of the interval.
+        reached: Whether it is as narrow as wanted.
+    """
+
+    subset: Path
+    rounds: Sequence[Path]
+    items: int
+    of: int
+    estimate: ModelEstimate
+    half_width: float
+    reached: bool
+
+
+def compress_adaptive(
+    suite: Path | str,
+    model: str,
+    known: Path | str,
+    out: Path | str,
+    *,
+    width: float = 0.02,
+    budget: int = BUDGET,
+    first: int | None = None,
+    step: int | None = None,
+    seed: int = 0,
+    told: Callable[[int, float, float], None] | None = None,
+    **settings: Any,
+) -> Adapted:
+    """Evaluate a model on as few items as a narrow interval takes (command ``fathom compress adaptive``).
+
+    Every round is a run folder of its own beside its subset; the same call again goes on where the last one stopped.
+
+    Args:
+        suite: A suite folder.
+        model: As for ``fathom.api.run``.
+        known: Scores of known models on the suite's items, as ``fathom.compress.tables.read_matrix`` takes them.
+        out: Folder for the rounds; made if absent.
+        width: Half-width of the 95% interval at which to stop.
+        budget: Most items to ask.
+        first: Items of the first round.
+        step: Items of every other.
+        seed: Seed of the draws.
+        told: Called after every round with (items asked, estimate, half-width).
+        settings: Everything else that ``fathom.api.run`` takes.
+
+    Raises:
+        FathomError: See ``fathom.api.run``; or a number makes no sense, or the folder holds rounds of other choices.
+    """
+    import numpy as np
+
+    from fathom.compress import adaptive
+    from fathom.compress.design import design
+    from fathom.compress.tables import read_matrix
+
+    first, step = first or adaptive.FIRST, step or adaptive.STEP
+    if not 0 < width < 0.5:
+        raise FathomError(f"--width {width:g}: expected a half-width between 0 and 0.5, for instance 0.02")
+    if min(budget, first) < 2 or step < 1:
+        raise FathomError(f"--budget {budget}, --first {first}, --step {step}: expected 2, 2 and 1 or more")
+    matrix = read_matrix(known)
+    budget = min(budget, len(matrix.items))
+    made = design(matrix, budget, seed=seed)
+    stretch = adaptive.stretch(made, width=width, budget=budget, first=first, step=step)
+    folder = Path(out)
+    choices: dict[str, Json] = {
+        "budget": budget,
+        "unit": "items",
+        "seed": seed,
+        "width": width,
+        "first": first,
+        "step": step,
+    }
+    asked: list[Path] = []
+
+    def ask(items: NDArray[np.int64]) -> Floats:
+        names = [matrix.items[item] for item in items.tolist()]
+        asked.append(folder / f"round-{len(asked) + 1:03d}")
+        return _asked(Path(suite), model, names, asked[-1], choices, settings)
+
+    def watch(progress: Progress) -> None:
+        if told is not None and len(progress.items):
+            found = adaptive.current(made, progress, stretch)
+            told(len(progress.items), float(found.values[0, 0]), adaptive.half_width(found))
+
+    dice = np.random.default_rng([seed, 3])
+    plan = adaptive.rounds(made, width=width, budget=budget, stretch=stretch, rng=dice, first=first, step=step)
+    progress = adaptive.drive(plan, ask, watch)
+    found = adaptive.current(made, progress, stretch)
+    subset = _write(folder / SUBSET, made, progress, {**choices, "stretch": stretch})
+    half = adaptive.half_width(found)
+    return Adapted(
+        folder / SUBSET,
+        tuple(asked),
+        len(progress.items),
+        len(matrix.items),
+        _estimate(model, subset, made, progress),
+        half,
+        half <= width,
+    )
+
+
+def _asked(
+    suite: Path,
+    model: str,
+    names: Sequence[str],
+    folder: Path,
+    choices: Mapping[str, Json],
+    settings: Mapping[str, Any],
+) -> Floats:
+    """The scores of a model on some items: the run goes on where it stopped, or is over already."""
+    import numpy as np
+
+    from fathom.api.replies import run
+    from fathom.compress.tables import read_matrix
+    from fathom.subsetfile import read_subset, write_subset
+
+    members = tuple(Member(name, 1.0) for name in names)
+    subset = Subset(folder.name, members, "adaptive round", choices)
+    path = folder.with_suffix(".json")
+    if not path.is_file():
+        write_subset(subset, path)
+    elif read_subset(path).members != members:
+        raise FathomError(
+            f"{path}: this round asked other items than it would now: the options, the known scores or the scores of "
+            "an earlier round have changed. Choose another --out"
+        )
+    summary = run(suite, model, folder, subset=path, **settings)
+    if summary.stopped:
+        raise FathomError(f"{folder}: stopped: {summary.stopped}; the same command goes on from there")
+    scores = read_matrix(folder, wanted=names)
+    places = {name: number for number, name in enumerate(scores.items)}
+    return np.array([scores.scores[0, places[name]] if name in places else np.nan for name in names])
+
+
+def _write(path: Path, made: Design, progress: Progress, choices: Mapping[str, Json]) -> Subset:
+    from fathom.compress.design import ADAPTIVE
+    from fathom.compress.samplefile import write_sampled
+
+    matrix = made.matrix
+    members = tuple(
+        Member(
+            matrix.items[item],
+            float(matrix.weights[item] / progress.chances[item]),
+            matrix.tasks[item],
+            float(progress.chances[item]),
+        )
+        for item in progress.items.tolist()
+    )
+    subset = Subset(ADAPTIVE, members, ADAPTIVE, choices, {"models": list(matrix.models), "items": len(matrix.items)})
+    write_sampled(subset, matrix, path)
+    return subset
+
+
+def _estimate(model: str, subset: Subset, made: Design, progress: Progress) -> ModelEstimate:
+    from dataclasses import replace
+
+    import numpy as np
+
+    from fathom.compress.estimates import estimate
+
+    row = np.full((1, len(made.matrix.items)), np.nan)
+    row[0, progress.items] = progress.scores
+    (found,) = estimate(subset, replace(made.matrix, models=(model,), scores=row), made.matrix)
+    return found

@@ -1,0 +1,115 @@
+"""The command ``fathom compress adaptive``."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fathom import api
+from fathom.cli.arguments import (
+    AsJson,
+    BaseUrl,
+    Generation,
+    MaxConnections,
+    MaxCost,
+    MaxTokensTotal,
+    ModelArgs,
+    Quiet,
+    ReasoningEffort,
+    ReasoningTokens,
+    Retries,
+    Temperature,
+    Timeout,
+    Yes,
+    options_of,
+    tell,
+)
+from fathom.cli.replies import confirmed
+from fathom.printing import printable_json
+
+
+def adaptive(
+    suite: Annotated[Path, typer.Argument(help="A suite folder.")],
+    model: Annotated[str, typer.Option("--model", "-m", help="PROVIDER/NAME, for instance openai/gpt-5 or vllm/NAME.")],
+    known: Annotated[Path, typer.Option(help="Scores of known models on the suite's items: a table or a rows file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the rounds.")],
+    width: Annotated[float, typer.Option(help="Half-width of the 95% interval at which to stop.")] = 0.02,
+    budget: Annotated[int, typer.Option(help="Most items to ask.")] = 500,
+    first: Annotated[int, typer.Option(help="Items of the first round.")] = 100,
+    step: Annotated[int, typer.Option(help="Items of every other round.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the draws, and of the model.")] = 0,
+    model_base_url: BaseUrl = None,
+    max_connections: MaxConnections = 16,
+    temperature: Temperature = 0.0,
+    max_output_tokens: Annotated[
+        int | None, typer.Option(help="Cap on every reply; by default each task's own.")
+    ] = None,
+    reasoning_effort: ReasoningEffort = None,
+    reasoning_tokens: ReasoningTokens = None,
+    generation: Generation = None,
+    model_args: ModelArgs = None,
+    retries: Retries = 5,
+    timeout: Timeout = 600.0,
+    max_tokens_total: MaxTokensTotal = None,
+    max_cost: MaxCost = None,
+    yes: Yes = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate one model on as few items as a narrow interval takes.
+
+    Rounds of items are chosen by what the model has shown so far, until the 95% interval of its score on the whole
+    benchmark is as narrow as wanted. Stopped or killed, the same command goes on where it stopped. Limits on tokens and
+    cost hold for each round.
+    """
+
+    def told(items: int, value: float, half: float) -> None:
+        if not quiet:
+            print(f"  {items:,} items: {100 * value:.2f} ± {100 * half:.2f}", file=sys.stderr)
+
+    found = api.compress_adaptive(
+        suite,
+        model,
+        known,
+        out,
+        width=width,
+        budget=budget,
+        first=first,
+        step=step,
+        seed=seed,
+        told=told,
+        confirm=lambda plan: confirmed(plan, yes, quiet),
+        model_base_url=model_base_url,
+        max_connections=max_connections,
+        temperature=None if temperature < 0 else temperature,
+        max_output_tokens=max_output_tokens,
+        reasoning_effort=reasoning_effort,
+        reasoning_tokens=reasoning_tokens,
+        generation=options_of(generation, "--generation"),
+        model_args=options_of(model_args, "--model-arg"),
+        retries=retries,
+        timeout=timeout,
+        max_tokens_total=max_tokens_total,
+        max_cost=max_cost,
+    )
+    if as_json:
+        record = {**dataclasses.asdict(found), "subset": str(found.subset), "rounds": list(map(str, found.rounds))}
+        print(printable_json(json.dumps(record, indent=2, ensure_ascii=False)))
+        return
+    print(
+        f"{found.estimate.model}: {100 * found.estimate.overall.value:.2f} ± {100 * found.half_width:.2f} "
+        f"after {found.items:,} of {found.of:,} items"
+    )
+    if not found.reached:
+        tell(f"the interval is not as narrow as {width:g}: raise --budget, and the same command goes on")
+    tell(f"`fathom compress estimate {found.rounds[0].parent}/round-*/ --subset {found.subset}` gives the categories")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(adaptive)

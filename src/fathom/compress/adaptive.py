@@ -1,0 +1,212 @@
+"""Adaptive evaluation: choose the next items for one model, and stop at a wanted width or budget.
+
+After every round the design is made anew for this model: items whose score its abilities leave most uncertain become
+more probable, and the sample is topped up so that it is at every moment as if drawn by the design of the moment. The
+estimate is that of ``assisted`` with full trust in the correction, so that known models only make it closer. Because
+rounds end when the interval looks narrow, nominal intervals hold the truth too seldom; how much wider they must be is
+learned by evaluating every known model as if it were new (``stretch``).
+
+The idea of spending a budget where this model's factors leave doubt, with valid intervals, is that of Factorized Active
+Querying (Wu, Nair and Candès 2026, arXiv:2601.20251); the way here, a growing sample without replacement of items that
+may have any bounded score, is our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.compress.abilities import Abilities, expected, learn
+from fathom.compress.assisted import BELIEF, FEWEST, Estimates, Z, estimated, stretched
+from fathom.compress.design import Design
+from fathom.compress.matrix import Floats
+from fathom.compress.sampling import draw, inclusion, likeness_tree
+from fathom.compress.targets import groups_of
+
+FIRST = 100  # items of the first round: fewer say too little of a model's abilities and of the error
+STEP = 20
+_FLOOR = 0.02  # added to variances of coins, so that items that known models all solve can still surprise
+_MOST, _LEAST = 2.0, 0.5  # by how much a model's own spread may differ from that of known models
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where an adaptive evaluation of one model stands.
+
+    Attributes:
+        items: Numbers of the n items asked so far, in the order of asking.
+        scores: Its scores on them, shape (n,); NaN where there is none.
+        chances: Probability with which each item of the benchmark would be in a sample of this size, shape (N,).
+    """
+
+    items: NDArray[np.int64]
+    scores: Floats
+    chances: Floats
+
+
+def start(design: Design) -> Progress:
+    """Nothing asked yet."""
+    return Progress(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(len(design.matrix.items)))
+
+
+def next_items(
+    design: Design, progress: Progress, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Floats]:
+    """Items to ask next.
+
+    Args:
+        design: The benchmark; its own budget does not matter.
+        progress: What was asked so far.
+        count: How many more.
+        rng: Dice.
+
+    Returns:
+        Their numbers, ascending, fewer than ``count`` only where no more are left; and the probabilities of all items
+        for ``Progress.chances`` from now on, shape (N,).
+    """
+    left = len(design.matrix.items) - len(progress.items)
+    count = min(count, left)
+    sizes = design.targets.shares[0] * _spread(design, progress)
+    if design.unit == "cost":
+        sizes = sizes / np.sqrt(design.matrix.costs)
+    wanted = inclusion(sizes, len(progress.items) + count)
+    wanted = np.maximum(wanted, progress.chances)
+    top_up = np.clip((wanted - progress.chances) / np.maximum(1 - progress.chances, 1e-12), 1e-9, 1.0)
+    top_up[progress.items] = 0.0
+    return draw(inclusion_of_sum(top_up, count), design.tree, rng), wanted
+
+
+def inclusion_of_sum(chances: Floats, count: int) -> Floats:
+    """Probabilities in proportion to others, summing to a count, none above 1; those that are 0 stay 0."""
+    free = np.flatnonzero(chances > 0)
+    found = np.zeros_like(chances)
+    found[free] = inclusion(chances[free], count)
+    return found
+
+
+def current(design: Design, progress: Progress, stretch: float) -> Estimates:
+    """The estimates so far, one model by T targets.
+
+    Args:
+        design: The benchmark.
+        progress: What was asked, one item at least.
+        stretch: Factor on the width, see ``stretch``.
+    """
+    calibration = stretched(design.targets.shares, stretch)
+    chances = progress.chances[progress.items]
+    return estimated(design.known, design.targets.shares, progress.items, chances, progress.scores[None], calibration)
+
+
+Rounds: TypeAlias = Generator[tuple[Progress, NDArray[np.int64]], Floats, Progress]
+
+
+def rounds(
+    design: Design,
+    *,
+    width: float,
+    budget: int,
+    stretch: float,
+    rng: np.random.Generator,
+    first: int = FIRST,
+    step: int = STEP,
+) -> Rounds:
+    """The rounds of an evaluation, without asking anybody: it yields items to ask and is sent the scores on them.
+
+    Args:
+        design: The benchmark.
+        width: Half-width of the 95% interval of the whole score, at which to stop.
+        budget: Most items to ask.
+        stretch: See ``stretch``.
+        rng: Dice.
+        first: Items of the first round.
+        step: Items of every other.
+
+    Yields:
+        What was asked before, and the numbers of the next items; it is sent their scores, NaN where there is none.
+
+    Returns:
+        All that was asked.
+    """
+    progress = start(design)
+    while len(progress.items) < budget:
+        count = min(step if len(progress.items) else first, budget - len(progress.items))
+        items, chances = next_items(design, progress, count, rng)
+        if not len(items):
+            break
+        scores = yield progress, items
+        progress = Progress(np.concatenate([progress.items, items]), np.concatenate([progress.scores, scores]), chances)
+        if half_width(current(design, progress, stretch)) <= width:
+            break
+    return progress
+
+
+def drive(
+    rounds: Rounds, ask: Callable[[NDArray[np.int64]], Floats], watch: Callable[[Progress], None] = lambda _: None
+) -> Progress:
+    """Go through all rounds.
+
+    Args:
+        rounds: See ``rounds``.
+        ask: Given numbers of items, the model's scores on them.
+        watch: Told where the evaluation stands before every round and at its end.
+    """
+    try:
+        progress, items = next(rounds)
+        while True:
+            watch(progress)
+            progress, items = rounds.send(ask(items))
+    except StopIteration as end:
+        final: Progress = end.value
+        watch(final)
+        return final
+
+
+def half_width(found: Estimates) -> float:
+    """Half-width of the interval of the whole score of the first model; infinite where there is no estimate."""
+    value = float((found.high[0, 0] - found.low[0, 0]) / 2)
+    return value if np.isfinite(value) else np.inf
+
+
+def stretch(design: Design, *, width: float, budget: int, first: int = FIRST, step: int = STEP) -> float:
+    """By how much intervals at the stop must be wider than nominal ones: each known model is evaluated as if new.
+
+    Args:
+        design: The benchmark.
+        width: See ``rounds``, as for all that follow.
+        budget: Budget.
+        first: First.
+        step: Step.
+
+    Returns:
+        A factor of 1 or more; 1 with fewer than five known models.
+    """
+    matrix = design.matrix
+    if len(matrix.models) < FEWEST:
+        return 1.0
+    truth, squares = matrix.scores @ matrix.weights, 0.0
+    for model in range(len(matrix.models)):
+        others = np.delete(matrix.scores, model, axis=0)
+        without = replace(design, known=learn(others, design.strata), tree=likeness_tree(others.T, groups_of(matrix)))
+        rng = np.random.default_rng([design.seed, 2, model])
+        plan = rounds(without, width=width, budget=budget, stretch=1.0, rng=rng, first=first, step=step)
+        end = drive(plan, matrix.scores[model].__getitem__)
+        found = current(without, end, 1.0)
+        error = half_width(found) / Z
+        squares += float(((found.values[0, 0] - truth[model]) / error) ** 2) if error > 0 else 0.0
+    return max(1.0, float(np.sqrt((squares + BELIEF) / (len(matrix.models) + BELIEF))))
+
+
+def _spread(design: Design, progress: Progress) -> Floats:
+    """Spread of this model's score on each item: that of known models, as a coin of its expected score would change."""
+    known: Abilities = design.known
+    told = ~np.isnan(progress.scores)
+    if not told.any():
+        return known.spread
+    guess = expected(known, progress.items[told], progress.scores[told][None])[0]
+    own, others = guess * (1 - guess) + _FLOOR, known.means * (1 - known.means) + _FLOOR
+    found: Floats = known.spread * np.clip(np.sqrt(own / others), _LEAST, _MOST)
+    return found

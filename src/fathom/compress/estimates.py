@@ -1,0 +1,208 @@
+"""Estimates of a benchmark's score from the scores on a subset of it, for people: values, intervals, ranks, ties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.compress.assisted import Estimates, Z, estimated, stretched
+from fathom.compress.design import ADAPTIVE, METHOD, design
+from fathom.compress.matrix import Floats, ScoreMatrix
+from fathom.compress.methods import ratio
+from fathom.compress.targets import OVERALL, strata_of
+from fathom.types import FathomError, Subset
+
+_SAME = 1e-6  # relative difference of probabilities that are the same
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimated score with its 95% interval; ``low`` and ``high`` are None where a method has no interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelEstimate:
+    """What a subset says of one model.
+
+    Attributes:
+        model: Its name.
+        overall: The whole benchmark's score.
+        categories: The score of each category.
+        items: How many items of the subset have a score.
+        others: Other estimates of the whole score, by name; ``direct`` is the plain mean over categories and tasks of
+            the scores that are there.
+        full: The score itself, where all items have one.
+        ranks: Highest and lowest rank among the models here that the intervals allow; None without intervals.
+        group: Number of its tie group, from 1: models of one group cannot be told from its best one; 0 without
+            intervals.
+    """
+
+    model: str
+    overall: Estimate
+    categories: Mapping[str, Estimate] = field(default_factory=dict)
+    items: int = 0
+    others: Mapping[str, float] = field(default_factory=dict)
+    full: float | None = None
+    ranks: tuple[int, int] | None = None
+    group: int = 0
+
+
+def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = None) -> list[ModelEstimate]:
+    """Estimate the scores of models on a whole benchmark.
+
+    Args:
+        subset: Which items were asked. Members of a probability sample have probabilities, and their estimates
+            intervals.
+        scores: Scores of the models, on the subset's items or on more, of which only the subset's are used. Items
+            without a score are taken for chance losses.
+        known: Scores of the models that the subset was chosen by; with them a sampled subset is estimated far more
+            closely. The models may be among those that are estimated, whose intervals are then too wide.
+
+    Returns:
+        One for each model, the best first.
+
+    Raises:
+        FathomError: No item of the subset has a score, the subset is of another benchmark, or the known scores are not
+            those that it was chosen by.
+    """
+    if known is not None and subset.method in (METHOD, ADAPTIVE):
+        names, found, asked = _assisted(subset, scores, known)
+    else:
+        names, found, asked = _weighted(subset, scores)
+    if np.isnan(asked).all():
+        raise FathomError(
+            f"no item of the subset {subset.name!r} has a score, for instance {subset.members[0].item!r}: these scores "
+            "are of another benchmark, or its items have other names"
+        )
+    totals = scores.totals()
+    listed = [
+        ModelEstimate(
+            model=model,
+            overall=_one(found, row, 0),
+            categories={name: _one(found, row, place) for place, name in enumerate(names) if name != OVERALL},
+            items=int((~np.isnan(asked[row])).sum()),
+            others={"direct": _direct(subset, scores, row)},
+            full=None if np.isnan(totals[row]) or len(scores.items) <= len(subset.members) else float(totals[row]),
+        )
+        for row, model in enumerate(scores.models)
+        if not np.isnan(found.values[row, 0])
+    ]
+    return ranked(listed)
+
+
+def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
+    """Models from the best down, with the ranks that their intervals allow and their tie groups.
+
+    One model is surely above another if their difference exceeds 1.96 standard errors of a difference of independent
+    estimates. Models of one subset were asked the same items, so that their errors are partly the same: that makes the
+    rule cautious.
+    """
+    ordered = sorted(models, key=lambda one: (-one.overall.value, one.model))
+    if any(one.overall.low is None or one.overall.high is None for one in ordered):
+        return ordered
+    values = np.array([one.overall.value for one in ordered])
+    errors = np.array([((one.overall.high or 0.0) - (one.overall.low or 0.0)) / 2 / Z for one in ordered])
+    apart = Z * np.hypot(errors[:, None], errors[None, :])
+    below = values[:, None] - values[None, :] > apart  # [a, b]: a is surely above b
+    found, first, group = [], 0, 1
+    for place, one in enumerate(ordered):
+        if below[first, place]:
+            first, group = place, group + 1
+        ranks = (1 + int(below[:, place].sum()), len(ordered) - int(below[place].sum()))
+        found.append(replace(one, ranks=ranks, group=group))
+    return found
+
+
+def _assisted(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix) -> tuple[tuple[str, ...], Estimates, Floats]:
+    places = {name: number for number, name in enumerate(known.items)}
+    items = _numbers(subset, places, "the scores that it was chosen by")
+    budget, unit, seed = (subset.design.get(name) for name in ("budget", "unit", "seed"))
+    if not isinstance(budget, int | float) or unit not in ("items", "cost") or not isinstance(seed, int):
+        raise FathomError(f"subset {subset.name!r}: its design has no budget, unit and seed; select it again")
+    made = design(known, budget, unit="cost" if unit == "cost" else "items", seed=seed)
+    chances = _chances(subset)
+    if subset.method == METHOD and not np.allclose(chances, made.chances[items], rtol=_SAME):
+        raise FathomError(
+            f"subset {subset.name!r} was chosen by other scores than these: its items would have other probabilities. "
+            "Name the table that it was chosen by"
+        )
+    asked = _aligned(subset, scores)
+    stretch = subset.design.get("stretch")
+    calibration = made.calibration()
+    if subset.method == ADAPTIVE and isinstance(stretch, int | float):
+        calibration = stretched(made.targets.shares, float(stretch))
+    found = estimated(made.known, made.targets.shares, items, chances, asked, calibration)
+    return made.targets.names, found, asked
+
+
+def _weighted(subset: Subset, scores: ScoreMatrix) -> tuple[tuple[str, ...], Estimates, Floats]:
+    """Weighted means of what is there, with intervals where the subset is a probability sample."""
+    asked = _aligned(subset, scores)
+    weights = np.array([member.weight for member in subset.members])
+    numbers = {name: number for number, name in enumerate(scores.items)}
+    categories = [scores.categories[numbers[one.item]] if one.item in numbers else "" for one in subset.members]
+    names = tuple(name for name in dict.fromkeys(categories) if name)
+    names = (OVERALL, *(names if len(names) > 1 else ()))
+    labels = np.array(categories)
+    rows = np.array([weights if name == OVERALL else np.where(labels == name, weights, 0.0) for name in names])
+    by_chance = all(member.probability is not None for member in subset.members)
+    chances = _chances(subset) if by_chance else np.ones(len(weights))
+    strata = {name: number for number, name in enumerate(dict.fromkeys(one.stratum for one in subset.members))}
+    of_items = np.array([strata[member.stratum] for member in subset.members])
+    shape = (len(asked), len(names))
+    values, low, high = (np.full(shape, np.nan) for _ in range(3))
+    for row, own in enumerate(asked):
+        told = ~np.isnan(own)
+        if told.any():
+            one = ratio(own[None, told], rows[:, told], of_items[told], chances[told])
+            values[row] = one.values
+            if by_chance:
+                low[row], high[row] = one.low, one.high
+    return names, Estimates(values, low, high), asked
+
+
+def _aligned(subset: Subset, scores: ScoreMatrix) -> Floats:
+    """Scores on the subset's members, shape (M, n); NaN where there is none."""
+    places = {name: number for number, name in enumerate(scores.items)}
+    found = np.full((len(scores.models), len(subset.members)), np.nan)
+    for column, member in enumerate(subset.members):
+        if member.item in places:
+            found[:, column] = scores.scores[:, places[member.item]]
+    return found
+
+
+def _numbers(subset: Subset, places: Mapping[str, int], what: str) -> NDArray[np.int64]:
+    lost = [member.item for member in subset.members if member.item not in places]
+    if lost:
+        raise FathomError(f"subset {subset.name!r}: {len(lost)} of its items are not in {what}, for instance {lost[0]}")
+    return np.array([places[member.item] for member in subset.members], dtype=np.int64)
+
+
+def _chances(subset: Subset) -> Floats:
+    if any(member.probability is None for member in subset.members):
+        raise FathomError(f"subset {subset.name!r}: its members have no probabilities; it was not drawn by chance")
+    return np.array([member.probability for member in subset.members], dtype=np.float64)
+
+
+def _direct(subset: Subset, scores: ScoreMatrix, row: int) -> float:
+    """Mean over categories of the mean over tasks and lengths of the scores that are there."""
+    asked = {member.item for member in subset.members}
+    there = np.array([name in asked for name in scores.items]) & ~np.isnan(scores.scores[row])
+    strata, labels = strata_of(scores), np.array(scores.categories)
+    means: dict[str, list[float]] = {}
+    for one in np.unique(strata[there]):
+        inside = there & (strata == one)
+        means.setdefault(str(labels[inside][0]), []).append(float(scores.scores[row, inside].mean()))
+    return float(np.mean([np.mean(tasks) for tasks in means.values()])) if means else float("nan")
+
+
+def _one(found: Estimates, row: int, place: int) -> Estimate:
+    value, low, high = (float(part[row, place]) for part in (found.values, found.low, found.high))
+    return Estimate(value, None if np.isnan(low) else low, None if np.isnan(high) else high)

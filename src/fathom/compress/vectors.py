@@ -1,0 +1,183 @@
+"""Embeddings of items as files, and the texts that they are made of.
+
+A file is an ``.npz`` archive with two arrays: ``items`` (names, shape (N,)) and ``embeddings`` (shape (N, F)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from fathom.atomic import whole_file
+from fathom.compress.embedding import CHARACTERS, cut
+from fathom.compress.matrix import Floats
+from fathom.corpus.rows import Fault, read_records
+from fathom.length import render
+from fathom.suitefile import is_suite, open_suite
+from fathom.types import FathomError, Sample
+
+SUFFIX = ".npz"
+ITEMS, VECTORS = "items", "embeddings"
+
+
+@dataclass(frozen=True)
+class ItemTexts:
+    """What items are embedded by.
+
+    Attributes:
+        items: Names, as score matrices have them.
+        texts: One for each item, each of at most ``CHARACTERS`` characters.
+        shortened: How many were cut to that: to their first and their last half.
+    """
+
+    items: tuple[str, ...]
+    texts: tuple[str, ...]
+    shortened: int
+
+
+@dataclass(frozen=True)
+class ItemVectors:
+    """Embeddings of items.
+
+    Attributes:
+        items: Names of the rows; None where the file has none, and rows stand in the order of the items.
+        vectors: Shape (N, F).
+        source: Where they came from, for messages.
+    """
+
+    items: tuple[str, ...] | None
+    vectors: Floats
+    source: str
+
+    def of(self, items: Sequence[str]) -> Floats:
+        """The vectors of some items, in their order, shape (len(items), F).
+
+        Raises:
+            FathomError: An item has no vector, or there are no names and another number of rows.
+        """
+        if self.items is None:
+            if len(self.vectors) != len(items):
+                raise FathomError(
+                    f"{self.source}: {len(self.vectors):,} embeddings without names for {len(items):,} items; expected "
+                    f"one for each, or an array {ITEMS!r} with the names of the rows"
+                )
+            return self.vectors
+        places = {name: place for place, name in enumerate(self.items)}
+        if lacking := [name for name in items if name not in places]:
+            raise FathomError(
+                f"{self.source}: {len(lacking):,} of {len(items):,} items have no embedding, for instance "
+                f"{lacking[0]!r}; it has {len(self.items):,}, for instance {self.items[0]!r}. Embed the suite that the "
+                "scores are of with `fathom compress embed`"
+            )
+        return self.vectors[[places[name] for name in items]]
+
+
+def item_texts(source: Path) -> ItemTexts:
+    """The texts of items.
+
+    Args:
+        source: A built suite, whose texts are the rendered prompts; or a ``.jsonl`` file (also ``.gz`` or ``.zst``)
+            with fields ``item`` and ``text``. Items of a suite are named as in the matrix of a run of it
+            (``tables.of_rows``): by their items where each has one sample, else by their samples. Questions without
+            their context and prompts that were cut are left out.
+
+    Raises:
+        FathomError: The source is neither, has no text or one name twice, or a line lacks a field.
+    """
+    pairs = list(_of_suite(source) if is_suite(source) else _of_lines(source))
+    names = [name for name, _, _ in pairs]
+    if not names:
+        raise FathomError(f"{source}: there is no text to embed")
+    if len(set(names)) < len(names):
+        double = next(name for name in names if names.count(name) > 1)
+        raise FathomError(f"{source}: item {double!r} stands there {names.count(double)} times; keep one of them")
+    return ItemTexts(tuple(names), tuple(text for _, text, _ in pairs), sum(long for _, _, long in pairs))
+
+
+def write_vectors(items: Sequence[str], vectors: Floats, path: Path) -> None:
+    """Writes embeddings; a reader sees the old file or the whole new one.
+
+    Args:
+        items: Names of the rows.
+        vectors: Shape (N, F).
+        path: An ``.npz`` file.
+
+    Raises:
+        FathomError: The suffix is another one, or the file cannot be written.
+    """
+    check_suffix(path)
+    with whole_file(path, "wb") as stream:
+        np.savez_compressed(stream, items=np.array(items, dtype=np.str_), embeddings=vectors)
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a file that is no ``.npz`` file.
+
+    Args:
+        path: The file.
+
+    Raises:
+        FathomError: Its suffix is another one.
+    """
+    if path.suffix != SUFFIX:
+        raise FathomError(f"{path}: embeddings are an {SUFFIX} file, not {path.suffix or 'one without a suffix'}")
+
+
+def read_vectors(path: Path) -> ItemVectors:
+    """Embeddings from a file that ``write_vectors`` wrote, or any with an array ``embeddings``.
+
+    Raises:
+        FathomError: There is no such file or array, it holds Python objects, or the arrays do not fit each other.
+    """
+    check_suffix(path)
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            if VECTORS not in arrays:
+                there = ", ".join(arrays.files) or "none"
+                raise FathomError(f"{path}: no array {VECTORS!r}; its arrays are {there}")
+            vectors = arrays[VECTORS].astype(np.float64)
+            items = tuple(map(str, arrays[ITEMS].tolist())) if ITEMS in arrays else None
+    except FileNotFoundError as error:
+        raise FathomError(f"{path}: no such file; make one with `fathom compress embed`") from error
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise FathomError(f"{path}: cannot be read as arrays without Python objects: {error}") from error
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise FathomError(f"{path}: expected embeddings of finite numbers, a row for each item; got {vectors.shape}")
+    if items is not None and (len(items) != len(vectors) or len(set(items)) < len(items)):
+        raise FathomError(f"{path}: {len(set(items)):,} different names of items for {len(vectors):,} embeddings")
+    return ItemVectors(items, vectors, str(path))
+
+
+def _of_suite(folder: Path) -> Iterator[tuple[str, str, bool]]:
+    suite = open_suite(folder)
+    known = [sample for sample in suite.samples(parts=False) if not _beside(sample)]
+    one_each = len({sample.item for sample in known}) == len(known)
+    texts = suite.texts()
+    for sample in suite.samples():
+        if not _beside(sample):
+            text = render(sample, texts)
+            yield (sample.item if one_each else sample.id), cut(text, CHARACTERS), len(text) > CHARACTERS
+
+
+def _beside(sample: Sample) -> bool:
+    """Whether a sample stands beside the benchmark's own: without its context, or over a prompt that was cut."""
+    return (sample.length == 0 and sample.facets.get("context") in ("none", "alone")) or "cut_from" in sample.facets
+
+
+def _of_lines(path: Path) -> Iterator[tuple[str, str, bool]]:
+    if path.is_dir() or ".jsonl" not in path.suffixes:
+        raise FathomError(
+            f"{path}: neither a built suite (made with `fathom build`) nor a .jsonl file with fields item and text"
+        )
+    for record in read_records(path, frozenset({"item", "text"})):
+        if isinstance(record, Fault):
+            raise FathomError(f"{path}: {f'line {record.line}: ' if record.line else ''}{record.reason}")
+        name, text = record.fields.get("item"), record.fields.get("text")
+        if not isinstance(name, str) or not name or not isinstance(text, str):
+            there = ", ".join(record.fields)
+            raise FathomError(f"{path}: line {record.line}: expected texts item and text; its fields are {there}")
+        yield name, cut(text, CHARACTERS), len(text) > CHARACTERS

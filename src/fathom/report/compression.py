@@ -1,0 +1,252 @@
+"""Figures of smaller benchmarks: MiniLongBench's studies, and how methods compare.
+
+They are drawn from the tables of ``fathom.compress``, whose columns are named there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import altair as alt
+import polars as pl
+
+from fathom.report.colours import MUTED
+from fathom.report.compression_marks import (
+    SIDE,
+    bounds,
+    dots,
+    lines,
+    medians,
+    plane,
+    ranks,
+    rows_height,
+    together,
+    value_axis,
+)
+from fathom.report.drawing import Size, axis_of
+from fathom.types import FathomError
+
+SP = "Spearman correlation with the scores on the whole benchmark"
+ALL = "all"
+GROUPS = {"known": "known models", "new": "new models", ALL: "all models"}
+"""Groups of models in the order of their panels: items were chosen by the known ones."""
+ESTIMATES = {"predicted": "predicted by item response theory", "direct": "direct: mean of the items' scores"}
+STRONG, MODERATE = 0.8, 0.6  # the paper's words for correlations from there on
+PANEL = Size(240, 190)
+AXIS_TITLE = {"titleFontWeight": "normal", "titleFontSize": 11, "titlePadding": 8, "titleColor": MUTED.light}
+
+
+def study_chart(study: str, table: pl.DataFrame) -> alt.TopLevelMixin:
+    """The figure of one study.
+
+    Args:
+        study: Its name, one of ``STUDIES``.
+        table: What ``fathom.api.compress_study`` gave, with every draw.
+
+    Returns:
+        A chart, see ``fathom.report.saving``.
+
+    Raises:
+        FathomError: There is no such figure, or nothing to draw.
+    """
+    if study not in STUDIES:
+        raise FathomError(f"no figure of the study {study!r}: choose {', '.join(STUDIES)}")
+    known = table.with_columns(pl.col("spearman").fill_nan(None)) if "spearman" in table.columns else table
+    known = known.drop_nulls("spearman") if "spearman" in table.columns else known
+    if known.is_empty():
+        raise FathomError(f"there is nothing to draw for {study!r}: no rank correlation is defined")
+    return STUDIES[study](known)
+
+
+def _redundancy(table: pl.DataFrame) -> alt.TopLevelMixin:
+    parts = {"low": 0.05, "inner": 0.25, "value": 0.5, "outer": 0.75, "high": 0.95}
+    found = table.group_by("category", "ratio", maintain_order=True).agg(
+        *(pl.col("spearman").quantile(share, "linear").alias(name) for name, share in parts.items()),
+        pl.len().alias("draws"),
+    )
+    records = [
+        {"row": _words(line["category"]), "series": _ratio(line["ratio"]), **{name: line[name] for name in parts}}
+        for line in found.to_dicts()
+    ]
+    rows = list(dict.fromkeys(str(one["row"]) for one in records))
+    series = [_ratio(value) for value in sorted(table["ratio"].unique(), reverse=True)]
+    size = Size(460, rows_height(len(rows), len(series)))
+    axis = value_axis([*records, {"value": MODERATE}])
+    chart = dots(records, rows, series, size, axis, guides=(MODERATE, STRONG))
+    subtitle = [
+        f"{SP}, by category; {int(found['draws'].max()):,} random subsets each",  # type: ignore[arg-type]
+        f"Dot: median; thick bar: middle 50%; thin bar: 90%; dashed: {MODERATE} (moderate) and {STRONG} (strong)",
+    ]
+    return together([chart], "How far random subsets order models as the whole benchmark does", subtitle)
+
+
+def _categories(table: pl.DataFrame) -> alt.TopLevelMixin:
+    table = table.filter(pl.col("estimate").is_in(list(ESTIMATES)))
+    rows = [_category(name) for name in table["category"].unique(maintain_order=True)]
+    axis = value_axis(_records(table, "category"))
+    panels: list[alt.LayerChart] = []
+    for group, title in _groups(table):
+        own = table.filter(models=group)
+        size = Size(SIDE, rows_height(len(rows), len(ESTIMATES)))
+        records = [{**one, "row": _category(str(one["row"]))} for one in _records(own, "category")]
+        panels.append(dots(records, rows, list(ESTIMATES.values()), size, axis, title=title, names=not panels))
+    return together(panels, "Rank correlation of the subset with the whole benchmark, by category", SP)
+
+
+def _settings(table: pl.DataFrame, title: str) -> alt.TopLevelMixin:
+    table = _whole(table)
+    rows = table["setting"].unique(maintain_order=True).to_list()
+    axis = value_axis(_records(table, "setting"))
+    panels: list[alt.LayerChart] = []
+    for group, heading in _groups(table):
+        size = Size(SIDE, rows_height(len(rows), len(ESTIMATES)))
+        draws = _records(table.filter(models=group), "setting")
+        panels.append(_medians(draws, rows, size, axis, title=heading, names=not panels))
+    return together(panels, title, _said(table))
+
+
+def _medians(
+    draws: list[dict[str, object]], rows: Sequence[str], size: Size, axis: alt.X, *, title: str = "", names: bool = True
+) -> alt.LayerChart:
+    """Medians over draws, and the draws where there are several."""
+    found = medians(draws)
+    several = draws if len(draws) > len(found) else ()
+    return dots(found, rows, list(ESTIMATES.values()), size, axis, draws=several, title=title, names=names)
+
+
+def _choices(table: pl.DataFrame) -> alt.TopLevelMixin:
+    table = _whole(table).with_columns(pl.col("models").replace_strict(GROUPS).alias("group"))
+    rows = [title for _, title in _groups(table)]
+    size = Size(460, rows_height(len(rows), len(ESTIMATES)))
+    records = _records(table, "group")
+    chart = _medians(records, rows, size, value_axis(records))
+    subtitle = [SP, f"{table['setting'][0]} known models, drawn at random. {_one_mark(table)}"]
+    return together([chart], "Which models items are chosen by", subtitle)
+
+
+def _curves(
+    table: pl.DataFrame, title: str, x_title: str, *, log: bool = False, percent: bool = False, related: bool = False
+) -> alt.TopLevelMixin:
+    table = _whole(table).with_columns(pl.col("setting").cast(pl.Float64).alias("x"))
+    values = sorted(table["x"].unique())
+    records = [{**one, "x": x} for one, x in zip(_records(table, "setting"), table["x"], strict=True)]
+    shown = ".0%" if percent else "d"
+    axis = axis_of(
+        values=values, format=shown, grid=False, ticks=True, labelOverlap="greedy", labelSeparation=3, labelFontSize=10
+    )
+    for name, value in {"title": x_title, **AXIS_TITLE}.items():
+        axis[name] = value
+    margin = 1.12 if log else 0.04 * (values[-1] - values[0] or 1)
+    ends = [values[0] / margin, values[-1] * margin] if log else [values[0] - margin, values[-1] + margin]
+    x = alt.X("x:Q", scale=alt.Scale(type="log" if log else "linear", domain=ends, nice=False, zero=False), axis=axis)
+    low, high = bounds([float(str(one["value"])) for one in records])
+    y = alt.Y("value:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis_of(grid=True, format=".2f"))
+    panels: list[alt.LayerChart] = []
+    for group, heading in _groups(table):
+        own = table["models"] == group
+        inside = [one for one, kept in zip(records, own, strict=True) if kept]
+        note = _relation(table.filter(models=group)) if related else ""
+        panels.append(lines(inside, list(ESTIMATES.values()), PANEL, x, y, title=heading, note=note))
+    return together(panels, title, _said(table))
+
+
+def _rankings(table: pl.DataFrame) -> alt.TopLevelMixin:
+    stages = {"direct": "direct", "full": "whole", "predicted": "predicted"}
+    panels: list[alt.LayerChart] = []
+    for draw in table["draw"].unique(maintain_order=True):
+        own = table.filter(draw=draw)
+        records = [
+            {"model": line["model"], "stage": name, "rank": line[key], "moved": len({line[one] for one in stages}) > 1}
+            for line in own.to_dicts()
+            for key, name in stages.items()
+        ]
+        panels.append(ranks(records, list(stages.values()), Size(200, 24 * len(own)), title=f"Draw {draw + 1}"))
+    subtitle = [
+        "Rank 1 is the best of the models drawn; in the middle by the whole benchmark, beside it by the subset: direct "
+        "scores and predicted ones",
+        "Grey: models that keep their rank",
+    ]
+    return together(panels, "Ranks by the whole benchmark and by the subset", subtitle, columns=min(2, len(panels)))
+
+
+def _neighbours(table: pl.DataFrame) -> alt.TopLevelMixin:
+    by = "task" if table["task"].n_unique() <= 6 else "category"
+    spans = {}
+    for name in ("x", "y"):
+        low, high = table.select(low=pl.col(name).min(), high=pl.col(name).max()).row(0)
+        spans[name] = (low - 0.05 * (high - low), high + 0.05 * (high - low))
+    panels: list[alt.LayerChart] = []
+    for name in table[by].unique(maintain_order=True):
+        own = table.filter(pl.col(by) == name)
+        records = own.select(pl.col("x", "y").round(2), "chosen").to_dicts()
+        note = f"{own['chosen'].sum():,} of {len(own):,} items chosen"
+        panels.append(plane(records, Size(210, 190), spans, title=_words(name), note=note))
+    subtitle = [
+        "Discriminations and difficulty of each item, in the plane by t-SNE: near points are alike, axes have no unit",
+        "Diamonds: items of the subset; dots: all others",
+    ]
+    return together(panels, "Items as item response theory sees them", subtitle, columns=min(3, len(panels)))
+
+
+STUDIES: Mapping[str, Callable[[pl.DataFrame], alt.TopLevelMixin]] = {
+    "redundancy": _redundancy,
+    "categories": _categories,
+    "dimensions": lambda table: _curves(
+        table, "The number of dimensions d", "d, dimensions of item response theory", log=True, related=True
+    ),
+    "ratios": lambda table: _curves(
+        table, "The share p of items that is left out", "p, share of items left out", percent=True
+    ),
+    "embeddings": lambda table: _settings(table, "Embeddings of the items' texts"),
+    "components": lambda table: _settings(table, "Embeddings with and without PCA"),
+    "bias": lambda table: _settings(table, "Where difficulties begin, and none"),
+    "choices": _choices,
+    "numbers": lambda table: _curves(table, "The number m of known models", "m, models that items are chosen by"),
+    "rankings": _rankings,
+    "neighbours": _neighbours,
+}
+"""How each study is drawn."""
+
+
+def _whole(table: pl.DataFrame) -> pl.DataFrame:
+    """Predicted and direct estimates of the whole score."""
+    return table.filter(category=ALL).filter(pl.col("estimate").is_in(list(ESTIMATES)))
+
+
+def _records(table: pl.DataFrame, row: str) -> list[dict[str, object]]:
+    lines = table.select(pl.col(row).alias("row"), pl.col("estimate").replace_strict(ESTIMATES), "spearman").rows()
+    return [{"row": row, "series": series, "value": value} for row, series, value in lines]
+
+
+def _said(table: pl.DataFrame) -> str | list[str]:
+    several = table["draw"].n_unique() > 1
+    return [SP, _one_mark(table)] if several else f"{SP}; one fit each"
+
+
+def _one_mark(table: pl.DataFrame) -> str:
+    return f"Faint: each of {table['draw'].n_unique():,} draws; full: their median"
+
+
+def _groups(table: pl.DataFrame) -> list[tuple[str, str]]:
+    there = set(table["models"])
+    return [(group, title) for group, title in GROUPS.items() if group in there]
+
+
+def _relation(table: pl.DataFrame) -> str:
+    """Pearson's r between the setting and the predicted scores' rank correlation, as the paper's figure 6 has it."""
+    own = table.filter(estimate="predicted")
+    r = own.select(pl.corr("x", "spearman")).item() if len(own) > 2 else None
+    return "" if r is None or math.isnan(r) else f"Pearson r of d and the predicted: {r:.2f}".replace("-", "−")
+
+
+def _category(name: str) -> str:
+    return "whole benchmark" if name == ALL else _words(name)
+
+
+def _words(name: str) -> str:
+    return name.removeprefix("longbench_").replace("_", " ") or "all items"
+
+
+def _ratio(value: float) -> str:
+    return f"{100 * value:g}% left out"
