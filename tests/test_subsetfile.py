@@ -30,7 +30,7 @@ SUBSETS = st.builds(
     method=TEXTS,
     design=JSON,
     provenance=JSON,
-)
+).filter(lambda subset: sum(member.weight for member in subset.members) > 0)
 GOOD: Mapping[str, object] = {
     "format": FORMAT,
     "version": 1,
@@ -81,6 +81,9 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ({"members": [{"item": "a", "weight": 10**400}]}, "expected a number"),
         ({"members": [{"item": "a", "weight": -1}]}, r"member 1 \('a'\): weight -1.0"),
         ({"members": [{"item": "a", "weight": float("nan")}]}, "weight nan"),
+        ({"members": [{"item": "a", "weight": 0}, {"item": "b", "weight": 0}]}, "weights add up to 0.0"),
+        ({"members": [{"item": "a", "weight": 1e308}, {"item": "b", "weight": 1e308}]}, "weights add up to inf"),
+        ({"name": "half \ud800"}, "a text that is no Unicode"),
         ({"members": [{"item": "a", "weight": 1, "stratum": 2}]}, "stratum = '2', expected a text"),
         ({"members": [{"item": "a", "weight": 1, "probability": 0}]}, "probability 0.0; expected more than 0"),
         ({"members": [{"item": "a", "weight": 1}, {"item": "a", "weight": 2}]}, r"member 2 \('a'\): named twice"),
@@ -100,6 +103,12 @@ def test_what_is_no_json_object_is_refused(tmp_path: Path, content: bytes) -> No
     path.write_bytes(content)
     with pytest.raises(FathomError, match=r"not JSON|not a subset"):
         read_subset(path)
+
+
+def test_the_mark_that_some_editors_put_first_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "marked.json"
+    path.write_text(json.dumps(GOOD), "utf-8-sig")
+    assert read_subset(path).name == "few"
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -37,9 +37,12 @@ def read_subset(path: Path) -> Subset:
         FathomError: The file cannot be read, is no subset, or a field of it is wrong; the message names the field.
     """
     try:
-        content = json.loads(Path(path).read_text("utf-8"))
+        content = json.loads(Path(path).read_text("utf-8-sig"))
+        json.dumps(content, ensure_ascii=False).encode()  # halves of characters cannot be written on
     except OSError as error:
         raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeEncodeError as error:
+        raise FathomError(f"{path}: a text that is no Unicode ({error.reason}); {_ADVICE}") from None
     except (ValueError, RecursionError) as error:
         raise FathomError(f"{path}: not JSON ({error}); {_ADVICE}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -109,7 +112,8 @@ def checked(subset: Subset, where: str) -> Subset:
         where: What to say it comes from.
 
     Raises:
-        FathomError: It has no members, an item twice, a weight below 0, or a probability outside (0, 1].
+        FathomError: It has no members, an item twice, a weight below 0, weights whose sum is 0 or no number, or a
+            probability outside (0, 1].
     """
     if not subset.members:
         raise FathomError(f"{where}: the subset has no members; expected at least one")
@@ -123,6 +127,9 @@ def checked(subset: Subset, where: str) -> Subset:
             raise FathomError(f"{place}: weight {member.weight}; expected 0 or a positive number")
         if member.probability is not None and not 0 < member.probability <= 1:
             raise FathomError(f"{place}: probability {member.probability}; expected more than 0 and at most 1")
+    total = sum(member.weight for member in subset.members)
+    if not 0 < total < math.inf:
+        raise FathomError(f"{where}: the weights add up to {total}; expected a positive number")
     return subset
 
 

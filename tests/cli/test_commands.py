@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -168,3 +169,12 @@ def test_positions_without_any_depth_say_so(call: Call) -> None:
     code, _, told = call("analyze", "position", "run")
     assert code == 0
     assert "no reply in these rows has a score and a depth" in told
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full, which is always full")
+def test_a_full_disk_behind_standard_output_is_one_message() -> None:
+    command = [sys.executable, "-c", "from fathom.cli import main; main()", "list", "models"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "standard output cannot be written: no space left" in done.stderr

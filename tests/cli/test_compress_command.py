@@ -57,20 +57,31 @@ def test_estimates_from_a_subset(call: Call, matrix: ScoreMatrix, tmp_path: Path
     write_matrix(matrix, tmp_path / "scores.csv")
     code, out, err = call("compress", "estimate", "scores.csv", "--subset", "small.json", "--out", "found.csv")
     assert code == 0
-    assert err == "note: minilongbench: 12 of 60 items\n"
+    assert err == "note: minilongbench: 12 items, minilongbench\n"
     assert "model 7" in out
     assert "Spearman" in out
     code, out, _ = call("compress", "estimate", "scores.csv", "--subset", "small.json", "--json")
     found = json.loads(out)
-    assert (code, found["method"], found["items"], found["of"]) == (0, "minilongbench", 12, 60)
-    assert [one["full"] for one in found["scores"]] == pytest.approx(matrix.totals())
-    errors = [abs(one["predicted"] - one["full"]) for one in found["scores"]]
+    assert (code, found["method"], found["items"]) == (0, "minilongbench", 12)
+    models = found["models"]
+    full = dict(zip(matrix.models, matrix.totals(), strict=True))
+    assert {one["model"]: one["full"] for one in models} == pytest.approx(full)
+    values = [one["overall"]["value"] for one in models]
+    assert values == sorted(values, reverse=True)
+    # The method has no intervals, and so neither ranks nor tie groups.
+    assert {(one["overall"]["low"], one["overall"]["high"], one["ranks"], one["group"]) for one in models} == {
+        (None, None, None, 0)
+    }
+    assert {tuple(one["others"]) for one in models} == {("direct", "weighted")}
+    assert {tuple(one["categories"]) for one in models} == {("t0", "t1", "t2")}
+    errors = [abs(one["overall"]["value"] - one["full"]) for one in models]
     assert max(errors) < 0.06
     written = pl.read_csv(tmp_path / "found.csv")
-    assert written["predicted"].to_list() == pytest.approx([one["predicted"] for one in found["scores"]])
-    (predicted,) = (one for one in found["agreement"] if one["estimate"] == "predicted")
-    assert predicted["count"] == 8
-    assert predicted["error"] == pytest.approx(np.mean(errors))
+    assert written["estimate"].to_list() == pytest.approx(values)
+    assert written["t1"].to_list() == pytest.approx([one["categories"]["t1"]["value"] for one in models])
+    (own,) = (one for one in found["agreement"] if one["estimate"] == "estimate")
+    assert own["count"] == 8
+    assert own["error"] == pytest.approx(np.mean(errors))
 
 
 def test_one_model_has_no_rank_correlation(call: Call, matrix: ScoreMatrix, tmp_path: Path) -> None:
@@ -84,11 +95,11 @@ def test_one_model_has_no_rank_correlation(call: Call, matrix: ScoreMatrix, tmp_
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "no subset: name its file with --subset FILE, or with --published FOLDER"),
-        (["--subset", "plain.json", "--published", "x"], "--subset and --published both name a subset"),
-        (["--subset", "plain.json"], "unknown method 'random' of estimates: choose minilongbench"),
-        (["--subset", "plain.json", "--method", "magic"], "unknown method 'magic' of estimates"),
-        (["--subset", "plain.json", "--method", "minilongbench"], "a subset of method 'random' without parameters"),
+        ([], "name one subset: its file with --subset FILE, or with --published FOLDER"),
+        (["--subset", "plain.json", "--published", "x"], "name one subset: its file with --subset FILE, or with"),
+        (["--subset", "plain.json", "--method", "magic"], "--method magic: this subset was chosen by 'random'"),
+        (["--subset", "bare.json"], "a subset of method 'minilongbench' without parameters"),
+        (["--subset", "other.json"], "no item of the subset 'other' has a score, for instance 'x/0001'"),
         (["--published", "nowhere"], "nowhere/tasks.json: no such file; it is part of MiniLongBench's released data"),
     ],
 )
@@ -96,10 +107,23 @@ def test_what_cannot_be_estimated(
     call: Call, matrix: ScoreMatrix, tmp_path: Path, words: list[str], message: str
 ) -> None:
     write_matrix(matrix, tmp_path / "scores.csv")
-    write_subset(Subset("plain", (Member(matrix.items[0], 1.0),), "random"), tmp_path / "plain.json")
+    member = Member(matrix.items[0], 1.0)
+    write_subset(Subset("plain", (member,), "random"), tmp_path / "plain.json")
+    write_subset(Subset("bare", (member,), "minilongbench"), tmp_path / "bare.json")
+    write_subset(Subset("other", (Member("x/0001", 1.0),), "random"), tmp_path / "other.json")
     code, out, err = call("compress", "estimate", "scores.csv", *words)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_any_subset_is_estimated_by_its_weights(call: Call, matrix: ScoreMatrix, tmp_path: Path) -> None:
+    write_matrix(matrix, tmp_path / "scores.csv")
+    members = tuple(Member(item, weight) for item, weight in zip(matrix.items[:2], (3.0, 1.0), strict=True))
+    write_subset(Subset("plain", members, "by hand"), tmp_path / "plain.json")
+    code, out, _ = call("compress", "estimate", "scores.csv", "--subset", "plain.json", "--json")
+    found = {one["model"]: one["overall"]["value"] for one in json.loads(out)["models"]}
+    assert code == 0
+    assert found == pytest.approx(dict(zip(matrix.models, matrix.scores[:, :2] @ [0.75, 0.25], strict=True)))
 
 
 def test_the_published_rank_correlations(call: Call, shared: Path) -> None:
@@ -107,13 +131,13 @@ def test_the_published_rank_correlations(call: Call, shared: Path) -> None:
     words = ["compress", "estimate", folder, "--method", "minilongbench", "--published", folder]
     code, out, err = call(*words)
     assert code == 0
-    lines = [line.split()[:4] for line in out.splitlines() if line.startswith(("predicted", "direct"))]
-    assert lines == [
-        ["predicted", "all", "40", "0.9668"],
-        ["predicted", "test", "20", "0.9624"],
-        ["predicted", "train", "20", "0.9850"],
+    lines = [line.split()[:4] for line in out.splitlines() if line.startswith(("estimate  ", "direct"))]
+    assert lines[1:] == [
+        ["estimate", "all", "40", "0.9668"],
+        ["estimate", "test", "20", "0.9624"],
+        ["estimate", "train", "20", "0.9850"],
         ["direct", "all", "40", "0.9486"],
         ["direct", "test", "20", "0.9368"],
         ["direct", "train", "20", "0.9459"],
     ]
-    assert "237 of 4,750 items" in err
+    assert "237 items, minilongbench" in err

@@ -89,7 +89,7 @@ def test_what_holds_no_texts(tmp_path: Path) -> None:
 def test_vectors_come_back_by_name_in_any_order(tmp_path: Path, items: list[str]) -> None:
     names = [name.encode("utf-8", "ignore").decode() for name in items]
     names = [f"{name}/{place}" for place, name in enumerate(names)]
-    vectors = np.arange(3.0 * len(names)).reshape(-1, 3)
+    vectors = np.arange(3.0 * len(names), dtype=np.float64).reshape(-1, 3)
     write_vectors(names, vectors, tmp_path / "v.npz")
     order = np.random.default_rng(len(names)).permutation(len(names))
     found = read_vectors(tmp_path / "v.npz").of([names[place] for place in order])
@@ -98,7 +98,7 @@ def test_vectors_come_back_by_name_in_any_order(tmp_path: Path, items: list[str]
 
 def test_equal_vectors_give_equal_bytes(tmp_path: Path) -> None:
     for name in ("a.npz", "b.npz"):
-        write_vectors(["x", "y"], np.arange(4.0).reshape(2, 2), tmp_path / name)
+        write_vectors(["x", "y"], np.arange(4.0, dtype=np.float64).reshape(2, 2), tmp_path / name)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 

@@ -55,6 +55,8 @@ FAULTS: dict[str, tuple[Callable[[int], Act], str, str]] = {
     "cut always": (lambda before: Act(body={"x": "y" * 500}, cut=True), "error", ""),
     "garbage once": (first_then_well(Act(body="<html>")), "ok", "nine"),
     "garbage always": (lambda before: Act(body="<html>"), "error", ""),
+    "no choice once": (first_then_well(Act(body={"choices": []})), "ok", "nine"),
+    "a gateway's error once": (first_then_well(Act(body={"error": {"message": "overloaded"}})), "ok", "nine"),
     "other JSON": (lambda before: Act(body={"foo": 1}), "error", ""),
     "bad request": (lambda before: refusal(400, "unknown parameter"), "error", ""),
     "too long, OpenAI": (lambda before: refusal(400, LONG, code="context_length_exceeded"), "overflow", ""),

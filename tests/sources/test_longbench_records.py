@@ -28,6 +28,11 @@ from made_records import (
         ({"answers": []}, "'answers' should be a list of texts"),
         ({"answers": [None]}, "'answers' should be a list of texts"),
         ({"all_classes": "Food"}, "'all_classes' should be a list of texts"),
+        ({"all_classes": {"Food": 1}}, "'all_classes' should be a list of texts"),
+        ({"all_classes": []}, "'all_classes' is missing or empty; replies to trec are scored by it"),
+        ({"all_classes": None}, "'all_classes' is missing or empty"),
+        ({"dataset": "qmsum"}, "'dataset' is 'qmsum', but the file is named after 'trec'"),
+        ({"dataset": "qmsum_e"}, "'dataset' is 'qmsum', but"),
         ({"index": -1}, "'index' is '-1'; expected a row"),
         ({"index": "7"}, "'index' is '7'; expected a row"),
     ],
@@ -35,6 +40,13 @@ from made_records import (
 def test_records_that_cannot_be_used_say_why(change: dict[str, Any], message: str) -> None:
     with pytest.raises(BadRowError, match=message):
         read_record({**make_record("trec", 0), "row": 0, **change}, "here", "trec", even=False)
+
+
+@pytest.mark.parametrize("classes", [None, []])
+@pytest.mark.parametrize("dataset", ["qasper", "qasper_e", "LongBench"])
+def test_what_a_data_set_does_not_need_may_be_absent_or_named_otherwise(classes: object, dataset: str) -> None:
+    record = {**make_record("qasper", 0), "row": 0, "all_classes": classes, "dataset": dataset}
+    assert read_record(record, "here", "qasper", even=dataset == "qasper_e").meta["classes"] == []
 
 
 def test_half_a_character_is_replaced_and_nothing_else() -> None:

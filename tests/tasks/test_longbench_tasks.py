@@ -47,6 +47,7 @@ def test_all_21_tasks_have_the_caps_and_manners_of_the_released_code() -> None:
         task = get_task(f"longbench_{name}")
         assert task.max_output_tokens == CAPS.get(name, 128)
         assert task.continued == (name in CONTINUED)
+        assert task.capped
         assert task.stop == (("\n",) if name == "samsum" else ())
         assert task.official == f"longbench_v1/{kind.metric}"
         assert task.languages == (LANGUAGES[name],)

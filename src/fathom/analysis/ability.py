@@ -14,6 +14,7 @@ from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws
 from fathom.length import format_length
 
+APART = "each question stands at one length, so that lengths are compared over different questions"
 UNSURE = 2.0
 """A base whose interval spans this factor or more makes every ratio to it a guess."""
 
@@ -123,11 +124,16 @@ def incomplete_note(profile: Profile) -> str:
     return f"without {named_lengths(left_out)}: {why}"
 
 
+def apart_note(profile: Profile) -> str:
+    """That lengths are compared over different questions; "" if they are not."""
+    return APART if profile.apart else ""
+
+
 def base_note(profile: Profile, base: BaseAbility, base_lengths: Sequence[int] = BASE_LENGTHS) -> str:
     """What the reader of a figure that is relative to a base should know; "" if nothing."""
     unsure = f"the base is known only within a factor of {base.factor:.1f}, and so is every ratio to it"
     guess = base.interval is not None and not base.undefined and base.factor >= UNSURE
-    notes = [unsure if guess else "", profile.note, incomplete_note(profile)]
+    notes = [unsure if guess else "", profile.note, apart_note(profile), incomplete_note(profile)]
     used = profile.lengths[base.columns]
     missing = [length for length in base_lengths if length not in used]
     if profile.base is not None:

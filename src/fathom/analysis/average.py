@@ -12,6 +12,10 @@ import polars as pl
 from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws, profiles
 
+OVER_LENGTHS = (
+    "the mean over lengths with different questions at each (the mean over questions: `fathom analyze categories`)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class AverageScore:
@@ -26,6 +30,7 @@ class AverageScore:
         chance: Chance level over the same lengths; None if unknown.
         lengths: Lengths that the mean is taken over: those at which every task has a score.
         tasks: Tasks that the mean is taken over.
+        note: What the reader should know; "" if nothing.
     """
 
     model: str
@@ -36,6 +41,7 @@ class AverageScore:
     chance: float | None
     lengths: tuple[int, ...]
     tasks: tuple[str, ...]
+    note: str = ""
 
 
 def average_scores(rows: pl.DataFrame, *, seed: int = 0) -> list[AverageScore]:
@@ -69,6 +75,7 @@ def _average(profile: Profile) -> AverageScore:
         chance=None if math.isnan(chance) else chance,
         lengths=tuple(int(length) for length in profile.lengths[there]),
         tasks=profile.tasks,
+        note=OVER_LENGTHS if profile.apart else "",
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from fathom.analysis.ability import apart_note
 from fathom.analysis.grid import Unscored
 from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, profiles
@@ -30,6 +31,7 @@ class CurvePoint:
         complete: For ``all``: every task of this model has scored items at this length; where False, the mean is over
             fewer tasks than at other lengths and must not be compared with them. For one task: ``scored > 0``.
         tasks: The tasks of this model, for ``all``; the task itself otherwise.
+        note: What the reader of the whole curve should know; "" if nothing.
     """
 
     model: str
@@ -43,6 +45,7 @@ class CurvePoint:
     chance: float | None
     complete: bool = True
     tasks: tuple[str, ...] = ()
+    note: str = ""
 
 
 def curve(rows: pl.DataFrame, *, seed: int = 0, unscored: Unscored = "drop") -> list[CurvePoint]:
@@ -86,6 +89,7 @@ def _points(profile: Profile) -> list[CurvePoint]:
                 chance=None if math.isnan(chance) else chance,
                 complete=bool(profile.complete[column]),
                 tasks=profile.tasks,
+                note=apart_note(profile),
             )
         )
     return points

@@ -31,7 +31,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.ability import BaseAbility, base_ability, incomplete_note, named_lengths, own_base
+from fathom.analysis.ability import BaseAbility, apart_note, base_ability, incomplete_note, named_lengths, own_base
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.grid import Unscored
 from fathom.analysis.interval import LEVEL, Floats, Interval
@@ -123,7 +123,7 @@ def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[Ef
     for definition in DEFINITIONS:
         means, draws = profile.means[None, tested], profile.draws[:, tested]
         threshold, thresholds = RULER_THRESHOLD, np.full(len(draws), RULER_THRESHOLD)
-        why = incomplete_note(profile)
+        why = "; ".join(filter(None, (apart_note(profile), incomplete_note(profile))))
         if definition != "ruler":
             share = OWN_BASE_SHARE if definition == "own_base" else 0.5
             threshold, thresholds = share * base.value, share * base.draws
@@ -140,7 +140,7 @@ def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[Ef
 
 def _own_base(profile: Profile, base_lengths: Sequence[int]) -> tuple[BaseAbility, str]:
     base = own_base(profile, base_lengths)
-    notes = [profile.note, incomplete_note(profile)]
+    notes = [profile.note, apart_note(profile), incomplete_note(profile)]
     if profile.base is not None:
         notes.append(profile.base.note)
     elif base.interval is None:

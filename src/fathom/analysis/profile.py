@@ -40,6 +40,8 @@ class Profile:
         seed: Seed of the replicates.
         base: The base, where it is not the mean of the base lengths.
         note: What the reader should know about where the figures come from; "" if nothing.
+        apart: Whether no item has a score at two lengths, so that lengths are compared over different questions; of
+            ``all``, whether this is so of any task.
     """
 
     model: str
@@ -58,6 +60,7 @@ class Profile:
     seed: int
     base: GivenBase | None = None
     note: str = ""
+    apart: bool = False
 
 
 def shared_draws(profile: Profile, columns: NDArray[np.bool_]) -> Floats:
@@ -141,6 +144,7 @@ def _task_profiles(
     sums = resampled_sums(np.concatenate([grid.scores, grid.chance], axis=1), rng, replicates=replicates)
     drawn = [means_of_sums(sums, rng, prior=np.repeat([prior, 0.0], size)) for prior in priors]
     columns = np.isin(grid.lengths, BASE_LENGTHS)
+    apart = bool(known.any(axis=0).sum() > 1 and known.sum(axis=1).max() == 1)
     short, alone = (grid.scores[:, columns], grid.chance[:, columns]), (grid.alone, grid.alone_chance)
     return [
         Profile(
@@ -161,6 +165,7 @@ def _task_profiles(
             base=code_base(grid.task, short, alone, prior=prior, seed=seed, replicates=replicates)
             if base == "code"
             else None,
+            apart=apart,
         )
         for draws, prior in zip(drawn, priors, strict=True)
     ]
@@ -197,6 +202,7 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         seed=shares[0].seed,
         base=mean_base(bases) if len(bases) == len(shares) else None,
         note=shares[0].note,
+        apart=any(share.apart for share in shares),
     )
 
 

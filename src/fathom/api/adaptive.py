@@ -85,7 +85,8 @@ def compress_adaptive(
     from fathom.compress.design import design
     from fathom.compress.tables import read_matrix
 
-    first, step = first or adaptive.FIRST, step or adaptive.STEP
+    first = adaptive.FIRST if first is None else first
+    step = adaptive.STEP if step is None else step
     if not 0 < width < 0.5:
         raise FathomError(f"--width {width:g}: expected a half-width between 0 and 0.5, for instance 0.02")
     if min(budget, first) < 2 or step < 1:

@@ -100,7 +100,7 @@ def compress_select(
         subset = select(known, budget, unit="cost" if unit == "cost" else "items", seed=seed)
         write_sampled(subset, known, Path(out))
         return subset
-    if budget != int(budget):
+    if not float(budget).is_integer():
         raise FathomError(f"--budget {budget:g}: expected a whole number of items")
     mini = minilongbench.select(known, int(budget), embeddings=_embeddings(embeddings, known), seed=seed)
     minifile.write_mini(mini, Path(out))
@@ -243,18 +243,9 @@ def _of_models(matrix: ScoreMatrix, names: Sequence[str] | None) -> ScoreMatrix:
 
 
 def _embeddings(path: Path | str | None, matrix: ScoreMatrix) -> Floats | None:
-    import numpy as np
+    from fathom.compress.vectors import read_vectors
 
-    from fathom.compress.released import array_of
-
-    if path is None:
-        return None
-    found = array_of(Path(path), "embeddings").astype(np.float64)
-    if found.ndim != 2 or len(found) != len(matrix.items):
-        raise FathomError(
-            f"{path}: embeddings of shape {found.shape}; expected one row for each of the {len(matrix.items):,} items"
-        )
-    return found
+    return None if path is None else read_vectors(Path(path)).of(matrix.items)
 
 
 def _has_published(matrix: ScoreMatrix, budgets: Sequence[int]) -> bool:

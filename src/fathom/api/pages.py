@@ -68,7 +68,7 @@ def plot(
     lengths: Sequence[int] | None = None,
     **reading: Any,
 ) -> Path:
-    """One figure as SVG, PNG, PDF or Vega-Lite JSON (command ``fathom plot``).
+    """One figure as SVG, PNG, PDF, HTML or Vega-Lite JSON (command ``fathom plot``).
 
     Args:
         sources: Run folders and rows files; or tables of scores by model, task and length.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 
 from fathom.printing import printable
@@ -17,7 +19,10 @@ def main() -> None:
     from fathom.cli.app import app
 
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except FathomError as error:
         print(f"fathom: {_printable(str(error))}", file=sys.stderr)
         sys.exit(2)
@@ -27,3 +32,9 @@ def main() -> None:
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        print("fathom: standard output cannot be written: no space left; free some, then run it again", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would be tried again at the end
+        sys.exit(2)

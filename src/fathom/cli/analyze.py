@@ -112,10 +112,11 @@ def _print_scores(
         return
     found = broken_down(found)
     if study in LINES:
-        return print_records(LINES[study](found), as_json=False)
-    from fathom.report import show
+        print_records(LINES[study](found), as_json=False)
+    else:
+        from fathom.report import show
 
-    show(TABLES[study](found))
+        show(TABLES[study](found))
     for note in notes_of(found):
         print(printable(note))
 

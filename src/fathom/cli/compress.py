@@ -148,7 +148,9 @@ def estimate(
             ],
             as_json=False,
         )
-    tell(f"{found.subset}: {found.items:,} items, {found.method}")
+    least = min((one.items for one in found.models), default=found.items)
+    lacking = f"; not all of them have scores, at the least {least:,}" if least < found.items else ""
+    tell(f"{found.subset}: {found.items:,} items, {found.method}{lacking}")
 
 
 @app.command()

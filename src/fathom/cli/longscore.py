@@ -164,11 +164,20 @@ def length_lines(found: Sequence[EffectiveLength]) -> list[dict[str, str]]:
     return [_names(one) | {"definition": one.definition, "length": " ".join(_reach(one)).rstrip()} for one in found]
 
 
-def notes_of(found: Sequence[LongScore | Steady]) -> list[str]:
-    """What the reader should know: what is undefined and why, and notes that concern a line or all of them."""
+def notes_of(found: Sequence[LongScore | Steady | CurvePoint | EffectiveLength]) -> list[str]:
+    """What the reader should know: what is undefined and why, and notes that concern a line or all of them.
+
+    Of curves and effective lengths, whose lines stand alone, only what concerns all.
+    """
+    from fathom.analysis import CurvePoint, EffectiveLength
+    from fathom.analysis.ability import APART
+
     shared: dict[str, None] = {}
     own = []
     for one in found:
+        if isinstance(one, CurvePoint | EffectiveLength):
+            shared |= {APART: None} if APART in one.note else {}
+            continue
         if one.undefined:
             own.append(f"{one.model}, {one.task}: {one.undefined}")
         for note in filter(None, one.note.split("; ")):

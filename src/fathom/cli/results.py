@@ -134,7 +134,7 @@ def plot(
         list[Path],
         typer.Argument(help="Run folders and rows files; or tables of scores by model, task and length."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A .svg, .png, .pdf or .json (Vega-Lite) file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .svg, .png, .pdf, .html or .json (Vega-Lite) file.")],
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     models: Annotated[str | None, typer.Option(help="Only these models, separated by commas, in this order.")] = None,
     judge: Judge = None,

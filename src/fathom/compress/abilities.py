@@ -52,8 +52,8 @@ def learn(scores: Floats, strata: NDArray[np.int64]) -> Abilities:
         strata: Number of each item's stratum, shape (N,), from 0 on without gaps.
 
     Returns:
-        What is known; with one model all slopes are 1, and the spread is that of a coin with the item's mean; with
-        none, every item's mean is 0.5.
+        What is known; with one or two models all slopes are 1. With one, the spread in a stratum is that of a coin with
+        the stratum's mean (by the rule of succession, so that it is never 0); with none, every mean is 0.5.
     """
     models, items = scores.shape
     count = int(strata.max(initial=-1)) + 1
@@ -65,6 +65,10 @@ def learn(scores: Floats, strata: NDArray[np.int64]) -> Abilities:
         apart = scores[:, inside] - means[inside]
         ability = apart.mean(axis=1) if models else np.zeros(0)
         abilities[:, stratum] = ability
+        if len(inside) == 1:  # an item alone is its stratum: what models differ by is all of its spread
+            spread[inside] = np.sqrt(_shrunk(_variance(apart, means[inside], models), models))
+            noise[inside] = spread[inside] ** 2
+            continue
         spread[inside] = np.sqrt(_shrunk(_variance(apart - ability[:, None], means[inside], models), models))
         slopes[inside] = _slopes(apart, ability)
         left = _variance(apart - ability[:, None] * slopes[inside], means[inside], models)
@@ -129,8 +133,8 @@ def numbered(labels: Sequence[object]) -> NDArray[np.int64]:
 
 def _variance(apart: Floats, means: Floats, models: int) -> Floats:
     if models < 2:
-        coin: Floats = means * (1 - means)
-        return coin
+        mean = (means.sum() + 1) / (len(means) + 2)
+        return np.full(len(means), mean * (1 - mean))
     found: Floats = (apart**2).sum(axis=0) / (models - 1)
     return found
 

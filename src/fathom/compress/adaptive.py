@@ -119,7 +119,7 @@ def rounds(
     Args:
         design: The benchmark.
         width: Half-width of the 95% interval of the whole score, at which to stop.
-        budget: Most items to ask.
+        budget: Most items to ask; a round that would exceed it is not begun.
         stretch: See ``stretch``.
         rng: Dice.
         first: Items of the first round.
@@ -133,10 +133,11 @@ def rounds(
     """
     progress = start(design)
     while len(progress.items) < budget:
-        count = min(step if len(progress.items) else first, budget - len(progress.items))
-        items, chances = next_items(design, progress, count, rng)
-        if not len(items):
+        asked, whole = len(progress.items), len(design.matrix.items)
+        count = min(step, whole - asked) if asked else min(first, budget)
+        if asked + count > budget:  # with a larger budget, an evaluation could not go on from a part of a round
             break
+        items, chances = next_items(design, progress, count, rng)
         scores = yield progress, items
         progress = Progress(np.concatenate([progress.items, items]), np.concatenate([progress.scores, scores]), chances)
         if half_width(current(design, progress, stretch)) <= width:

@@ -34,7 +34,8 @@ class Estimates:
 
     Attributes:
         values: Shape (M, T).
-        low: Lower ends of 95% intervals, shape (M, T).
+        low: Lower ends of 95% intervals, shape (M, T); NaN also for a target none of whose items were asked, which is
+            a mere prediction.
         high: Upper ends, shape (M, T).
     """
 
@@ -183,5 +184,5 @@ def _pieces(known: Abilities, targets: Floats, seen: NDArray[np.int64], chances:
     return _Pieces(
         prediction=guess @ targets.T + missed @ own.T,
         correction=missed @ heavier.T,
-        error=np.sqrt(lost * (missed**2 @ spread.T)),
+        error=np.where(own.any(axis=1), np.sqrt(lost * (missed**2 @ spread.T)), np.nan),
     )

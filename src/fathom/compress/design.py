@@ -92,10 +92,12 @@ def design(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: in
     Raises:
         FathomError: The budget is impossible.
     """
-    least, what = (1.0, "1 item") if unit == "items" else (float(matrix.costs.min()), "the cheapest item")
-    whole = len(matrix.items) if unit == "items" else float(matrix.costs.sum())
+    least, whole = float(matrix.costs.min()), float(matrix.costs.sum())
+    what = "a cost from that of the cheapest item to that of all"
+    if unit == "items":
+        least, whole, what = 1.0, float(len(matrix.items)), "a whole number of items"
     if not least <= budget <= whole or (unit == "items" and budget != int(budget)):
-        raise FathomError(f"a budget of {budget:,g}: expected {what} to the whole benchmark, {least:,g} to {whole:,g}")
+        raise FathomError(f"a budget of {budget:,g}: expected {what}, {least:,g} to {whole:,g}")
     strata = strata_of(matrix)
     filled = ScoreMatrix(**{**vars(matrix), "scores": without_gaps(matrix.scores, strata)})
     known = learn(filled.scores, strata)
@@ -127,13 +129,16 @@ def select(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: in
         A subset whose weights are each item's share divided by its probability (summing to about 1).
 
     Raises:
-        FathomError: See ``design``.
+        FathomError: See ``design``; or a budget of costs was too small to draw any item.
     """
     made = design(matrix, budget, unit=unit, seed=seed)
     weights = made.targets.shares[0] / made.chances
+    drawn = made.sample().tolist()
+    if not drawn:
+        raise FathomError(f"a budget of {budget:,g} drew no item with seed {seed}: raise it, most items cost more")
     members = tuple(
         Member(matrix.items[item], float(weights[item]), matrix.tasks[item], float(made.chances[item]))
-        for item in made.sample().tolist()
+        for item in drawn
     )
     facts: dict[str, Json] = {"budget": budget, "unit": unit, "seed": seed, "weights": "inverse probabilities"}
     return Subset(METHOD, members, METHOD, facts, {"models": list(matrix.models), "items": len(matrix.items)})

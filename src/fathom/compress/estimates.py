@@ -81,7 +81,7 @@ def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = No
             f"no item of the subset {subset.name!r} has a score, for instance {subset.members[0].item!r}: these scores "
             "are of another benchmark, or its items have other names"
         )
-    totals = scores.totals()
+    totals = _full(subset, scores, known)
     listed = [
         ModelEstimate(
             model=model,
@@ -89,7 +89,7 @@ def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = No
             categories={name: _one(found, row, place) for place, name in enumerate(names) if name != OVERALL},
             items=int((~np.isnan(asked[row])).sum()),
             others={"direct": _direct(subset, scores, row)},
-            full=None if np.isnan(totals[row]) or len(scores.items) <= len(subset.members) else float(totals[row]),
+            full=None if np.isnan(totals[row]) else float(totals[row]),
         )
         for row, model in enumerate(scores.models)
         if not np.isnan(found.values[row, 0])
@@ -133,18 +133,19 @@ def _assisted(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix) -> tuple[
             f"subset {subset.name!r} was chosen by other scores than these: its items would have other probabilities. "
             "Name the table that it was chosen by"
         )
-    asked = _aligned(subset, scores)
-    stretch = subset.design.get("stretch")
-    calibration = made.calibration()
-    if subset.method == ADAPTIVE and isinstance(stretch, int | float):
-        calibration = stretched(made.targets.shares, float(stretch))
+    asked = _aligned([member.item for member in subset.members], scores)
+    stretch = subset.design.get("stretch", 1.0)
+    if not isinstance(stretch, int | float):
+        raise FathomError(f"subset {subset.name!r}: its design has a stretch of {stretch!r}, expected a number")
+    adaptive = subset.method == ADAPTIVE
+    calibration = stretched(made.targets.shares, float(stretch)) if adaptive else made.calibration()
     found = estimated(made.known, made.targets.shares, items, chances, asked, calibration)
     return made.targets.names, found, asked
 
 
 def _weighted(subset: Subset, scores: ScoreMatrix) -> tuple[tuple[str, ...], Estimates, Floats]:
     """Weighted means of what is there, with intervals where the subset is a probability sample."""
-    asked = _aligned(subset, scores)
+    asked = _aligned([member.item for member in subset.members], scores)
     weights = np.array([member.weight for member in subset.members])
     numbers = {name: number for number, name in enumerate(scores.items)}
     categories = [scores.categories[numbers[one.item]] if one.item in numbers else "" for one in subset.members]
@@ -168,14 +169,23 @@ def _weighted(subset: Subset, scores: ScoreMatrix) -> tuple[tuple[str, ...], Est
     return names, Estimates(values, low, high), asked
 
 
-def _aligned(subset: Subset, scores: ScoreMatrix) -> Floats:
-    """Scores on the subset's members, shape (M, n); NaN where there is none."""
+def _aligned(items: Sequence[str], scores: ScoreMatrix) -> Floats:
+    """Scores on n items, shape (M, n); NaN where there is none."""
     places = {name: number for number, name in enumerate(scores.items)}
-    found = np.full((len(scores.models), len(subset.members)), np.nan)
-    for column, member in enumerate(subset.members):
-        if member.item in places:
-            found[:, column] = scores.scores[:, places[member.item]]
+    found = np.full((len(scores.models), len(items)), np.nan)
+    for column, item in enumerate(items):
+        if item in places:
+            found[:, column] = scores.scores[:, places[item]]
     return found
+
+
+def _full(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None) -> Floats:
+    """Each model's score on the whole benchmark, shape (M,); NaN where it has no score on some item that counts."""
+    if known is not None:
+        return replace(known, models=scores.models, scores=_aligned(known.items, scores)).totals()
+    whole = subset.provenance.get("items")
+    least = whole if isinstance(whole, int) else len(subset.members) + 1
+    return scores.totals() if len(scores.items) >= least else np.full(len(scores.models), np.nan)
 
 
 def _numbers(subset: Subset, places: Mapping[str, int], what: str) -> NDArray[np.int64]:

@@ -106,7 +106,7 @@ def published(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | N
         number
         for name, number in names.items()
         for dataset, prefix in zip(ANCHORS, wanted, strict=True)
-        if name.startswith(prefix) and int(name.rsplit("/", 1)[1]) in ANCHORS[dataset]
+        if name.startswith(prefix) and (index := name.rsplit("/", 1)[1]).isdecimal() and int(index) in ANCHORS[dataset]
     ]
     if len(numbers) != sum(map(len, ANCHORS.values())) or budget != len(numbers):
         raise FathomError(

@@ -34,11 +34,13 @@ def inclusion(sizes: Floats, budget: float, costs: Floats | None = None) -> Floa
 
     Returns:
         Probabilities, shape (N,), summing to the budget (each times its cost); all 1 where the budget takes everything.
+        Where all sizes are 0, they count alike.
     """
     prices = np.ones_like(sizes) if costs is None else costs
     if budget >= prices.sum():
         return np.ones_like(sizes)
-    wanted = np.maximum(sizes, sizes.max(initial=0.0) * _ROUNDING) / np.sqrt(prices)
+    most = sizes.max(initial=0.0)
+    wanted = np.maximum(sizes, most * _ROUNDING if most > 0 else 1.0) / np.sqrt(prices)
     sure = np.zeros(len(sizes), dtype=bool)
     while True:
         left = budget - prices[sure].sum()

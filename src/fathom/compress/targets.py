@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from fathom.compress.abilities import numbered
 from fathom.compress.matrix import Floats, ScoreMatrix
 
 OVERALL = "overall"
+SHARED = 2  # items of a length, in the mean of a task, for lengths to be strata: exact lengths of single texts are not
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,15 @@ def targets_of(matrix: ScoreMatrix) -> Targets:
 
 
 def strata_of(matrix: ScoreMatrix) -> NDArray[np.int64]:
-    """Number of each item's stratum: its task at its length, where lengths are known."""
-    return numbered(list(zip(matrix.categories, matrix.tasks, matrix.lengths.tolist(), strict=True)))
+    """Number of each item's stratum: its task at its length, where items share lengths."""
+    return numbered(groups_of(matrix))
 
 
 def groups_of(matrix: ScoreMatrix) -> list[tuple[Hashable, ...]]:
-    """Groups of each item, the widest first: category, task, length."""
-    return list(zip(matrix.categories, matrix.tasks, matrix.lengths.tolist(), strict=True))
+    """Groups of each item, the widest first: category, task, length (0 where the task's items do not share lengths)."""
+    tasks = list(zip(matrix.categories, matrix.tasks, strict=True))
+    lengths = matrix.lengths.tolist()
+    items = Counter(tasks)
+    different = Counter(task for task, _ in set(zip(tasks, lengths, strict=True)))
+    shared = {task for task in items if items[task] >= SHARED * different[task]}
+    return [(*task, length if task in shared else 0) for task, length in zip(tasks, lengths, strict=True)]

@@ -106,6 +106,9 @@ def validate(
     for name in methods:
         if name not in METHODS:
             raise unknown("method", name, METHODS)
+    for budget in budgets:
+        if not 1 <= budget <= len(matrix.items):
+            raise FathomError(f"a budget of {budget:,}: expected 1 to {len(matrix.items):,} items")
     cases = [
         (budget, name, split)
         for budget in budgets

@@ -68,7 +68,7 @@ def dots(
         across = chart_of_records([{"value": at} for at in guides])
         layers.append(across.mark_rule(color=MUTED.light, strokeDash=[3, 3], strokeWidth=1.2).encode(x=axis))
     if draws:
-        ticks = chart_of_records(draws).mark_tick(thickness=1.2, size=ROW - 3, opacity=0.45)
+        ticks = chart_of_records(draws).mark_tick(thickness=1.2, size=ROW - 3, opacity=0.45, aria=False)
         layers.append(ticks.encode(x=axis, **place))
     for low, high, width in (("low", "high", 1.5), ("inner", "outer", 4.5)):
         if known := [one for one in records if one.get(low) is not None and one.get(high) is not None]:
@@ -125,7 +125,7 @@ def lines(
     shape = alt.Shape("series:N", scale=marks, legend=key)
     layers = [chart_of_records(middle).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)]
     if len(records) > len(middle):
-        draws = chart_of_records(records).mark_point(size=16, strokeWidth=1, opacity=0.55)
+        draws = chart_of_records(records).mark_point(size=16, strokeWidth=1, opacity=0.55, aria=False)
         layers.append(draws.encode(x=x, y=y, color=colour, shape=shape))
     points = chart_of_records(middle).mark_point(filled=True, size=44, opacity=1)
     layers.append(points.encode(x=x, y=y, color=colour, shape=shape))
@@ -184,7 +184,7 @@ def plane(
     frame = alt.Chart({"values": [{}]}).mark_rect(fill="transparent", stroke=GRID.light)
     layers = [
         frame,
-        others.mark_point(filled=True, size=9, opacity=0.45, color=MUTED.light).encode(x=x, y=y),
+        others.mark_point(filled=True, size=9, opacity=0.45, color=MUTED.light, aria=False).encode(x=x, y=y),
         chosen.mark_point(
             filled=True, size=60, opacity=1, shape="diamond", color=SERIES[1].light, stroke=PAPER.light, strokeWidth=0.8
         ).encode(x=x, y=y),

@@ -54,9 +54,9 @@ def longscore_cells(one: LongScore | None, lengths: Sequence[int]) -> list[Cell]
     if one is None:
         return [Cell()] * (2 + len(lengths))
     values = {point.length: point for point in one.points}
-    cells = [Cell(words.percent(one.base), words.bounds(one.base_interval), _sentence(one.note))]
+    cells = [Cell(words.percent(one.base), words.bounds(one.base_interval), words.sentence(one.note))]
     if one.undefined:
-        cells.append(Cell("undefined", note=_sentence(one.undefined)))
+        cells.append(Cell("undefined", note=words.sentence(one.undefined)))
     else:
         cells.append(Cell(words.change(one.shared_average), words.bounds(one.shared_interval, signed=True)))
     for length in lengths:
@@ -88,11 +88,13 @@ def effective_cell(results: Results, one: EffectiveLength) -> Cell:
     """An effective length in words: "≥ 64k", "< 1k", "7.9k [6.8k, 9.1k]", or "undefined" with its reason."""
     interval = words.token_bounds(one.interval)
     if one.censored == "below":
-        return Cell(f"< {words.tokens(shortest(results, system_of(one), one.task))}", interval, _sentence(one.note))
+        return Cell(
+            f"< {words.tokens(shortest(results, system_of(one), one.task))}", interval, words.sentence(one.note)
+        )
     if one.tokens is None or math.isnan(one.tokens):
-        return Cell("undefined", note=_sentence(one.note))
+        return Cell("undefined", note=words.sentence(one.note))
     sign = "≥ " if one.censored == "above" else ""
-    return Cell(f"{sign}{words.tokens(one.tokens)}", interval, _sentence(one.note))
+    return Cell(f"{sign}{words.tokens(one.tokens)}", interval, words.sentence(one.note))
 
 
 def shortest(results: Results, system: System, task: str) -> int:
@@ -103,10 +105,6 @@ def shortest(results: Results, system: System, task: str) -> int:
         if (point := results.curve.get((system, task, length))) is not None and point.mean is not None
     )
     return next(scored, results.lengths[0])
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
 
 
 def _filled(

@@ -80,6 +80,7 @@ def page(results: Results, *, title: str = TITLE) -> str:
         systems=[(system.name, *style(number)[1:]) for number, system in enumerate(results.systems)],
         sections=sections,
         curves=_curves(results),
+        apart=_apart(results),
         together=len(results.systems) <= TOGETHER,
         tasks=_task_curves(results),
         positions=_positions(results),
@@ -128,6 +129,12 @@ def _curves(results: Results) -> tuple[Figure, ...]:
         for system in systems
         if any(system_of(point) == system and point.mean is not None for point in points)
     )
+
+
+def _apart(results: Results) -> str:
+    """What the reader of the curves should know; "" if nothing."""
+    notes = dict.fromkeys(point.note for point in results.curve.values() if point.note)
+    return " ".join(map(words.sentence, notes))
 
 
 def _task_curves(results: Results) -> tuple[Figure, ...]:

@@ -34,7 +34,15 @@ def summary(results: Results) -> tuple[Sentence, ...]:
     more = f"The table below has the other {words.several(rest, 'model')}." if rest > 0 else ""
     said.extend(
         Sentence("", text)
-        for text in (more, *_known(results), _ties(results), _uneven(results), _chance(results), _unscored(results))
+        for text in (
+            more,
+            _apart(results),
+            *_known(results),
+            _ties(results),
+            _uneven(results),
+            _chance(results),
+            _unscored(results),
+        )
     )
     return tuple(sentence for sentence in said if sentence.text)
 
@@ -79,6 +87,20 @@ def _known(results: Results) -> tuple[str, ...]:
     if filtered is None or not filtered.removed:
         return ()
     return (said_of_filter(filtered), *(printable(note) for note in filtered.notes))
+
+
+def _apart(results: Results) -> str:
+    """That lengths are compared over different questions, where that is so."""
+    natural = [task for task in results.tasks if any(key[1] == task and one.note for key, one in results.curve.items())]
+    if not natural:
+        return ""
+    few = natural[0] if len(natural) == 1 else words.several(len(natural), "task")
+    of = f" of {few}" if len(natural) < len(results.tasks) else ""
+    return (
+        f"Every question{of} stands at one length only: curves, LongScore and effective lengths compare different "
+        "questions there, and an average score is the mean over lengths; fathom analyze categories gives the mean over "
+        "questions."
+    )
 
 
 def _ties(results: Results) -> str:

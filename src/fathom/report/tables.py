@@ -130,7 +130,8 @@ def ranks(results: Results) -> list[Cell]:
 def _average_cell(average: AverageScore | None, note: str) -> Cell:
     if average is None:
         return Cell()
-    return Cell(words.percent(average.mean), words.bounds(average.interval), note)
+    said = " ".join(filter(None, (words.sentence(average.note), note)))
+    return Cell(words.percent(average.mean), words.bounds(average.interval), said)
 
 
 def _longscore_cell(one: LongScore | None) -> Cell:
@@ -197,7 +198,7 @@ def _score_cell(results: Results, system: System, task: str, length: int) -> Cel
     note = "" if point.complete else "Not every task has a score here: not to be compared with the other lengths."
     most = max(results.curve[key].items for key in results.curve if key[:2] == (system, task))
     fewer = point.items < MANY * most
-    if fewer and not note:
+    if fewer and not note and not point.note:
         note = "Fewer items than at another length: not all questions are the same."
     beneath = (f"{words.count(point.items)} items",) if fewer else ()
     return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), beneath=beneath)

@@ -38,17 +38,16 @@ def validation(frame: pl.DataFrame, target: str = "overall") -> alt.TopLevelMixi
         methods = list(dict.fromkeys([*first["method"], *own["method"]]))
         size = Size(SIDE, rows_height(len(methods), len(splits)))
         for place, (name, (scale, title)) in enumerate(MEASURES.items()):
-            records = [
-                {"row": line["method"], "series": SPLITS[line["split"]], **_spread(line, name, scale)}
-                for line in own.to_dicts()
-                if line[name] is not None
-            ]
+            records = _records(own, name, scale)
             heading = f"{title}, {budget:,} items" if frame["budget"].n_unique() > 1 else title
-            axis = value_axis(records, one=scale == 1, zero=name != "spearman", signed=name == "bias")
+            # One scale for all budgets, so that panels above each other can be compared.
+            axis = value_axis(
+                _records(frame, name, scale), one=scale == 1, zero=name != "spearman", signed=name == "bias"
+            )
             chart = dots(records, methods, [SPLITS[one] for one in splits], size, axis, title=heading, names=not place)
             panels.append(chart)
     single = frame["budget"].n_unique() == 1
-    chosen = f"{frame['budget'][0]:,} items; " if single else ""
+    chosen = f"{frame['budget'][0]:,} items. " if single else ""
     subtitle = f"{chosen}{_draws(frame)}; bars are one standard error of the mean either way"
     estimated = "the whole benchmark" if target == "overall" else target
     return together(panels, f"Estimates of {estimated} for unseen models", subtitle, columns=len(MEASURES))
@@ -69,7 +68,15 @@ MEASURES: Mapping[str, tuple[float, str]] = {
 
 def _draws(frame: pl.DataFrame) -> str:
     most = int(frame["draws"].max())  # type: ignore[arg-type]
-    return "one draw" if most == 1 else f"means over up to {most:,} draws"
+    return "One draw" if most == 1 else f"Means over up to {most:,} draws"
+
+
+def _records(frame: pl.DataFrame, name: str, scale: float) -> list[dict[str, object]]:
+    return [
+        {"row": line["method"], "series": SPLITS[line["split"]], **_spread(line, name, scale)}
+        for line in frame.to_dicts()
+        if line[name] is not None
+    ]
 
 
 def _spread(line: Mapping[str, object], name: str, scale: float) -> dict[str, object]:

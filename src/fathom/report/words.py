@@ -111,6 +111,11 @@ def opening(text: str) -> str:
     return f"{small[int(number)]}{space}{rest}" if number.isdigit() and int(number) < len(small) else text
 
 
+def sentence(text: str) -> str:
+    """A note as a sentence: with a capital and a full stop; "" of nothing."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+
+
 def listed(names: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     if len(names) < 2:

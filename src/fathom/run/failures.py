@@ -41,7 +41,11 @@ _REFUSED = re.compile(
 
 # The client libraries are not imported here (most are not installed), so their exceptions go by name.
 _SILENT_KINDS = frozenset({"APIConnectionError", "TransportError", "ClientConnectionError", "HTTPClientError"})
-_GARBAGE_KINDS = frozenset({"JSONDecodeError", "APIResponseValidationError", "OpenAIResponseError", "DecodingError"})
+_GARBAGE_KINDS = frozenset(
+    {"JSONDecodeError", "APIResponseValidationError", "OpenAIResponseError", "DecodingError", "ValidationError"}
+)
+# What client libraries stumble with where a reply lacks a field, as a gateway's error with status 200 does.
+_MISREAD_KINDS = frozenset({"TypeError", "AttributeError", "LookupError"})
 _WRAPPERS = frozenset({"RetryError", "ModelGenerateError"})
 
 
@@ -88,15 +92,21 @@ def understand(error: BaseException) -> Failure:
         return Failure("silent", message)
     if code is None and any(_is_garbage(link) for link in chain):
         return Failure("busy", message)
+    if code is None and _kinds(_told(chain)) & _MISREAD_KINDS:
+        return Failure("busy", shorten(f"the reply is not what the protocol says ({message})"))
     return Failure("bad", message)
 
 
 def describe(chain: list[BaseException]) -> str:
     """One line that says what went wrong: the innermost provider error, cut to ``MESSAGE_CHARACTERS``."""
     # Inspect's own wrapper quotes the whole request, prompt included; the error that it wraps does not.
-    told = next((link for link in chain if not _kinds(link) & _WRAPPERS), chain[-1])
+    told = _told(chain)
     text = " ".join(str(told).split()) or type(told).__name__
     return shorten(f"{type(told).__name__}: {text}" if type(told).__name__ not in text else text)
+
+
+def _told(chain: list[BaseException]) -> BaseException:
+    return next((link for link in chain if not _kinds(link) & _WRAPPERS), chain[-1])
 
 
 def shorten(text: str) -> str:

@@ -1,0 +1,164 @@
+"""Adaptive evaluation: when it stops, what it asks, and whether its intervals hold the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fathom.compress.adaptive import (
+    Progress,
+    current,
+    drive,
+    half_width,
+    inclusion_of_sum,
+    next_items,
+    rounds,
+    start,
+    stretch,
+)
+from fathom.compress.design import Design, design
+from fathom.compress.matrix import Floats
+from made_scores import made_scores
+
+WORLD = made_scores(30, 200, seed=4)
+DESIGN = design(WORLD.of_models(range(12)), 40)
+
+
+def evaluated(made: Design, scores: Floats, width: float, budget: int, seed: int = 0, wider: float = 1.0) -> Progress:
+    rng = np.random.default_rng(seed)
+    plan = rounds(made, width=width, budget=budget, stretch=wider, rng=rng, first=30, step=10)
+    return drive(plan, scores.__getitem__)
+
+
+def test_it_stops_as_soon_as_the_width_is_reached() -> None:
+    for model in range(12, 18):
+        widths: list[float] = []
+
+        def watch(progress: Progress, widths: list[float] = widths) -> None:
+            widths.append(half_width(current(DESIGN, progress, 1.0)) if len(progress.items) else np.inf)
+
+        plan = rounds(DESIGN, width=0.05, budget=200, stretch=1.0, rng=np.random.default_rng(0), first=30, step=10)
+        end = drive(plan, WORLD.scores[model].__getitem__, watch)
+        assert len(end.items) == 30 + 10 * (len(widths) - 2) < 200
+        assert widths[-1] <= 0.05 < min(widths[:-1])
+
+
+def test_a_narrower_interval_takes_more_items() -> None:
+    counts = [
+        np.mean([len(evaluated(DESIGN, WORLD.scores[model], width, 200).items) for model in range(12, 20)])
+        for width in (0.06, 0.04, 0.025)
+    ]
+    assert counts[0] < counts[1] < counts[2]
+
+
+def test_it_stops_at_the_budget_and_never_asks_twice() -> None:
+    asked: list[int] = []
+    seen: list[int] = []
+
+    def ask(items: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+        asked.extend(items.tolist())
+        return np.asarray(WORLD.scores[12, items])
+
+    plan = rounds(DESIGN, width=1e-6, budget=75, stretch=1.0, rng=np.random.default_rng(0), first=30, step=10)
+    end = drive(plan, ask, lambda progress: seen.append(len(progress.items)))
+    assert seen == [0, 30, 40, 50, 60, 70]  # another round would exceed the budget
+    assert len(set(asked)) == len(asked) == 70
+    assert end.items.tolist() == asked
+    assert np.array_equal(end.scores, WORLD.scores[12, asked])
+    assert (end.chances[end.items] > 0).all()
+
+
+def test_a_larger_budget_goes_on_from_the_same_rounds() -> None:
+    short, long = (evaluated(DESIGN, WORLD.scores[12], 1e-6, budget).items.tolist() for budget in (55, 80))
+    assert (len(short), len(long)) == (50, 80)
+    assert long[:50] == short
+    assert len(evaluated(DESIGN, WORLD.scores[12], 1e-6, 20).items) == 20  # below the first round
+
+
+def test_all_items_give_the_score_itself() -> None:
+    made = design(made_scores(6, 45), 20)
+    scores = made_scores(7, 45).scores[6]
+    end = evaluated(made, scores, 1e-9, 1000)
+    found = current(made, end, 1.0)
+    assert sorted(end.items.tolist()) == list(range(45))
+    assert found.values[0, 0] == pytest.approx(float(scores @ made.matrix.weights))
+    assert half_width(found) == pytest.approx(0, abs=1e-9)
+
+
+def test_chances_grow_and_rounds_have_their_size() -> None:
+    progress, rng = start(DESIGN), np.random.default_rng(1)
+    for _ in range(5):
+        items, chances = next_items(DESIGN, progress, 25, rng)
+        assert len(items) == 25
+        assert not set(items.tolist()) & set(progress.items.tolist())
+        assert (chances >= progress.chances).all()
+        assert chances.max() <= 1
+        asked = np.concatenate([progress.items, items])
+        progress = Progress(asked, WORLD.scores[15, asked], chances)
+    assert chances.sum() >= 125 - 1e-6
+
+
+def test_items_that_are_uncertain_for_this_model_come_first() -> None:
+    # Known models are strong on all of one task, and this one is not: its scores there are open.
+    rng = np.random.default_rng(0)
+    scores = np.clip(rng.normal(0.95, 0.05, (10, 80)), 0, 1)
+    scores[:, 40:] = rng.uniform(0.3, 0.7, (10, 40))
+    tasks = ("a",) * 40 + ("b",) * 40
+    made = design(replace(made_scores(10, 80), scores=scores, tasks=tasks, categories=tasks), 20)
+    asked = np.arange(0, 80, 4)
+    weak = Progress(asked, np.full(20, 0.5), np.full(80, 0.25))
+    plain = Progress(asked, np.where(asked < 40, 0.95, 0.5), np.full(80, 0.25))
+    more = [next_items(made, one, 20, np.random.default_rng(0))[1][:40].sum() - 10 for one in (weak, plain)]
+    assert more[0] > 1.5 * more[1] > 0
+
+
+def test_costly_items_come_later() -> None:
+    costs = np.where(np.arange(200) % 2, 100.0, 1.0)
+    made = design(replace(WORLD.of_models(range(12)), costs=costs), 1000, unit="cost")
+    _, chances = next_items(made, start(made), 40, np.random.default_rng(0))
+    assert chances[1::2].mean() < 0.2 * chances[::2].mean()
+
+
+def test_scores_that_are_missing_are_no_scores() -> None:
+    scores = WORLD.scores[14].copy()
+    scores[::3] = np.nan
+    end = evaluated(DESIGN, scores, 0.05, 200)
+    found = current(DESIGN, end, 1.0)
+    assert np.isnan(end.scores).any()
+    assert half_width(found) <= 0.05
+    assert found.values[0, 0] == pytest.approx(WORLD.totals()[14], abs=0.1)
+    nothing = evaluated(DESIGN, np.full(200, np.nan), 0.05, 60)
+    assert len(nothing.items) == 60  # the width is never reached
+    assert half_width(current(DESIGN, nothing, 1.0)) == np.inf
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_intervals_hold_the_truth_at_the_stop(binary: bool) -> None:
+    held, apart = [], []
+    for seed in range(3):
+        world = made_scores(32, 200, seed=seed, binary=binary)
+        made = design(world.of_models(range(12)), 40, seed=seed)
+        width = 0.09 if binary else 0.035
+        wider = stretch(made, width=width, budget=200, first=30, step=10)
+        assert wider >= 1
+        for model in range(12, 32):
+            end = evaluated(made, world.scores[model], width, 200, seed=model, wider=wider)
+            found = current(made, end, wider)
+            assert half_width(found) <= width
+            missed = found.values[0, 0] - world.totals()[model]
+            held.append(abs(missed) <= half_width(found))
+            apart.append(missed)
+    assert np.mean(held) >= 0.88
+    assert abs(np.mean(apart)) < 4 * np.std(apart) / np.sqrt(len(apart)) + 0.003
+
+
+def test_the_stretch_of_few_models_is_nominal() -> None:
+    assert stretch(design(WORLD.of_models(range(4)), 40), width=0.05, budget=100) == 1.0
+
+
+def test_chances_that_are_0_stay_0() -> None:
+    found = inclusion_of_sum(np.array([0.0, 0.5, 1.0, 0.0, 0.5]), 1)
+    assert found.tolist() == pytest.approx([0, 0.25, 0.5, 0, 0.25])
+    assert inclusion_of_sum(np.zeros(3), 0).tolist() == [0, 0, 0]

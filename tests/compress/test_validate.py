@@ -1,0 +1,206 @@
+"""Methods compared on models they have never seen: splits, every method, and items until intervals are narrow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fathom.compress.methods import METHODS
+from fathom.compress.reaching import reach
+from fathom.compress.targets import targets_of
+from fathom.compress.validate import Split, splits_of, summary, validate
+from fathom.sources.minilongbench import ANCHORS
+from fathom.types import FathomError
+from made_scores import made_scores
+
+MATRIX = made_scores(12, 60, seed=1)
+ANYWHERE = tuple(name for name in METHODS if name != "published")
+WITH_INTERVALS = {"random", "stratified", "neyman", "sampled"}
+
+
+# --------------------------------------------------------------------------------------------------------- methods
+
+
+@pytest.mark.parametrize("method", ANYWHERE)
+def test_every_method_chooses_its_budget_and_estimates(method: str) -> None:
+    known, new = MATRIX.of_models(range(6)), MATRIX.of_models(range(6, 12))
+    plan = METHODS[method](known, 20, 3, None)
+    assert len(set(plan.items.tolist())) == len(plan.items) == 20
+    assert METHODS[method](known, 20, 3, None).items.tolist() == plan.items.tolist()
+    found = plan.estimate(new.scores[:, plan.items])
+    assert found.values.shape == found.low.shape == (6, 3)
+    truth = new.scores @ targets_of(MATRIX).shares.T
+    assert np.abs(found.values - truth).mean() < 0.12
+    assert np.isfinite(found.low).all() == np.isfinite(found.high).all() == (method in WITH_INTERVALS)
+    if method in WITH_INTERVALS:
+        assert (found.low <= found.values).all()
+        assert (found.values <= found.high).all()
+
+
+@pytest.mark.parametrize("method", [name for name in ANYWHERE if name != "minilongbench"])
+def test_all_items_give_the_scores_themselves(method: str) -> None:
+    plan = METHODS[method](MATRIX, 60, 0, None)
+    found = plan.estimate(MATRIX.scores[:, plan.items])
+    assert found.values == pytest.approx(MATRIX.scores @ targets_of(MATRIX).shares.T)
+    if method in WITH_INTERVALS:
+        assert found.high - found.low == pytest.approx(np.zeros((12, 3)), abs=1e-9)
+
+
+def test_published_items_need_their_benchmark_and_their_budget() -> None:
+    with pytest.raises(FathomError, match=r"the published items of MiniLongBench are 237 .* hold 0 of them"):
+        METHODS["published"](MATRIX, 20, 0, None)
+    pairs = [(dataset, index) for dataset, anchors in ANCHORS.items() for index in {*anchors, *range(3)}]
+    benchmark = replace(
+        made_scores(6, len(pairs)),
+        items=tuple(f"longbench_{dataset}/en/{index:04d}" for dataset, index in pairs),
+        tasks=tuple(dataset for dataset, _ in pairs),
+    )
+    plan = METHODS["published"](benchmark, 237, 0, None)
+    assert [pairs[item][1] in ANCHORS[pairs[item][0]] for item in plan.items] == [True] * 237
+    with pytest.raises(FathomError, match="and the budget is 236"):
+        METHODS["published"](benchmark, 236, 0, None)
+    by_sample = replace(benchmark, items=tuple(f"{item}@8k" for item in benchmark.items))
+    with pytest.raises(FathomError, match="hold 0 of them"):
+        METHODS["published"](by_sample, 237, 0, None)
+
+
+def test_a_budget_below_the_strata_is_refused() -> None:
+    with pytest.raises(FathomError, match="a budget of 3 for 4 strata"):
+        METHODS["stratified"](MATRIX, 3, 0, None)
+
+
+@pytest.mark.parametrize("method", ["random", "stratified", "neyman"])
+def test_baselines_are_honest(method: str) -> None:
+    values, held = [], []
+    for seed in range(60):
+        plan = METHODS[method](MATRIX.of_models(range(6)), 20, seed, None)
+        found = plan.estimate(MATRIX.scores[6:, plan.items])
+        values.append(found.values[:, 0])
+        truth = MATRIX.totals()[6:]
+        held.append((found.low[:, 0] <= truth) & (truth <= found.high[:, 0]))
+    apart = np.array(values) - MATRIX.totals()[6:]
+    assert np.abs(apart.mean(axis=0)).max() < 4 * apart.std() / np.sqrt(60) + 0.005
+    assert 0.87 <= np.mean(held) <= 0.995
+
+
+# ---------------------------------------------------------------------------------------------------------- splits
+
+
+def test_splits_are_halves_and_extrapolate() -> None:
+    found = splits_of(MATRIX, 3, seed=5, published=([0, 1, 2], [3, 4]))
+    assert [(one.kind, one.number) for one in found] == [
+        (kind, number) for kind in ("random", "extrapolation", "published") for number in range(3)
+    ]
+    for split in found[:6]:
+        assert len(split.known) == len(split.new) == 6
+        assert {*split.known, *split.new} == set(range(12))
+    assert len({split.known for split in found[:3]}) == 3
+    totals = MATRIX.totals()
+    assert max(totals[list(found[3].known)]) <= min(totals[list(found[3].new)])
+    assert found[6] == Split("published", 0, (0, 1, 2), (3, 4))
+    assert splits_of(MATRIX, 3, seed=5)[:3] == found[:3]
+    assert splits_of(MATRIX, 3, seed=6)[0] != found[0]
+
+
+def test_models_with_gaps_are_no_new_ones() -> None:
+    scores = MATRIX.scores.copy()
+    scores[[1, 4], 7] = np.nan
+    for split in splits_of(replace(MATRIX, scores=scores), 4):
+        assert not {1, 4} & {*split.known, *split.new}
+    scores[3:, 0] = np.nan
+    with pytest.raises(FathomError, match="2 models have a score on every item that counts: a validation needs 4"):
+        splits_of(replace(MATRIX, scores=scores), 4)
+
+
+# ------------------------------------------------------------------------------------------------------ validation
+
+
+def test_a_validation_has_a_line_for_everything() -> None:
+    told: list[tuple[int, int]] = []
+    splits = splits_of(MATRIX, 2)
+    methods = ("random", "clustered", "sampled")
+    found = validate(
+        MATRIX, [12, 60], methods=methods, splits=splits, progress=lambda done, of: told.append((done, of))
+    )
+    assert told == [(done, 24) for done in range(1, 25)]
+    assert len(found) == 2 * 3 * 4 * 3  # budgets, methods, splits, targets
+    assert found["coverage"].null_count() == found["half_width"].null_count() == 24  # clusters have no intervals
+    whole = found.filter(budget=60)
+    assert whole["error"].to_numpy() == pytest.approx(np.zeros(len(whole)), abs=1e-9)
+    assert whole["spearman"].to_numpy() == pytest.approx(np.ones(len(whole)))
+    assert whole["cost_share"].to_numpy() == pytest.approx(np.ones(len(whole)))
+    part = found.filter(budget=12)
+    assert part["cost_share"].to_numpy() == pytest.approx(np.full(len(part), 0.2))
+    assert (part["error"] >= part["bias"].abs() - 1e-12).all()
+    assert part["error"].min() > 0  # type: ignore[operator]
+    assert set(found["items"]) == {12, 60}
+
+    means = summary(found)
+    assert len(means) == 2 * 3 * 2 * 3
+    (line,) = means.filter(method="sampled", budget=12, split="random", target="a").to_dicts()
+    own = part.filter(method="sampled", split="random", target="a")
+    assert line["draws"] == 2
+    assert line["error"] == pytest.approx(own["error"].mean())
+    assert line["error_se"] == pytest.approx(own["error"].to_numpy().std(ddof=1) / np.sqrt(2))
+    clusters = means.filter(method="clustered")
+    assert clusters["coverage"].null_count() == len(clusters)
+
+
+def test_methods_without_intervals_alone_make_a_table() -> None:
+    found = summary(validate(MATRIX, [12], methods=("clustered",), splits=splits_of(MATRIX, 1)))
+    assert found["coverage"].to_list() == [None] * 6
+    assert found["error_se"].to_list() == [None] * 6  # of one draw
+
+
+def test_constant_rows_have_no_rank_correlation() -> None:
+    flat = replace(MATRIX, scores=np.repeat(np.full((12, 1), 0.5), 60, axis=1))
+    found = validate(flat, [12], methods=("random", "sampled"), splits=splits_of(flat, 1))
+    assert found["spearman"].null_count() == len(found)
+    assert found["error"].to_numpy() == pytest.approx(np.zeros(len(found)), abs=1e-9)
+
+
+def test_the_default_is_closer_than_a_random_sample() -> None:
+    matrix = made_scores(24, 200, seed=7)
+    found = summary(validate(matrix, [30], methods=("random", "sampled"), splits=splits_of(matrix, 8)))
+    errors = {
+        (line["split"], line["method"]): line["error"] for line in found.filter(target="overall").iter_rows(named=True)
+    }
+    for split in ("random", "extrapolation"):
+        assert errors[split, "sampled"] < 0.75 * errors[split, "random"]
+
+
+def test_what_cannot_be_validated() -> None:
+    splits = splits_of(MATRIX, 1)
+    with pytest.raises(FathomError, match=r"unknown method 'sampeld'.*did you mean sampled"):
+        validate(MATRIX, [12], methods=("sampeld",), splits=splits)
+    for budget in (0, -1, 61):
+        with pytest.raises(FathomError, match=f"a budget of {budget}: expected 1 to 60 items"):
+            validate(MATRIX, [budget], splits=splits)
+
+
+# --------------------------------------------------------------------------------------------------------- reaching
+
+
+def test_items_until_intervals_are_narrow() -> None:
+    matrix = made_scores(12, 200, seed=1)
+    (split,) = splits_of(matrix, 1)[:1]
+    found = {line["method"]: line for line in reach(matrix, 0.05, splits=[split]).iter_rows(named=True)}
+    assert list(found) == ["stratified", "sampled", "adaptive"]
+    for line in found.values():
+        assert 4 <= line["mean_items"] <= 200
+        assert line["mean_items"] <= line["most_items"] + 1
+        assert 0 <= line["coverage"] <= 1
+        assert abs(line["bias"]) <= line["error"] < 0.1
+    assert found["sampled"]["mean_items"] < found["stratified"]["mean_items"]
+    known, new = matrix.of_models(split.known), matrix.of_models(split.new)
+    plan = METHODS["sampled"](known, int(found["sampled"]["mean_items"]), 0, None)
+    widths = plan.estimate(new.scores[:, plan.items])
+    assert float((widths.high - widths.low)[:, 0].mean() / 2) <= 0.05
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5, -1.0, float("nan")])
+def test_impossible_widths_are_refused(width: float) -> None:
+    with pytest.raises(FathomError, match=r"expected more than 0 and less than 0\.5"):
+        reach(MATRIX, width, splits=splits_of(MATRIX, 1))
