@@ -44,7 +44,7 @@ def test_items_that_tell_models_apart_are_drawn_more_often() -> None:
     scores = matrix.scores.copy()
     scores[:, ::4] = 0.5  # one task in which all are alike
     made = design(replace(matrix, scores=scores), 30)
-    assert made.chances[::4].max() < 0.2 * np.delete(made.chances, slice(None, None, 4)).min()
+    assert made.chances[::4].max() < 0.5 * np.delete(made.chances, slice(None, None, 4)).min()
     assert made.chances.min() > 0
 
 

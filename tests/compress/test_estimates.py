@@ -199,8 +199,8 @@ def of(model: str, value: float, half: float) -> ModelEstimate:
 
 
 def test_ranks_and_ties_by_hand() -> None:
-    # Intervals of 0.03 and 0.04: a difference is sure above 0.05.
-    found = ranked([of("c", 0.46, 0.03), of("a", 0.55, 0.03), of("d", 0.30, 0.04), of("b", 0.501, 0.04)])
+    # With half-widths of 0.03 and 0.04 a difference is sure above 0.05, with 0.03 and 0.03 above 0.0424.
+    found = ranked([of("c", 0.5, 0.03), of("a", 0.55, 0.03), of("d", 0.30, 0.04), of("b", 0.53, 0.04)])
     assert [one.model for one in found] == ["a", "b", "c", "d"]
     assert [one.group for one in found] == [1, 1, 2, 3]
     assert [one.ranks for one in found] == [(1, 2), (1, 3), (2, 3), (4, 4)]

@@ -215,21 +215,25 @@ def _print_summary(lines: Sequence[dict[str, Any]]) -> None:
     for line in lines:
         tables.setdefault((line["split"], line["budget"], line["target"]), []).append(line)
     for (split, budget, target), part in tables.items():
-        of = "" if target == "overall" else f", {target}"
+        costs = {f"{line['cost_share']:.1%}" for line in part}
+        of = ("" if target == "overall" else f", {target}") + (
+            f", {costs.pop()} of the cost" if len(costs) == 1 else ""
+        )
         print(f"{SPLITS[split]}, {budget:,} items{of}, {max(line['draws'] for line in part)} draws")
-        print_records([_line(line) for line in sorted(part, key=lambda line: line["error"] or math.inf)], as_json=False)
+        ordered = sorted(part, key=lambda line: math.inf if line["error"] is None else line["error"])
+        print_records([_line(line, cost=bool(costs)) for line in ordered], as_json=False)
         print()
 
 
-def _line(one: dict[str, Any]) -> dict[str, Any]:
+def _line(one: dict[str, Any], *, cost: bool) -> dict[str, Any]:
     return {
         "method": one["method"],
-        "Spearman": _figure(one["spearman"], 3) + (f" ± {one['spearman_se']:.3f}" if one["spearman_se"] else ""),
+        "Spearman": _figure(one["spearman"], 3) + (f"±{one['spearman_se']:.3f}" if one["spearman_se"] else ""),
         "error": _figure(one["error"], 4),
         "bias": "-" if one["bias"] is None else f"{one['bias']:+.4f}",
         "coverage": "-" if one["coverage"] is None else f"{one['coverage']:.1%}",
         "half-width": _figure(one["half_width"], 4),
-        "cost": f"{one['cost_share']:.1%}",
+        **({"cost": f"{one['cost_share']:.1%}"} if cost else {}),
         "seconds": f"{one['seconds']:.2f}",
     }
 

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +31,9 @@ from fathom.cli.arguments import (
 )
 from fathom.cli.replies import confirmed
 from fathom.printing import printable_json
+
+if TYPE_CHECKING:
+    from fathom.run.preflight import Preflight
 
 
 def adaptive(
@@ -72,6 +75,13 @@ def adaptive(
         if not quiet:
             print(f"  {items:,} items: {100 * value:.2f} ± {100 * half:.2f}", file=sys.stderr)
 
+    shown: list[Preflight] = []
+
+    def confirm(plan: Preflight) -> bool:
+        """What is ahead is shown, and asked about, for the first round only."""
+        shown.append(plan)
+        return confirmed(plan, yes or len(shown) > 1, quiet or len(shown) > 1)
+
     found = api.compress_adaptive(
         suite,
         model,
@@ -83,7 +93,7 @@ def adaptive(
         step=step,
         seed=seed,
         told=told,
-        confirm=lambda plan: confirmed(plan, yes, quiet),
+        confirm=confirm,
         model_base_url=model_base_url,
         max_connections=max_connections,
         temperature=None if temperature < 0 else temperature,

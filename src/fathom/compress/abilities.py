@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fathom.compress.matrix import Floats
 
 PRIOR_ITEMS = 6.0  # known models that the mean spread of a task counts for, beside an item's own
+PRIOR_STRATA = 1.0  # known models that the mean spread of all tasks counts for, beside a task's own
 WIDER = 2.0  # new models may differ from known ones by more than these from each other
 ALIKE = 0.7  # share of the known covariance between tasks that is believed
 _LEAST = 1e-4
@@ -73,6 +74,7 @@ def learn(scores: Floats, strata: NDArray[np.int64]) -> Abilities:
         slopes[inside] = _slopes(apart, ability)
         left = _variance(apart - ability[:, None] * slopes[inside], means[inside], models)
         noise[inside] = _shrunk(left, models)
+    spread = np.sqrt(_levelled(spread**2, strata, models))
     return Abilities(strata, means, slopes, noise, spread, _covariance(abilities))
 
 
@@ -143,6 +145,15 @@ def _shrunk(variances: Floats, models: int) -> Floats:
     """Variances moved towards their mean: few models know little of one item."""
     own = max(models - 1, 0)
     found: Floats = (variances * own + variances.mean() * PRIOR_ITEMS) / (own + PRIOR_ITEMS) + _LEAST
+    return found
+
+
+def _levelled(variances: Floats, strata: NDArray[np.int64], models: int) -> Floats:
+    """Variances of whole strata moved towards that of all: where few known models differ, new ones still may."""
+    own = max(models - 1, 0)
+    of_strata = np.bincount(strata, weights=variances) / np.bincount(strata)
+    wanted = (of_strata * own + variances.mean() * PRIOR_STRATA) / (own + PRIOR_STRATA)
+    found: Floats = variances * (wanted / of_strata)[strata]
     return found
 
 

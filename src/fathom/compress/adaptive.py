@@ -135,7 +135,8 @@ def rounds(
     while len(progress.items) < budget:
         asked, whole = len(progress.items), len(design.matrix.items)
         count = min(step, whole - asked) if asked else min(first, budget)
-        if asked + count > budget:  # with a larger budget, an evaluation could not go on from a part of a round
+        # A part of a round is not begun: with a larger budget, the evaluation could not go on from it.
+        if not count or asked + count > budget:
             break
         items, chances = next_items(design, progress, count, rng)
         scores = yield progress, items

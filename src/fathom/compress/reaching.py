@@ -90,7 +90,7 @@ def _fewest(enough: Callable[[int], bool], least: int, most: int) -> int:
 
 
 def _adaptive(matrix: ScoreMatrix, split: Split, width: float, budget: int) -> dict[str, object]:
-    made = design(matrix.of_models(split.known), min(budget, 237, len(matrix.items)), seed=split.number)
+    made = design(matrix.of_models(split.known), min(budget, len(matrix.items)), seed=split.number)
     stretch = adaptive.stretch(made, width=width, budget=budget)
     ends = list(_ends(matrix, split, made, width, budget, stretch))
     counts = np.array([len(end.items) for end in ends], dtype=np.float64)
