@@ -10,6 +10,7 @@ import pytest
 
 from fathom.compress.abilities import Abilities
 from fathom.compress.assisted import Calibration, Z, calibrate, estimated, stretched
+from fathom.compress.checking import checked_matrix
 from fathom.compress.design import Design, design
 from fathom.compress.matrix import Floats
 from made_scores import made_scores
@@ -36,11 +37,38 @@ def test_the_estimate_by_hand() -> None:
     expected = 0.05 + 0.08 + 0.09 + 0.32  # of all items, and then what was missed over the probability
     assert found.values[0, 0] == pytest.approx(expected + 0.2 * 0.6 / 0.25 - 0.4 * 0.2 / 0.5)
     assert found.values[0, 1] == pytest.approx(0.9 / 7 + 3.2 / 7 - 4 / 7 * 0.2 / 0.5)
-    variance = 2 * ((0.2 * 0.6 / 0.25) ** 2 * 0.75 + (0.4 * 0.2 / 0.5) ** 2 * 0.5)
-    wide = estimated(known, shares, seen, chances, scores, stretched(shares, 0.1))
-    assert wide.high[0, 0] - wide.values[0, 0] == pytest.approx(0.1 * Z * math.sqrt(variance))
+    heavy = np.array([(0.2 / 0.25) ** 2 * 0.75, (0.4 / 0.5) ** 2 * 0.5])
+    observed = 2 * (heavy[0] * 0.6**2 + heavy[1] * 0.2**2)
+    variance = (2 * observed + 4 * heavy.sum() + 0.5 * 0.25 * heavy.sum()) / (2 + 4 + 0.5)  # the noise is 1
+    wide = estimated(known, shares, seen, chances, scores, stretched(shares, 0.01))
+    student = 2.446912  # 97.5% quantile with 6 degrees of freedom
+    assert wide.high[0, 0] - wide.values[0, 0] == pytest.approx(0.01 * student * math.sqrt(variance))
     predicted = estimated(known, shares, seen, chances, scores, calibration_of(trust=0.0, most=1.0))
     assert predicted.values[0, 0] == pytest.approx(expected + 0.2 * 0.6 - 0.4 * 0.2)
+
+
+def test_items_that_happen_to_be_guessed_well_prove_little() -> None:
+    made = design(made_scores(6, 120), 90)
+    items = made.sample()
+    guessed = made.known.means[items]  # not an error in sight
+    found = made.estimate(items, guessed[None], stretched(made.targets.shares))
+    unasked = np.setdiff1d(np.arange(120), items)
+    least = (made.targets.shares[0, unasked] ** 2 * made.known.noise[unasked]).sum()
+    assert (found.high - found.low)[0, 0] / 2 > Z * math.sqrt(least)
+    zeros = design(
+        checked_matrix(
+            "zeros",
+            ["a", "b"],
+            [str(n) for n in range(120)],
+            np.zeros((2, 120)),
+            tasks=["t"] * 120,
+            categories=[""] * 120,
+        ),
+        30,
+    )
+    items = zeros.sample()
+    nothing = zeros.estimate(items, np.zeros((1, len(items))), stretched(zeros.targets.shares))
+    assert nothing.high[0, 0] > 0.01
 
 
 def calibration_of(trust: float, most: float) -> Calibration:

@@ -159,3 +159,24 @@ def test_lengths_that_items_share_are_strata() -> None:
     exact = replace(matrix, lengths=5000 + np.arange(24))  # every text has its own length
     assert strata_of(exact).tolist() == strata_of(matrix).tolist()
     assert SHARED == 2
+
+
+def test_a_plain_array_with_costs_and_strata_will_do() -> None:
+    scores = np.random.default_rng(0).random((6, 60))
+    assert len(select(scores, 12).members) == 12
+    strata = ["a"] * 50 + ["b"] * 10
+    chosen = select(scores, 12, strata=strata)
+    assert {member.stratum for member in chosen.members} == {"a", "b"}
+    assert sum(member.stratum == "b" for member in chosen.members) >= 4  # both strata count alike
+    dear = np.where(np.arange(60) < 30, 100.0, 1.0)
+    by_cost = select(scores, 300, cost=dear)
+    cheap = sum(int(member.item) >= 30 for member in by_cost.members)
+    assert cheap > len(by_cost.members) / 2
+    with pytest.raises(FathomError, match="cost of 3 items for 60: expected one for each"):
+        select(scores, 12, cost=np.ones(3))
+    with pytest.raises(FathomError, match=r"scores of shape .* expected"):
+        select(scores[0], 12)
+    with pytest.raises(FathomError, match="not between 0 and 1; scores in percent"):
+        select(100 * scores, 12)
+    with pytest.raises(FathomError, match="unit 'foo': expected items or cost"):
+        select(scores, 12, unit="foo")  # type: ignore[arg-type]

@@ -195,7 +195,6 @@ def compress_validate(
     Raises:
         FathomError: There are too few models, a method or budget is impossible, or a file cannot be read or written.
     """
-    from fathom.compress.methods import METHODS
     from fathom.compress.reaching import reach
     from fathom.compress.released import is_released, read_embeddings, read_split
     from fathom.compress.tables import read_matrix, write_table
@@ -216,8 +215,7 @@ def compress_validate(
     if not budgets:
         raise FathomError("--budget: expected a number of items, for instance 237")
     drawn = splits_of(matrix, splits, seed=seed, published=read_split(paths[0]) if released else None)
-    chosen = tuple(methods or (name for name in METHODS if name != "published" or _has_published(matrix, budgets)))
-    found = validate(matrix, budgets, methods=chosen, splits=drawn, embeddings=vectors, progress=progress)
+    found = validate(matrix, budgets, methods=methods, splits=drawn, embeddings=vectors, progress=progress)
     if out is not None:
         write_table(found, Path(out))
     figures = summary(found)
@@ -246,15 +244,6 @@ def _embeddings(path: Path | str | None, matrix: ScoreMatrix) -> Floats | None:
     from fathom.compress.vectors import read_vectors
 
     return None if path is None else read_vectors(Path(path)).of(matrix.items)
-
-
-def _has_published(matrix: ScoreMatrix, budgets: Sequence[int]) -> bool:
-    from fathom.compress.methods import published
-
-    try:
-        return all(bool(published(matrix, budget, 0)) for budget in budgets)
-    except FathomError:
-        return False
 
 
 def _of_mini(one: MiniScore) -> ModelEstimate:

@@ -78,9 +78,10 @@ def adaptive(
     shown: list[Preflight] = []
 
     def confirm(plan: Preflight) -> bool:
-        """What is ahead is shown, and asked about, for the first round only."""
-        shown.append(plan)
-        return confirmed(plan, yes or len(shown) > 1, quiet or len(shown) > 1)
+        """What is ahead is shown, and asked about, for the first round that asks anything."""
+        known = bool(shown)
+        shown.extend([plan] if plan.requests else [])
+        return confirmed(plan, yes or known, quiet or known)
 
     found = api.compress_adaptive(
         suite,

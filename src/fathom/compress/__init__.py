@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fathom.compress.checking import checked_matrix
 from fathom.compress.design import select
 from fathom.compress.estimates import Estimate, ModelEstimate, estimate
 from fathom.compress.matrix import ScoreMatrix
@@ -13,6 +14,7 @@ __all__ = [
     "Estimate",
     "ModelEstimate",
     "ScoreMatrix",
+    "checked_matrix",
     "estimate",
     "read_matrix",
     "read_sampled",

@@ -22,10 +22,13 @@ from fathom.compress.abilities import Abilities, expected, learn
 from fathom.compress.matrix import Floats
 from fathom.compress.sampling import draw, inclusion, likeness_tree
 
-Z = 1.959963984540054
+Z = 1.959963984540054  # of the normal distribution, for differences and for methods without known models
 FEWEST = 5  # known models, below which nothing can be learned by leaving one out
 REPEATS = 2  # samples for each known model that is left out
 BELIEF = 10.0  # left-out models that the nominal interval counts for
+PRIOR_NOISE = 4.0  # items that the noise among known models counts for in the variance of an estimate
+PRIOR_COIN = 0.5  # items that a coin counts for
+COIN = 0.25  # variance of a coin
 
 
 @dataclass(frozen=True)
@@ -158,10 +161,19 @@ def estimated(
         unbiased = part.prediction + part.correction
         inside = (calibration.least <= unbiased) & (unbiased <= calibration.most)
         values[rows] = np.where(inside, part.prediction + calibration.trust * part.correction, unbiased)
-        half = Z * calibration.stretch * part.error
+        half = _quantile(targets[:, seen[pattern]]) * calibration.stretch * part.error
         low[rows], high[rows] = values[rows] - half, values[rows] + half
     # A score lies between 0 and 1, and so does an estimate of it.
     return Estimates(np.clip(values, 0, 1), np.clip(low, 0, 1), np.clip(high, 0, 1))
+
+
+def _quantile(shares: Floats) -> Floats:
+    """97.5% quantile of Student's distribution by how many of the items count for each target, shape (T,)."""
+    from scipy.special import stdtrit
+
+    count = (shares > 0).sum(axis=1)
+    found: Floats = stdtrit(count + PRIOR_NOISE, 0.975)
+    return found
 
 
 def _answered(strata: NDArray[np.int64], told: NDArray[np.bool_]) -> Floats:
@@ -179,10 +191,29 @@ def _pieces(known: Abilities, targets: Floats, seen: NDArray[np.int64], chances:
     missed = scores - guess[:, seen]
     own = targets[:, seen]
     heavier = own / chances - own
-    spread = (own / chances) ** 2 * (1 - chances)
-    lost = len(seen) / max(len(seen) - 1, 1)  # as for the variance of any mean
+    error = np.sqrt(_variance(known, targets, seen, chances, missed))
     return _Pieces(
         prediction=guess @ targets.T + missed @ own.T,
         correction=missed @ heavier.T,
-        error=np.where(own.any(axis=1), np.sqrt(lost * (missed**2 @ spread.T)), np.nan),
+        error=np.where(own.any(axis=1), error, np.nan),
     )
+
+
+def _variance(known: Abilities, targets: Floats, seen: NDArray[np.int64], chances: Floats, missed: Floats) -> Floats:
+    """Variance of the estimates, shape (M, T).
+
+    That of the weighted errors that were observed, with some items' worth of what known models lead one to expect and
+    half an item of a coin: a few items that happen to be guessed well prove little. Never below the noise of the scores
+    that nobody asked for.
+    """
+    own = targets[:, seen]
+    spread = (own / chances) ** 2 * (1 - chances)
+    count = (spread > 0).sum(axis=1)
+    observed = count / np.maximum(count - 1, 1) * (missed**2 @ spread.T)  # as for the variance of any mean
+    believed = PRIOR_NOISE * (spread @ known.noise[seen]) + PRIOR_COIN * COIN * spread.sum(axis=1)
+    mixed = (count * observed + believed) / (count + PRIOR_NOISE + PRIOR_COIN)
+    unasked = np.ones(targets.shape[1], dtype=bool)
+    unasked[seen] = False
+    least = (targets**2 * known.noise)[:, unasked].sum(axis=1)
+    found: Floats = np.maximum(mixed, least)
+    return found

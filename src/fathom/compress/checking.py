@@ -45,7 +45,7 @@ def checked_matrix(
         if len(set(names)) < len(names):
             double = next(name for name in names if names.count(name) > 1)
             raise FathomError(f"{source}: {kind} {double!r} stands there {names.count(double)} times; keep one of them")
-    _check_scores(source, models, items, scores)
+    check_scores(source, models, items, scores)
     shares = balanced(tasks, categories) if weights is None else np.asarray(weights, dtype=np.float64)
     if not np.isfinite(shares).all() or shares.min() < 0 or shares.sum() <= 0:
         raise FathomError(f"{source}: weights must be 0 or more, and not all 0")
@@ -69,7 +69,56 @@ def checked_matrix(
     )
 
 
-def _check_scores(source: str, models: Sequence[str], items: Sequence[str], scores: Floats) -> None:
+def as_matrix(
+    scores: ScoreMatrix | Floats, *, cost: Floats | None = None, strata: Sequence[str] | None = None
+) -> ScoreMatrix:
+    """A matrix from a plain array, or one with other costs or strata.
+
+    Args:
+        scores: A matrix; or scores of M models on N items, shape (M, N), NaN for gaps.
+        cost: Cost of each item, shape (N,).
+        strata: Stratum of each item, shape (N,), as its task and category.
+
+    Raises:
+        FathomError: Shapes do not fit, or see ``checked_matrix``.
+    """
+    if not isinstance(scores, ScoreMatrix):
+        plain = np.asarray(scores, dtype=np.float64)
+        if plain.ndim != 2:
+            raise FathomError(f"scores of shape {plain.shape}: expected (models, items)")
+        models, items = (list(map(str, range(size))) for size in plain.shape)
+        scores = checked_matrix("scores", models, items, plain, tasks=[""] * len(items), categories=[""] * len(items))
+    for name, values in (("cost", cost), ("strata", strata)):
+        if values is not None and len(values) != len(scores.items):
+            raise FathomError(f"{name} of {len(values):,} items for {len(scores.items):,}: expected one for each")
+    if cost is None and strata is None:
+        return scores
+    labels = list(scores.tasks if strata is None else map(str, strata))
+    return checked_matrix(
+        "scores",
+        scores.models,
+        scores.items,
+        scores.scores,
+        tasks=labels,
+        categories=list(scores.categories) if strata is None else labels,
+        lengths=scores.lengths,
+        costs=scores.costs if cost is None else cost,
+        weights=scores.weights if strata is None else None,
+    )
+
+
+def check_scores(source: str, models: Sequence[str], items: Sequence[str], scores: Floats) -> None:
+    """Make sure that scores are fractions, and that every model has some.
+
+    Args:
+        source: Where they came from, for messages.
+        models: Names.
+        items: Names.
+        scores: Shape (M, N); NaN for gaps.
+
+    Raises:
+        FathomError: Naming the model, the item and the value.
+    """
     wrong = np.argwhere((scores < 0) | (scores > 1) | np.isinf(scores))
     if len(wrong):
         model, item = (int(place) for place in wrong[0])

@@ -2,12 +2,13 @@
 
 Items are drawn with probabilities proportional to their weight times the spread of their score among known models,
 which is Neyman's optimal allocation item by item (divided by the root of the cost, where items differ in cost), and
-spread over items of one task that known models answer alike. Every item can be drawn, so that estimates are without
-bias for whatever model comes, and have intervals (``assisted``).
+spread over items of one task that known models answer alike. Every item can be drawn, so that an estimate without bias
+is possible for whatever model comes, and intervals are (``assisted``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from fathom.compress.abilities import Abilities, learn, without_gaps
 from fathom.compress.assisted import Calibration, Estimates, calibrate, estimated
+from fathom.compress.checking import as_matrix, check_scores
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.sampling import Tree, draw, inclusion, likeness_tree
 from fathom.compress.targets import Targets, groups_of, strata_of, targets_of
@@ -90,8 +92,11 @@ def design(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: in
         seed: Seed of the sample.
 
     Raises:
-        FathomError: The budget is impossible.
+        FathomError: The budget is impossible, or a score lies outside [0, 1].
     """
+    if unit not in ("items", "cost"):
+        raise FathomError(f"unit {unit!r}: expected items or cost")
+    check_scores("scores", matrix.models, matrix.items, matrix.scores)
     least, whole = float(matrix.costs.min()), float(matrix.costs.sum())
     what = "a cost from that of the cheapest item to that of all"
     if unit == "items":
@@ -116,14 +121,25 @@ def design(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: in
     )
 
 
-def select(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: int = 0) -> Subset:
+def select(
+    scores: ScoreMatrix | Floats,
+    budget: float,
+    *,
+    cost: Floats | None = None,
+    strata: Sequence[str] | None = None,
+    unit: Unit | None = None,
+    seed: int = 0,
+) -> Subset:
     """Choose items by the default method.
 
     Args:
-        matrix: See ``design``, as for all that follow.
-        budget: Budget.
-        unit: Unit.
-        seed: Seed.
+        scores: Scores of known models; a plain array, shape (M, N), will do: items are then called ``0``, ``1``, ...
+        budget: Items to draw or, with costs, what they may cost on average.
+        cost: Cost of each item, shape (N,); by default that of the matrix.
+        strata: Stratum of each item, shape (N,), in place of the tasks and categories of the matrix; all strata count
+            alike in the score.
+        unit: What the budget counts; by default costs where ``cost`` is given, else items.
+        seed: Seed of the draw.
 
     Returns:
         A subset whose weights are each item's share divided by its probability (summing to about 1).
@@ -131,7 +147,9 @@ def select(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: in
     Raises:
         FathomError: See ``design``; or a budget of costs was too small to draw any item.
     """
-    made = design(matrix, budget, unit=unit, seed=seed)
+    matrix = as_matrix(scores, cost=cost, strata=strata)
+    counted: Unit = unit or ("items" if cost is None else "cost")
+    made = design(matrix, budget, unit=counted, seed=seed)
     weights = made.targets.shares[0] / made.chances
     drawn = made.sample().tolist()
     if not drawn:
@@ -140,5 +158,5 @@ def select(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: in
         Member(matrix.items[item], float(weights[item]), matrix.tasks[item], float(made.chances[item]))
         for item in drawn
     )
-    facts: dict[str, Json] = {"budget": budget, "unit": unit, "seed": seed, "weights": "inverse probabilities"}
+    facts: dict[str, Json] = {"budget": budget, "unit": counted, "seed": seed, "weights": "inverse probabilities"}
     return Subset(METHOD, members, METHOD, facts, {"models": list(matrix.models), "items": len(matrix.items)})

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.compress.assisted import Estimates, Z, estimated, stretched
+from fathom.compress.checking import check_scores
 from fathom.compress.design import ADAPTIVE, METHOD, design
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.methods import ratio
@@ -72,6 +73,7 @@ def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = No
         FathomError: No item of the subset has a score, the subset is of another benchmark, or the known scores are not
             those that it was chosen by.
     """
+    check_scores("scores", scores.models, scores.items, scores.scores)
     if known is not None and subset.method in (METHOD, ADAPTIVE):
         names, found, asked = _assisted(subset, scores, known)
     else:

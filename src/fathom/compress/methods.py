@@ -6,7 +6,7 @@ estimates. The default is ``sampled`` (``design``); the others are what it has t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -117,6 +117,14 @@ def published(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | N
     return _pointless(_of_strata(known, items))
 
 
+def has_published(matrix: ScoreMatrix, budgets: Sequence[int]) -> bool:
+    """Whether the published items of MiniLongBench are among the items, and every budget is theirs."""
+    try:
+        return all(len(published(matrix, budget, 0).items) > 0 for budget in budgets)
+    except FathomError:
+        return False
+
+
 def refitted(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
     """MiniLongBench's method, fitted to the known models; scores of unseen items are predicted. It has no intervals."""
     mini = minilongbench.select(known, budget, embeddings=embeddings, seed=seed)
@@ -189,19 +197,26 @@ def ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: F
     Args:
         scores: Shape (M, n).
         weights: Share divided by chance, shape (T, n).
-        strata: Stratum of each item, shape (n,).
+        strata: Stratum of each item, shape (n,); one stratum for a simple random sample, whose spread is that around
+            the weighted mean of each target (Hájek's estimator).
         chances: Shape (n,).
     """
     values = _weighted(scores, weights)
+    total = weights.sum(axis=1, keepdims=True)
+    each = (weights / np.where(total > 0, total, 1.0)) ** 2 * (1 - chances)
+    single = len(np.unique(strata)) == 1
     variance = np.zeros_like(values)
     for one in np.unique(strata):
         inside = np.flatnonzero(strata == one)
-        apart = scores[:, inside] - scores[:, inside].mean(axis=1, keepdims=True)
-        if len(inside) == 1:  # nothing is known of the spread but that of all the other items
-            apart = scores - scores.mean(axis=1, keepdims=True)
-            apart = np.sqrt((apart**2).mean(axis=1, keepdims=True))
         lost = len(inside) / max(len(inside) - 1, 1)
-        variance += lost * (apart**2 @ (weights[:, inside] ** 2 * (1 - chances[inside])).T)
+        if single:
+            apart = scores[:, None, :] - values[:, :, None]
+            variance += lost * (apart**2 * each).sum(axis=2)
+            continue
+        own = scores[:, inside] - scores[:, inside].mean(axis=1, keepdims=True)
+        if len(inside) == 1:  # nothing is known of the spread but that of all the other items
+            own = np.sqrt(((scores - scores.mean(axis=1, keepdims=True)) ** 2).mean(axis=1, keepdims=True))
+        variance += lost * (own**2 @ each[:, inside].T)
     half = Z * np.sqrt(variance)
     return Estimates(values, np.clip(values - half, 0, 1), np.clip(values + half, 0, 1))
 

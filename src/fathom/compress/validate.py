@@ -16,12 +16,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.compress.matrix import Floats, ScoreMatrix
-from fathom.compress.methods import METHODS, Plan
+from fathom.compress.methods import METHODS, Plan, has_published
 from fathom.compress.ranks import spearman
 from fathom.compress.targets import targets_of
 from fathom.names import unknown
 from fathom.types import FathomError
 
+ROUNDING = 1e-9  # a sum of the same scores in another order is the same score
 FIXED = ("published",)
 """Methods whose items never change: one draw says all."""
 
@@ -80,7 +81,7 @@ def validate(
     matrix: ScoreMatrix,
     budgets: Sequence[int],
     *,
-    methods: Sequence[str] = tuple(METHODS),
+    methods: Sequence[str] | None = None,
     splits: Sequence[Split],
     embeddings: Floats | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -90,7 +91,7 @@ def validate(
     Args:
         matrix: Scores of models; every new model has a score on every item that counts.
         budgets: Items to choose.
-        methods: Names from ``METHODS``.
+        methods: Names from ``METHODS``; by default all that these scores allow.
         splits: See ``splits_of``.
         embeddings: A vector for each item, shape (N, F), for methods that use texts.
         progress: Called with (draws made, draws in all).
@@ -103,6 +104,8 @@ def validate(
     Raises:
         FathomError: A method is not known, or a budget does not suit it.
     """
+    if methods is None:
+        methods = [name for name in METHODS if name != "published" or has_published(matrix, budgets)]
     for name in methods:
         if name not in METHODS:
             raise unknown("method", name, METHODS)
@@ -152,7 +155,7 @@ def _tried(
         values, low, high = (part[:, place] for part in (found.values, found.low, found.high))
         apart = values - truth[:, place]
         with_interval = ~np.isnan(low)
-        held = (low <= truth[:, place]) & (truth[:, place] <= high)
+        held = (low - ROUNDING <= truth[:, place]) & (truth[:, place] <= high + ROUNDING)
         yield {
             "split": split.kind,
             "number": split.number,
