@@ -155,8 +155,8 @@ def _asked(
         write_subset(subset, path)
     elif read_subset(path).members != members:
         raise FathomError(
-            f"{path}: this round asked other items than it would now: the options, the known scores or the scores of "
-            "an earlier round have changed. Choose another --out"
+            f"{path}: this round asked other items than it would now: the options, the known scores, the scores of "
+            "an earlier round or the version of fathom have changed. Choose another --out"
         )
     summary = run(suite, model, folder, subset=path, **settings)
     if summary.stopped:

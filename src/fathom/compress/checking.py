@@ -130,4 +130,4 @@ def check_scores(source: str, models: Sequence[str], items: Sequence[str], score
         )
     empty = np.flatnonzero(np.isnan(scores).all(axis=1))
     if len(empty):
-        raise FathomError(f"{source}: {models[int(empty[0])]} has no score at all; leave that column out")
+        raise FathomError(f"{source}: {models[int(empty[0])]} has no score at all; leave it out")

@@ -17,7 +17,7 @@ class RankCorrelation:
     """Spearman correlation of estimated and true scores.
 
     Attributes:
-        estimate: Which estimate, for instance ``predicted``.
+        estimate: Which estimate, for instance ``direct``.
         models: Which models, for instance ``all`` or ``test``.
         count: How many.
         spearman: The correlation; NaN where there are fewer than two models, or all have one score.
