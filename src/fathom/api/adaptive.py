@@ -72,7 +72,7 @@ def compress_adaptive(
         budget: Most items to ask.
         first: Items of the first round.
         step: Items of every other.
-        seed: Seed of the draws.
+        seed: Seed of the draws, and of the model.
         told: Called after every round with (items asked, estimate, half-width).
         settings: Everything else that ``fathom.api.run`` takes.
 
@@ -109,7 +109,7 @@ def compress_adaptive(
     def ask(items: NDArray[np.int64]) -> Floats:
         names = [matrix.items[item] for item in items.tolist()]
         asked.append(folder / f"round-{len(asked) + 1:03d}")
-        return _asked(Path(suite), model, names, asked[-1], choices, settings)
+        return _asked(Path(suite), model, names, asked[-1], choices, {"seed": seed, **settings})
 
     def watch(progress: Progress) -> None:
         if told is not None and len(progress.items):

@@ -26,6 +26,7 @@ from fathom.cli.arguments import (
     Temperature,
     Timeout,
     Yes,
+    lengths_of,
     options_of,
     tell,
 )
@@ -56,6 +57,11 @@ def adaptive(
     reasoning_tokens: ReasoningTokens = None,
     generation: Generation = None,
     model_args: ModelArgs = None,
+    window: Annotated[str | None, typer.Option(help="The model's window, for instance 128k.")] = None,
+    on_overflow: Annotated[
+        str, typer.Option(help="Prompts beyond the window: refuse, or cut out their middle, left or right.")
+    ] = "refuse",
+    chat_template: Annotated[str, typer.Option(help="always, by-task or never: as for `fathom run`.")] = "always",
     retries: Retries = 5,
     timeout: Timeout = 600.0,
     max_tokens_total: MaxTokensTotal = None,
@@ -103,6 +109,9 @@ def adaptive(
         reasoning_tokens=reasoning_tokens,
         generation=options_of(generation, "--generation"),
         model_args=options_of(model_args, "--model-arg"),
+        window=(lengths_of(window) or (None,))[0],
+        on_overflow=on_overflow,
+        chat_template=chat_template,
         retries=retries,
         timeout=timeout,
         max_tokens_total=max_tokens_total,
