@@ -112,6 +112,17 @@ def categories(
     return found
 
 
+def category_scores(rows: pl.DataFrame, *, seed: int = 0) -> list[CategoryScore]:
+    """Scores of categories for a report: none where the rows do not have two of them or more.
+
+    Args:
+        rows: A rows table.
+        seed: Seed of the intervals.
+    """
+    named = rows.filter(pl.col("value").is_not_null()).select(facet(CATEGORY).alias("name"))["name"].drop_nulls()
+    return categories(rows, seed=seed) if named.n_unique() > 1 and ALL not in named else []
+
+
 def _items(rows: pl.DataFrame, by: str, compensated: bool) -> pl.DataFrame:
     """Mean score of every item: model, variant, task, group, name, value."""
     value = pl.col("value")

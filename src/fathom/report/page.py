@@ -71,7 +71,9 @@ def page(results: Results, *, title: str = TITLE) -> str:
     environment.filters["soft"] = soft
     environment.filters["tokens"] = words.tokens
     script = Markup(_resource(environment, "theme.js"))
-    sections: dict[str, list[Table]] = {name: [] for name in ("known", "graders", "position", "truncation")}
+    sections: dict[str, list[Table]] = {
+        name: [] for name in ("categories", "known", "graders", "position", "truncation")
+    }
     for table in tables_of(results):
         sections.setdefault(table.section, []).append(table)
     text = environment.get_template("page.html.j2").render(

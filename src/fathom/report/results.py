@@ -11,6 +11,7 @@ import polars as pl
 from fathom.analysis import (
     AnswerPoint,
     AverageScore,
+    CategoryScore,
     Counts,
     CurvePoint,
     Definition,
@@ -36,6 +37,7 @@ from fathom.analysis import (
     profiles,
     truncation,
 )
+from fathom.analysis.categories import category_scores
 from fathom.analysis.graders import Graded, graders
 from fathom.printing import printable
 from fathom.report.settings import distinct, settings_of
@@ -61,6 +63,7 @@ Measure = TypeVar(
     PositionPoint,
     PositionContrast,
     Truncation,
+    CategoryScore,
     Counts,
     Profile,
     Known,
@@ -104,6 +107,7 @@ class Results:
         answers: How models answer the tasks that ask for one of several answers or an order.
         contrasts: Front, middle and rear against each other, where depths vary.
         truncation: Whole prompts against the same ones cut, where there are any.
+        categories: Scores of categories of tasks, where there are several.
     """
 
     systems: tuple[System, ...]
@@ -125,6 +129,7 @@ class Results:
     answers: tuple[AnswerPoint, ...] = ()
     contrasts: tuple[PositionContrast, ...] = ()
     truncation: tuple[Truncation, ...] = ()
+    categories: tuple[CategoryScore, ...] = ()
 
     def every(self, system: System, task: str = ALL) -> Counts | None:
         """Counts of every reply of a system with a context, on one task or on all; None where there is none."""
@@ -183,6 +188,7 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
         answers=tuple(answers(kept, seed=seed)),
         contrasts=tuple(position_contrasts(kept, seed=seed)),
         truncation=tuple(truncation(shown, seed=seed)),
+        categories=tuple(category_scores(kept, seed=seed)),
     )
 
 

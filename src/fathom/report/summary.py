@@ -10,7 +10,7 @@ from fathom.printing import printable
 from fathom.report import words
 from fathom.report.known import said_of_filter
 from fathom.report.lengths import effective_cell, shortest
-from fathom.report.results import ALL, Results, System
+from fathom.report.results import ALL, Results, System, system_of
 
 # How many models the paragraph speaks of; the table has the rest.
 NAMED = 3
@@ -64,7 +64,7 @@ def _scope(results: Results) -> str:
 def _about(results: Results, system: System) -> str:
     point = results.average.get((system, ALL))
     if point is None or point.mean is None:
-        return "has no scored reply, and so no score."
+        return _without_average(results, system)
     said = f"scores {words.percent(point.mean)}% {words.bounds(point.interval)} on average"
     effective = results.effective.get((system, ALL, "own_base"))
     if effective is None:
@@ -79,6 +79,18 @@ def _about(results: Results, system: System) -> str:
     if effective.censored == "above":
         return f"{said} and keeps at least 85% of its own base up to the longest length tested, {ends}."
     return f"{said} and keeps at least 85% of its own base up to {ends}."
+
+
+def _without_average(results: Results, system: System) -> str:
+    """What is said of a model that has no mean over lengths: none was scored, or no length has all of its tasks."""
+    counts = results.every(system)
+    if counts is None or not counts.scored:
+        return "has no scored reply, and so no score."
+    whole = next((one for one in results.categories if (system_of(one), one.group) == (system, ALL)), None)
+    if whole is None:
+        return "has no length at which all tasks were scored, and so no average."
+    mean = f"{words.percent(whole.score)}% {words.bounds(whole.interval)}"
+    return f"scores {mean} on average over categories; at no length were all tasks scored."
 
 
 def _known(results: Results) -> tuple[str, ...]:

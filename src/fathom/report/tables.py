@@ -9,6 +9,7 @@ import polars as pl
 from fathom.analysis import AverageScore, Filtered, LongScore
 from fathom.report import words
 from fathom.report.answers import answers_tables, telling_points
+from fathom.report.categories import category_tables
 from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
 from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
@@ -43,6 +44,7 @@ def tables_of(results: Results) -> tuple[Table, ...]:
     broken_down = results.systems if len(results.tasks) > 1 else ()
     return (
         headline(results),
+        *category_tables(results.categories, results.systems),
         *(scores(results, system) for system in results.systems),
         longscores(results, None),
         *(longscores(results, system) for system in broken_down),
