@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -10,6 +11,7 @@ import pytest
 # Tests that put other tasks into the registry must not be the first to import what takes its functions by name.
 import fathom.build
 import fathom.catalogue  # noqa: F401
+from command_line import Call
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -29,3 +31,24 @@ def shared() -> Path:
     if not (SHARED / "data").is_dir():
         pytest.skip("the shared data are not beside this checkout")
     return SHARED
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Calls the command in a folder of its own, with room for wide tables."""
+    from fathom.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*words: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["fathom", *map(str, words)])
+        code: object = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        printed = capsys.readouterr()
+        return int(str(code or 0)), printed.out, printed.err
+
+    return call

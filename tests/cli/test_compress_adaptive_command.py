@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from command_line import Call
 from fathom import api
-from fathom.cli import main
 from fathom.compress.tables import read_matrix, write_matrix
 from made import write_corpus
 from made_scores import made_scores
 
-Call = Callable[..., tuple[int, str, str]]
-
 NEW = "fathom/lexical?window=600&truncate=middle"
 KNOWN = ["fathom/lexical", "fathom/guess", *(f"fathom/lexical?window={n}00&truncate=middle" for n in (3, 5, 8))]
 TASKS = "single_doc_qa,passage_count,single_doc_summary"
-
-
-@pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*words: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fathom", *map(str, words)])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        printed = capsys.readouterr()
-        return int(str(code or 0)), printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture(scope="module")

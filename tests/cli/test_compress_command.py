@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from fathom.cli import main
+from command_line import Call
 from fathom.compress.checking import checked_matrix
 from fathom.compress.matrix import ScoreMatrix
 from fathom.compress.minifile import write_mini
@@ -19,26 +17,6 @@ from fathom.compress.minilongbench import select
 from fathom.compress.tables import write_matrix
 from fathom.subsetfile import write_subset
 from fathom.types import Member, Subset
-
-Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*words: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fathom", *map(str, words)])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        printed = capsys.readouterr()
-        return int(str(code or 0)), printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture(scope="module")

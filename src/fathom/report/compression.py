@@ -75,7 +75,7 @@ def _redundancy(table: pl.DataFrame) -> alt.TopLevelMixin:
     axis = value_axis([*records, {"value": MODERATE}])
     chart = dots(records, rows, series, size, axis, guides=(MODERATE, STRONG))
     subtitle = [
-        f"{SP}, by category; {int(found['draws'].max()):,} random subsets each",  # type: ignore[arg-type]
+        f"{SP}, by category; {max(found['draws'].to_list()):,} random subsets each",
         f"Dot: median; thick bar: middle 50%; thin bar: 90%; dashed: {MODERATE} (moderate) and {STRONG} (strong)",
     ]
     return together([chart], "How far random subsets order models as the whole benchmark does", subtitle)

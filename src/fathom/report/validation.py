@@ -67,7 +67,7 @@ MEASURES: Mapping[str, tuple[float, str]] = {
 
 
 def _draws(frame: pl.DataFrame) -> str:
-    most = int(frame["draws"].max())  # type: ignore[arg-type]
+    most: int = max(frame["draws"].to_list())
     return "One draw" if most == 1 else f"Means over up to {most:,} draws"
 
 
