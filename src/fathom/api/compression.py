@@ -197,8 +197,9 @@ def compress_validate(
     """
     from fathom.compress.reaching import reach
     from fathom.compress.released import is_released, read_embeddings, read_split
-    from fathom.compress.tables import read_matrix, write_table
+    from fathom.compress.tables import read_matrix
     from fathom.compress.validate import splits_of, summary, validate
+    from fathom.rows.schema import write_table
 
     if plot is not None:
         from fathom.report.saving import check_format
@@ -290,7 +291,7 @@ def _agreement(models: Sequence[ModelEstimate], groups: Mapping[str, Sequence[in
 def _write(found: Estimated, path: Path) -> None:
     import polars as pl
 
-    from fathom.compress.tables import write_table
+    from fathom.rows.schema import write_table
 
     lines = [
         {

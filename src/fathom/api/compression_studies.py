@@ -92,7 +92,8 @@ def compress_study(
         FathomError: There is no such study, or it cannot be made of these scores.
     """
     from fathom.compress.study import Plan
-    from fathom.compress.tables import read_matrix, write_table
+    from fathom.compress.tables import read_matrix
+    from fathom.rows.schema import write_table
 
     _check(study, use, values, draws, published)
     if plot is not None:

@@ -71,7 +71,7 @@ def select(
     """Choose items that stand for a whole benchmark: `fathom run --subset` asks no others.
 
     By default a probability sample: every item can be drawn, those that tell models apart more often, so that estimates
-    have honest intervals for whatever model comes.
+    have intervals.
     """
     subset = api.compress_select(
         scores, budget, out, method=method, unit=unit, models=names_of(models), embeddings=embeddings, seed=seed

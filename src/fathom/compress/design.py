@@ -2,8 +2,8 @@
 
 Items are drawn with probabilities proportional to their weight times the spread of their score among known models,
 which is Neyman's optimal allocation item by item (divided by the root of the cost, where items differ in cost), and
-spread over items of one task that known models answer alike. Every item can be drawn, so that an estimate without bias
-is possible for whatever model comes, and intervals are (``assisted``).
+spread over items of one task that known models answer alike. Every item can be drawn, which is what an estimate
+without bias needs; ``assisted`` says how far it is without.
 """
 
 from __future__ import annotations

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from fathom.atomic import whole_file
 from fathom.compress.checking import checked_matrix
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.released import is_released, read_released
 from fathom.rows.runs import load
-from fathom.rows.schema import FORMATS, read_table
+from fathom.rows.schema import read_table, write_table
 from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError
 
@@ -82,25 +81,6 @@ def write_matrix(matrix: ScoreMatrix, path: Path) -> None:
         raise FathomError(f"{path}: a model is called {clash[0]!r}, as a column of the table is; rename it")
     scores = {name: pl.Series(row).fill_nan(None) for name, row in zip(matrix.models, matrix.scores, strict=True)}
     write_table(pl.DataFrame({name: pl.Series(values) for name, values in about.items()} | scores), path)
-
-
-def write_table(frame: pl.DataFrame, path: Path) -> None:
-    """Writes any table; a reader sees the old file or the whole new one.
-
-    Raises:
-        FathomError: The suffix is not ``.parquet``, ``.csv`` or ``.jsonl``, or the file cannot be written.
-    """
-    if path.suffix not in FORMATS:
-        raise FathomError(
-            f"{path}: a table is a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}"
-        )
-    with whole_file(path, "wb") as stream:
-        if path.suffix == ".parquet":
-            frame.write_parquet(stream)
-        elif path.suffix == ".csv":
-            frame.write_csv(stream)
-        else:
-            frame.write_ndjson(stream)
 
 
 def of_suite(folder: Path) -> ScoreMatrix:

@@ -139,8 +139,21 @@ def write_rows(frame: pl.DataFrame, path: Path) -> None:
     Raises:
         FathomError: The suffix is another one, or the file cannot be written.
     """
-    _check_format(path)
-    frame = frame.select(list(SCHEMA))
+    write_table(frame.select(list(SCHEMA)), path, "rows table")
+
+
+def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
+    """Writes any table; a reader sees the old file or the whole new one.
+
+    Args:
+        frame: The table.
+        path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is made where it does not exist.
+        what: What the message calls it.
+
+    Raises:
+        FathomError: The suffix is another one, or the file cannot be written.
+    """
+    _check_format(path, what)
     with whole_file(path, "wb") as stream:
         if path.suffix == ".parquet":
             frame.write_parquet(stream)
@@ -150,10 +163,10 @@ def write_rows(frame: pl.DataFrame, path: Path) -> None:
             frame.write_ndjson(stream)
 
 
-def _check_format(path: Path) -> None:
+def _check_format(path: Path, what: str = "rows table") -> None:
     if path.suffix not in FORMATS:
         raise FathomError(
-            f"{path}: a rows table is a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'!r}."
+            f"{path}: a {what} is a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}."
         )
 
 
