@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from fathom.types import FathomError, Sample, Span
 
@@ -46,6 +47,21 @@ def render(sample: Sample, texts: Mapping[str, str]) -> str:
         FathomError: A document of the recipe is not there, or is shorter than the recipe says.
     """
     return "".join(part if isinstance(part, str) else _text(part, texts, sample.id) for part in sample.parts)
+
+
+def thinking(sample: Sample) -> Sample:
+    """The same sample with the prompt that asks for thoughts before the answer.
+
+    Args:
+        sample: A sample, with its recipe or without it.
+
+    Returns:
+        The sample; as it is where it has no such prompt.
+    """
+    if not sample.thinking_tokens:
+        return sample
+    parts = (*sample.parts[:-1], sample.thinking) if sample.parts else ()
+    return replace(sample, parts=parts, tokens=sample.thinking_tokens, thinking="", thinking_tokens=0)
 
 
 def _text(span: Span, texts: Mapping[str, str], sample: str) -> str:

@@ -9,10 +9,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
-from fathom.types import Document, FathomError, Json, Part, Sample, Span
+from fathom.length import format_length
+from fathom.types import Document, Facet, FathomError, Json, Part, Sample, Span
+
+Where: TypeAlias = Mapping[str, Collection[str]]
+"""Values by name of a facet, any of which will do: ``{"difficulty": ("Hard", "Extreme")}``."""
 
 MANIFEST, SAMPLES, DOCUMENTS = "manifest.json", "samples.parquet", "documents.parquet"
 _MANIFEST = {
@@ -28,8 +33,13 @@ _MANIFEST = {
     "duplicates": int,
     "inputs": dict,
 }
-_COLUMNS = ("id", "item", "task", "language", "length", "tokens", "chance", "targets", "facets", "asked", "parts")
+_FACTS = (
+    *("id", "item", "task", "language", "length", "tokens", "chance", "targets", "facets", "asked"),
+    "thinking_tokens",
+)
 _GROUP = 128  # samples held in memory while writing or reading
+_TEXTS = 4_000_000  # characters of documents that are written and read together
+_HELD = 64_000_000  # characters of documents held in memory while their prompts are put together
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,7 @@ class BuiltSuite:
         limit: int | None = None,
         *,
         only: Collection[str] | None = None,
+        where: Where | None = None,
         parts: bool = True,
     ) -> Iterator[Sample]:
         """Samples in run order: those with a common prefix follow each other. Memory does not grow with their number.
@@ -57,10 +68,11 @@ class BuiltSuite:
             limit: At most this many samples of each task, language and length; of those without their context, at most
                 this many of each kind, and of prompts that were cut, at most this many of each length besides.
             only: Only samples with one of these ids, or of an item with one of these names; None for all.
+            where: Only samples that have, of each facet named, one of its values; see ``is_where``.
             parts: Whether recipes are wanted too; without them reading is quick, and ``Sample.parts`` is empty.
         """
         taken: dict[tuple[str, str, int, object], int] = {}
-        columns = None if parts else [name for name in _COLUMNS if name != "parts"]
+        columns = None if parts else list(_FACTS)
         for records in _groups(self.folder / SAMPLES, columns):
             for record in records:
                 if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in (0, *lengths)):
@@ -69,6 +81,8 @@ class BuiltSuite:
                     continue
                 # Questions without their context come with length 0, in more than one way.
                 facets = json.loads(record["facets"])
+                if where and not is_where(_named(record, facets), where):
+                    continue
                 kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
                 cell = record["task"], record["language"], record["length"], kind
                 taken[cell] = taken.get(cell, 0) + 1
@@ -93,14 +107,78 @@ class BuiltSuite:
         hint = f"; its first sample is {first.id!r}" if first else ""
         raise FathomError(f"{self.folder}: no sample or item {name!r}{hint}")
 
-    def documents(self) -> dict[str, Document]:
-        """The documents that recipes borrow from, by id; without questions and summaries."""
-        return {row["id"]: Document(**row) for rows in _groups(self.folder / DOCUMENTS) for row in rows}
+    def documents(self, only: Collection[str]) -> dict[str, Document]:
+        """Some of the documents that recipes borrow from, by id; without questions and summaries."""
+        groups = _groups(self.folder / DOCUMENTS)
+        return {row["id"]: Document(**row) for rows in groups for row in rows if row["id"] in only}
 
-    def texts(self) -> dict[str, str]:
-        """The texts that recipes borrow from, by document id."""
-        groups = _groups(self.folder / DOCUMENTS, columns=["id", "text"])
-        return {row["id"]: row["text"] for rows in groups for row in rows}
+    def texts(self) -> Mapping[str, str]:
+        """The texts that recipes borrow from, by document id; read as they are asked for."""
+        return _Texts(self.folder / DOCUMENTS)
+
+
+def is_where(facets: Mapping[str, Facet], where: Where) -> bool:
+    """Whether a sample is among those that are wanted.
+
+    Args:
+        facets: Its facets, and besides them its ``task``, ``language``, ``length`` (``8k``) and ``item``.
+        where: Values by name of a facet, any of which will do; upper and lower case are the same.
+    """
+    said = {name: str(facets[name]).casefold() for name in where if name in facets}
+    return all(said.get(name) in {value.casefold() for value in values} for name, values in where.items())
+
+
+def facts_of(sample: Sample) -> dict[str, Facet]:
+    """What ``is_where`` looks at in a sample."""
+    about = {"task": sample.task, "language": sample.language, "item": sample.item}
+    return {**sample.facets, **about, "length": format_length(sample.length)}
+
+
+def _named(record: Mapping[str, Any], facets: Mapping[str, Facet]) -> dict[str, Facet]:
+    about = {name: record[name] for name in ("task", "language", "item")}
+    return {**facets, **about, "length": format_length(record["length"])}
+
+
+class _Texts(Mapping[str, str]):
+    """Texts of documents by id. The last ones that were asked for are held, so that memory stays bounded."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet
+
+        with _readable(path):
+            self._file = pyarrow.parquet.ParquetFile(path)
+            self._group: dict[str, int] = {
+                id: group
+                for group in range(self._file.num_row_groups)
+                for id in self._file.read_row_group(group, columns=["id"])["id"].to_pylist()
+            }
+        self._path = path
+        self._held: dict[int, dict[str, str]] = {}  # by group, the one asked for last at the end
+        self._size = 0
+        self._lock = Lock()
+
+    def __getitem__(self, id: str) -> str:
+        group = self._group[id]
+        with self._lock:
+            texts = self._held.pop(group, None) or self._read(group)
+            self._held[group] = texts
+            return texts[id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._group)
+
+    def __len__(self) -> int:
+        return len(self._group)
+
+    def _read(self, group: int) -> dict[str, str]:
+        with _readable(self._path):
+            table = self._file.read_row_group(group, columns=["id", "text"])
+        texts = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
+        self._size += sum(map(len, texts.values()))
+        while self._held and self._size > _HELD:
+            oldest = self._held.pop(next(iter(self._held)))
+            self._size -= sum(map(len, oldest.values()))
+        return texts
 
 
 def _groups(path: Path, columns: list[str] | None = None) -> Iterator[list[dict[str, Any]]]:
@@ -111,13 +189,22 @@ def _groups(path: Path, columns: list[str] | None = None) -> Iterator[list[dict[
     """
     import pyarrow.parquet
 
-    try:
+    with _readable(path):
         for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=_GROUP, columns=columns):
             if "parts" not in batch.schema.names:
                 yield batch.to_pylist()
                 continue
             plain = batch.drop_columns(["parts"]).to_pylist()
             yield [record | {"parts": parts} for record, parts in zip(plain, _parts(batch["parts"]), strict=True)]
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what goes wrong in reading a file into a message that says what to do."""
+    import pyarrow
+
+    try:
+        yield
     except (OSError, pyarrow.ArrowException) as error:
         raise FathomError(f"{path}: damaged ({error}); build the suite again with --force") from error
 
@@ -180,10 +267,25 @@ def write_documents(folder: Path, documents: Sequence[Document]) -> None:
     import pyarrow.parquet
 
     columns = ("id", "text", "source", "language", "title", "licence")
-    table = pyarrow.table(
-        {name: pyarrow.array([getattr(d, name) for d in documents], pyarrow.string()) for name in columns}
-    )
-    pyarrow.parquet.write_table(table, folder / DOCUMENTS, compression="zstd")
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in columns])
+    with pyarrow.parquet.ParquetWriter(folder / DOCUMENTS, schema, compression="zstd") as writer:
+        for group in _grouped(documents):
+            arrays = {name: pyarrow.array([getattr(d, name) for d in group], pyarrow.string()) for name in columns}
+            writer.write_table(pyarrow.table(arrays, schema=schema))
+
+
+def _grouped(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    """Documents that are written and read together, in their order."""
+    group: list[Document] = []
+    size = 0
+    for document in documents:
+        if group and size + len(document.text) > _TEXTS:
+            yield group
+            group, size = [], 0
+        group.append(document)
+        size += len(document.text)
+    if group:
+        yield group
 
 
 class SampleWriter:
@@ -207,6 +309,8 @@ class SampleWriter:
                 ("targets", pyarrow.list_(text)),
                 ("facets", text),
                 ("asked", text),
+                ("thinking", text),
+                ("thinking_tokens", integer),
                 ("parts", pyarrow.list_(part)),
             ]
         )
@@ -295,6 +399,8 @@ def _record(sample: Sample) -> dict[str, object]:
         "targets": list(sample.targets),
         "facets": json.dumps(dict(sample.facets), ensure_ascii=False),
         "asked": sample.asked,
+        "thinking": sample.thinking,
+        "thinking_tokens": sample.thinking_tokens,
         "parts": [
             {"text": part} if isinstance(part, str) else {"doc": part.doc, "start": part.start, "end": part.end}
             for part in sample.parts
@@ -315,4 +421,7 @@ def _sample(record: Mapping[str, Any]) -> Sample:
         chance=record["chance"],
         facets=json.loads(record["facets"]),
         asked=record["asked"],
+        # Suites of earlier versions have no such prompts.
+        thinking=record.get("thinking") or "",
+        thinking_tokens=record.get("thinking_tokens") or 0,
     )

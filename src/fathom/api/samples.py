@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,8 @@ def build(
     common: bool = False,
     truncate: Sequence[int] = (),
     prompts: str = "own",
+    where: Mapping[str, Sequence[str]] | None = None,
+    skip_bad: bool = False,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
     reading: Callable[[int, int | None], None] | None = None,
@@ -73,6 +75,9 @@ def build(
         truncate: Lengths in tokens to which the prompts of the longest length are also cut, out of their middle.
         prompts: Whose words records of published benchmarks are asked in: ``own``, or ``official`` for the publishers'
             templates, which are looked for in ``data``.
+        where: Only samples with one of these values of each facet named, for instance
+            ``{"difficulty": ("Hard", "Extreme")}``; ``task``, ``language``, ``length`` and ``item`` count as facets.
+        skip_bad: Go on without the rows of published records that cannot be used.
         force: Replace another suite in the folder.
         progress: Called with (samples made, samples in all).
         reading: Called with the bytes read of a file of threads and the bytes in all, None where that is not known.
@@ -105,6 +110,8 @@ def build(
         common=common,
         truncate=tuple(truncate),
         prompts=prompts,
+        where=where,
+        skip_bad=skip_bad,
     )
     return build(wanted, Path(out), force=force, progress=progress, reading=reading)
 
@@ -125,8 +132,8 @@ def show(folder: Path | str, sample: str = "", *, text: bool = False) -> dict[st
 
     suite = open_suite(Path(folder))
     found = suite.sample(sample)
-    documents = suite.documents()
     borrowed = list(dict.fromkeys(part.doc for part in found.parts if isinstance(part, Span)))
+    documents = suite.documents(borrowed)
     facts: dict[str, Any] = {
         "id": found.id,
         "item": found.item,
@@ -154,6 +161,7 @@ def export(
     lengths: Sequence[int] | None = None,
     tasks: Sequence[str] | None = None,
     subset: Path | str | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
 ) -> int:
     """Write samples with their full text for other tools, one JSON object a line (command ``fathom export``).
 
@@ -164,6 +172,7 @@ def export(
         lengths: Only these lengths.
         tasks: Only these tasks.
         subset: File of a subset: only samples that it names, or whose item it names.
+        where: Only samples with one of these values of each facet named, see ``build``.
 
     Returns:
         Number of samples written.
@@ -172,7 +181,7 @@ def export(
         FathomError: There is no such suite, format or subset, the suite lacks members of the subset, or the file cannot
             be written.
     """
-    from fathom.length import render
+    from fathom.length import render, thinking
     from fathom.suitefile import open_suite
 
     if format != "jsonl":
@@ -187,7 +196,7 @@ def export(
     texts = suite.texts()
     count = 0
     with nullcontext(sys.stdout) if out is None else whole_file(Path(out)) as stream:
-        for sample in suite.samples(tasks=tasks, lengths=lengths, only=only):
+        for sample in suite.samples(tasks=tasks, lengths=lengths, only=only, where=where):
             record = {
                 "id": sample.id,
                 "item": sample.item,
@@ -200,6 +209,7 @@ def export(
                 "chance": sample.chance,
                 "facets": dict(sample.facets),
                 "asked": sample.asked,
+                **({"thinking": render(thinking(sample), texts)} if sample.thinking else {}),
             }
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             count += 1

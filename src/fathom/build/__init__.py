@@ -33,7 +33,7 @@ from fathom.types import Document, FathomError, Json, Span
 
 __all__ = ["Built", "Order", "build", "order"]
 
-FORMAT = 3
+FORMAT = 4
 FILES = (suitefile.MANIFEST, suitefile.SAMPLES, suitefile.DOCUMENTS)
 LISTED = 100  # problems of the corpus that the manifest names one by one
 SHOWN = 10  # of them in an error message
@@ -226,7 +226,7 @@ def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document], temp
     parts = {
         key: value
         for key, value in inputs.items()
-        if key not in ("corpus_state", "corpus", "own", "threads", "cases", "data")
+        if key not in ("corpus_state", "corpus", "own", "threads", "cases", "data", "skip_bad")
     }
     texts = [document.id for document in documents]
     content = json.dumps([parts, texts, *([dict(templates.prompts)] if templates else [])], sort_keys=True)

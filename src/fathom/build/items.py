@@ -17,6 +17,7 @@ from fathom.compose import Composed, CorpusTooSmallError, Shelf, UnfitError, com
 from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
 from fathom.registry import get_task
+from fathom.suitefile import Where, facts_of, is_where
 from fathom.tasks import passages
 from fathom.tasks.related import related
 from fathom.types import Card, Draw, Ending, Facet, FathomError, Passages, Plan, Sample, Scene, Span, Stock, Task
@@ -92,6 +93,7 @@ def _of_scene(
             continue
         contexts = list(_item(wanted, task, scene, _distractors(stock, card, avoided), card, index, item, shelf))
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
+        contexts = _chosen(contexts, dict(wanted.where))
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
             continue
         made += 1
@@ -112,6 +114,14 @@ def _of_scene(
         notes += short(wanted, task, scene, made)
         notes += missing(wanted, task, scene, made, stand)
     notes += uncut(wanted, task, scene, asked)
+
+
+def _chosen(contexts: Sequence[list[Sample]], where: Where) -> list[list[Sample]]:
+    """The samples that an order asks for, by their facets; contexts of which none is left are left out."""
+    if not where:
+        return list(contexts)
+    kept = ([sample for sample in samples if is_where(facts_of(sample), where)] for samples in contexts)
+    return [samples for samples in kept if samples]
 
 
 def _lacking(task: Task, scene: Scene) -> str:
@@ -216,9 +226,12 @@ def _item(
             first = False
             end = f"@{length}" + (f"/d{depth:g}" if len(swept) > 1 else "")
             where: dict[str, Facet] = {"depth": round(depth, 4)} if task.positioned else {}
-            full = [
+            plain = (
                 _sample(task, scene, item, end, number, len(made), one, length, where)
                 for number, one in enumerate(made, start=1)
+            )
+            full = [
+                _thinking(sample, ending, shelf, wanted.exact) for sample, ending in zip(plain, endings, strict=True)
             ]
             yield [*beside, *full, *(_cut(wanted, full, endings, shelf) if length == wanted.lengths[-1] else ())]
 
@@ -261,6 +274,16 @@ def _sample(
         facets=facets,
         asked=made.ending.asked,
     )
+
+
+def _thinking(sample: Sample, ending: Ending, shelf: Shelf, exact: bool) -> Sample:
+    """The sample with the prompt that asks for thoughts, where its task has one."""
+    last = sample.parts[-1] if sample.parts else ""
+    if not ending.thinking or not isinstance(last, str) or not last.endswith(ending.question):
+        return sample
+    end = last[: len(last) - len(ending.question)] + ending.thinking
+    tokens = shelf.counting(exact)((*sample.parts[:-1], end))
+    return replace(sample, thinking=end, thinking_tokens=tokens)
 
 
 def _side_samples(

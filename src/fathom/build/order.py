@@ -56,6 +56,8 @@ class Order:
         prompts: Whose words records of published benchmarks are asked in: ``own``, or ``official`` for the publishers'
             templates, which are looked for in ``data``.
         only: Names of the items to make; empty for all.
+        where: Only samples with one of these values of each facet named; see ``fathom.suitefile.is_where``.
+        skip_bad: Whether to go on without the rows of published records that cannot be used.
     """
 
     suite: str
@@ -80,6 +82,8 @@ class Order:
     truncate: tuple[int, ...] = ()
     prompts: str = "own"
     only: tuple[str, ...] = ()
+    where: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    skip_bad: bool = False
 
     def given(self) -> tuple[str, ...]:
         """All that the suite is made from, as it was named."""
@@ -110,6 +114,8 @@ def order(
     common: bool = False,
     truncate: Sequence[int] = (),
     prompts: str = "own",
+    where: Mapping[str, Sequence[str]] | None = None,
+    skip_bad: bool = False,
 ) -> Order:
     """An order for a suite or for tasks by name; what is None is left to the suite or to the defaults.
 
@@ -136,6 +142,8 @@ def order(
         common: Common.
         truncate: Truncate.
         prompts: Prompts.
+        where: Where.
+        skip_bad: Skip bad.
 
     Raises:
         FathomError: No suite or task has that name, or a choice is impossible.
@@ -187,6 +195,8 @@ def order(
         truncate=tuple(sorted(set(truncate))),
         prompts=_checked(prompts, suite),
         only=suite.only,
+        where=tuple((name, tuple(values)) for name, values in (where or {}).items()),
+        skip_bad=skip_bad,
     )
 
 

@@ -69,6 +69,32 @@ Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Start without
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 
+Only: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Only samples with one of these values of a facet: difficulty=Hard,Extreme; language, task and length "
+        "count as facets. May be given more than once.",
+    ),
+]
+
+
+def where_of(given: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    """The values of ``--where`` by the facet that they are of.
+
+    Raises:
+        FathomError: One of them has no name or no value.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for pair in given or ():
+        name, _, values = pair.partition("=")
+        named = tuple(filter(None, (value.strip() for value in values.split(","))))
+        if not name.strip() or not named:
+            raise FathomError(f"--where {pair!r}: expected FACET=VALUE,VALUE, for instance difficulty=Hard,Extreme")
+        found[name.strip()] = (*found.get(name.strip(), ()), *named)
+    return found
+
+
 def lengths_of(text: str | None) -> tuple[int, ...] | None:
     """Lengths as people write them, in tokens; None where none are given."""
     from fathom.length import parse_length

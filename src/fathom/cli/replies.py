@@ -22,6 +22,7 @@ from fathom.cli.arguments import (
     MaxCost,
     MaxTokensTotal,
     ModelArgs,
+    Only,
     Quiet,
     ReasoningEffort,
     ReasoningTokens,
@@ -36,6 +37,7 @@ from fathom.cli.arguments import (
     options_of,
     print_records,
     progress_bar,
+    where_of,
 )
 from fathom.cli.judge import judge_runs
 from fathom.printing import printable
@@ -88,6 +90,7 @@ def run(
         ),
     ] = "always",
     subset: Subset = None,
+    where: Only = None,
     retries: Retries = 5,
     timeout: Timeout = 600.0,
     max_tokens_total: MaxTokensTotal = None,
@@ -153,6 +156,7 @@ def run(
             on_overflow=on_overflow,
             chat_template=chat_template,
             subset=subset,
+            where=where_of(where),
             retries=retries,
             timeout=timeout,
             max_tokens_total=max_tokens_total,

@@ -13,6 +13,7 @@ from fathom import api
 from fathom.cli.arguments import (
     AsJson,
     Lengths,
+    Only,
     Quiet,
     Subset,
     depths_of,
@@ -20,6 +21,7 @@ from fathom.cli.arguments import (
     names_of,
     print_records,
     progress_bars,
+    where_of,
 )
 from fathom.printing import printable
 
@@ -122,6 +124,10 @@ def build(
             "for in --data (dataset2prompt.json)."
         ),
     ] = "own",
+    where: Only = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Go on without the rows of published records that cannot be used.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace another suite in the folder.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -153,6 +159,8 @@ def build(
             common=common,
             truncate=lengths_of(truncate) or (),
             prompts=prompts,
+            where=where_of(where),
+            skip_bad=skip_bad,
             force=force,
             progress=bars("building"),
             reading=bars("reading threads", in_bytes=True),
@@ -197,8 +205,17 @@ def export(
     lengths: Lengths = None,
     tasks: Annotated[str | None, typer.Option(help="Only these tasks, separated by commas.")] = None,
     subset: Subset = None,
+    where: Only = None,
 ) -> None:
     """Write samples with their full text, one JSON object a line, for other tools."""
-    count = api.export(folder, out, format=format, lengths=lengths_of(lengths), tasks=names_of(tasks), subset=subset)
+    count = api.export(
+        folder,
+        out,
+        format=format,
+        lengths=lengths_of(lengths),
+        tasks=names_of(tasks),
+        subset=subset,
+        where=where_of(where),
+    )
     if out:
         print(f"{out}: {count:,} samples")

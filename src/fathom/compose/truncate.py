@@ -46,6 +46,8 @@ def cut_sample(sample: Sample, question: str, length: int, shelf: Shelf, *, exac
         length=length,
         tokens=shelf.counting(exact)(parts),
         facets={**sample.facets, "cut_from": sample.length},
+        thinking="",
+        thinking_tokens=0,
     )
 
 

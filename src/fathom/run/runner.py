@@ -62,6 +62,7 @@ def run(
     on_overflow: str = "refuse",
     chat_template: str = "always",
     subset: Path | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
     retries: int = 5,
     timeout: float = 600.0,
     backoff: float = 1.0,
@@ -101,6 +102,7 @@ def run(
             ``/completions`` of the server at ``model_base_url``, as they are.
         subset: File of a subset (``fathom.subsetfile``): only samples that it names, or whose item it names, are asked.
             It is part of the run: another one, a larger one too, needs another run folder.
+        where: Only samples with one of these values of each facet named (``fathom.suitefile.is_where``).
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
         backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed.
@@ -152,15 +154,15 @@ def run(
         return get_tokenizer(built.manifest["tokenizer"])
 
     def samples() -> Iterator[Sample]:
-        return built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only)
+        return built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where)
 
     def facts() -> Iterator[Sample]:
-        return built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, parts=False)
+        return built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where, parts=False)
 
     if next(facts(), None) is None:
         raise FathomError(
-            f"{suite}: no sample has the tasks and lengths asked for together{' in this subset' if only else ''}; its "
-            "manifest.json lists them"
+            f"{suite}: no sample has the tasks and lengths asked for together{' in this subset' if only else ''}"
+            f"{' with these facets' if where else ''}; its manifest.json lists the first, `fathom show` the facets"
         )
     price = find_price(model, model_base_url)
     client = open_client(settings, tokenizer)

@@ -31,6 +31,8 @@ class Ending:
         facets: See ``Sample``.
         asked: See ``Sample``.
         closed: The whole prompt that asks the same without any context; "" where that makes no sense.
+        thinking: The end of the prompt, in place of ``question``, that asks for thoughts before the answer; "" where
+            there is none.
     """
 
     question: str
@@ -39,6 +41,7 @@ class Ending:
     facets: Mapping[str, Facet] = field(default_factory=dict)
     asked: str = ""
     closed: str = ""
+    thinking: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,9 @@ class Sample:
             ``dataset`` is the publisher's name of the task, and ``classes`` the labels to choose from, a list in JSON,
             where rules depend on them; ``whole_tokens`` are the tokens of a prompt that had to be cut.
         asked: The bare question, for judges and for people; "" where the prompt says it all.
+        thinking: What takes the place of the last part where the model is told to think before it answers
+            (``fathom.length.thinking``); "" where there is no such prompt.
+        thinking_tokens: Tokens of that whole prompt; 0 where there is none.
     """
 
     id: str
@@ -48,6 +51,8 @@ class Sample:
     chance: float = 0.0
     facets: Mapping[str, Facet] = field(default_factory=dict)
     asked: str = ""
+    thinking: str = ""
+    thinking_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
