@@ -1,0 +1,150 @@
+"""Suite files: texts read as they are asked for, samples by their facets, prompts that ask for thoughts."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fathom import suitefile
+from fathom.length import render, thinking
+from fathom.suitefile import (
+    DOCUMENTS,
+    SAMPLES,
+    BuiltSuite,
+    SampleWriter,
+    facts_of,
+    is_where,
+    open_suite,
+    write_documents,
+    write_manifest,
+)
+from fathom.types import Document, FathomError, Json, Sample, Span
+from made import make_document
+
+MANIFEST: dict[str, Json] = {
+    **{"fathom": "suite", "suite": "s", "fingerprint": "f", "tokenizer": "words", "lengths": [8192], "tasks": ["t"]},
+    **{"samples": {}, "notes": [], "left_out": [], "left_out_in_all": 0, "duplicates": 0, "inputs": {}},
+}
+
+
+def sample_of(number: int, document: Document, **facets: str | float) -> Sample:
+    return Sample(
+        id=f"t/en/{number}@8192",
+        item=f"t/en/{number}",
+        task="t",
+        parts=(Span(document.id, 0, 10), "\n\nWhat?"),
+        targets=("x",),
+        length=8192,
+        tokens=12,
+        facets=facets,
+    )
+
+
+def written(folder: Path, documents: list[Document], samples: list[Sample]) -> BuiltSuite:
+    folder.mkdir(exist_ok=True)
+    write_documents(folder, documents)
+    with SampleWriter(folder) as writer:
+        for sample in samples:
+            writer.add(sample)
+    write_manifest(folder, MANIFEST)
+    return open_suite(folder)
+
+
+@pytest.fixture
+def documents() -> list[Document]:
+    return [make_document(number, "en", 30) for number in range(40)]
+
+
+def test_texts_are_read_in_groups_and_the_last_ones_are_held(
+    tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = len(documents[0].text)
+    monkeypatch.setattr(suitefile, "_TEXTS", 3 * size)
+    monkeypatch.setattr(suitefile, "_HELD", 10 * size)
+    texts = written(tmp_path / "suite", documents, []).texts()
+    assert pyarrow.parquet.ParquetFile(tmp_path / "suite" / DOCUMENTS).num_row_groups > 10
+    assert len(texts) == len(documents) == len(set(texts))
+    rng = random.Random(0)
+    for document in rng.choices(documents, k=300):
+        assert texts[document.id] == document.text
+        assert isinstance(texts, suitefile._Texts)
+        held = sum(len(text) for group in texts._held.values() for text in group.values())
+        assert held == texts._size <= 10 * size
+    with pytest.raises(KeyError):
+        texts["nothing"]
+    assert texts.get("nothing") is None
+
+
+def test_texts_can_be_asked_for_from_several_threads(
+    tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suitefile, "_TEXTS", 2000)
+    monkeypatch.setattr(suitefile, "_HELD", 8000)
+    texts = written(tmp_path / "suite", documents, []).texts()
+    wanted = documents * 20
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda document: texts[document.id], wanted))
+    assert found == [document.text for document in wanted]
+
+
+def test_a_damaged_file_of_texts_says_what_to_do(tmp_path: Path, documents: list[Document]) -> None:
+    suite = written(tmp_path / "suite", documents, [])
+    path = tmp_path / "suite" / DOCUMENTS
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(FathomError, match=r"documents\.parquet: damaged .*build the suite again with --force"):
+        suite.texts()
+
+
+def test_samples_are_chosen_by_their_facets(tmp_path: Path, documents: list[Document]) -> None:
+    facets = [{"difficulty": level, "score": 0.5} for level in ("Easy", "Hard", "Extreme")] + [{"score": 1.0}]
+    samples = [sample_of(number, documents[0], **one) for number, one in enumerate(facets)]
+    suite = written(tmp_path / "suite", documents[:1], samples)
+
+    def chosen(**where: tuple[str, ...]) -> list[str]:
+        kept = [sample.item[-1] for sample in suite.samples(where=where)]
+        assert kept == [sample.item[-1] for sample in samples if is_where(facts_of(sample), where)]
+        assert kept == [sample.item[-1] for sample in suite.samples(where=where, parts=False)]
+        return kept
+
+    assert chosen(difficulty=("hard", "EXTREME")) == ["1", "2"]
+    assert chosen(difficulty=("Hard",), score=("0.5",)) == ["1"]
+    assert chosen(length=("8k",), language=("en",), task=("t",)) == ["0", "1", "2", "3"]
+    assert chosen(length=("16k",)) == chosen(nothing=("x",)) == []
+    assert chosen(item=("t/en/3",)) == ["3"]
+
+
+@given(st.text(), st.integers(1, 10**6))
+def test_the_prompt_that_asks_for_thoughts_has_another_end(end: str, tokens: int) -> None:
+    document = make_document(0, "en", 3)
+    plain = sample_of(0, document)
+    texts = {document.id: document.text}
+    assert thinking(plain) is plain
+    both = replace(plain, thinking=end, thinking_tokens=tokens)
+    told = thinking(both)
+    assert render(told, texts) == document.text[:10] + end
+    assert render(both, texts) == render(plain, texts)
+    assert (told.tokens, told.id, told.thinking_tokens) == (tokens, plain.id, 0)
+    assert thinking(told) is told
+    assert thinking(replace(both, parts=())).tokens == tokens
+
+
+def test_prompts_that_ask_for_thoughts_are_kept_and_older_suites_have_none(
+    tmp_path: Path, documents: list[Document]
+) -> None:
+    both = replace(sample_of(0, documents[0]), thinking="\n\nThink.", thinking_tokens=13)
+    suite = written(tmp_path / "suite", documents[:1], [both])
+    assert list(suite.samples()) == [both]
+    (bare,) = suite.samples(parts=False)
+    assert (bare.parts, bare.thinking, bare.thinking_tokens) == ((), "", 13)
+    path = tmp_path / "suite" / SAMPLES
+    table = pyarrow.parquet.read_table(path).drop_columns(["thinking", "thinking_tokens"])
+    pyarrow.parquet.write_table(table, path)
+    assert list(suite.samples()) == [replace(both, thinking="", thinking_tokens=0)]
+    assert [sample.thinking_tokens for sample in suite.samples(parts=False)] == [0]
