@@ -10,6 +10,7 @@ from fathom import api
 FILES = {
     "edge/longbench_v1": 828,
     "edge/longbench_v2": 48,
+    "edge/longbench_pro": 767,
     "edge/leval": 464,
     "edge/ruler": 164,
     "real/longbench_v1": 9180,
@@ -17,7 +18,7 @@ FILES = {
     "real/leval_exam": 2067,
     "real/leval_ngram": 8508,
 }
-SUITES = {"longbench_v1", "longbench_v2", "minilongbench", "leval", "ruler"}
+SUITES = {"longbench_v1", "longbench_v2", "longbench_pro", "minilongbench", "leval", "ruler"}
 
 
 @pytest.mark.parametrize("name", FILES)

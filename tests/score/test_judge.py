@@ -329,7 +329,7 @@ def test_every_example_of_a_form_is_readable_once_filled_in() -> None:
     case = Case("Sum it up.", "One. Two.", ("Both.",))
     filled = {"answer": '{"fluency": 2, "correctness": 3}', "fluency": '{"fluency": 1}'}
     filled |= {"precision": '{"supported": [1]}', "recall": '{"covered": [1]}', "key_points": '{"key_points": ["x"]}'}
-    for rubric in RUBRICS:
+    for rubric in (name for name, one in RUBRICS.items() if one.by == "chat"):
         asks, _ = talk(case, rubric, {step: [reply] for step, reply in filled.items()})
         for ask in asks:
             shown = set(re.findall(r'"(\w+)":', ask.prompt.splitlines()[-1]))

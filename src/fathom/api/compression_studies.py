@@ -157,8 +157,9 @@ def compress_embed(
     Raises:
         FathomError: The source cannot be read, there is no such model, or it gave no embeddings.
     """
-    from fathom.compress.embedding import CHARACTERS, embedder
+    from fathom.compress.embedding import embedder
     from fathom.compress.vectors import check_suffix, item_texts, write_vectors
+    from fathom.run.embedding import CHARACTERS
 
     check_suffix(Path(out))
     embed = embedder(model, base_url=base_url)

@@ -43,7 +43,12 @@ def judge(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     model: Annotated[
         str,
-        typer.Option("--judge", "-j", help="The model that judges, PROVIDER/NAME, for instance openai/gpt-4o-mini."),
+        typer.Option(
+            "--judge",
+            "-j",
+            help="The model that judges: PROVIDER/NAME, as openai/gpt-4o-mini; or for the summaries of LongBench Pro a "
+            "model of embeddings, embed/NAME on a server or embed-local/NAME by sentence-transformers.",
+        ),
     ],
     judge_base_url: BaseUrl = None,
     max_connections: MaxConnections = 16,
@@ -66,6 +71,8 @@ def judge(
     quiet: Quiet = False,
 ) -> None:
     """Have a model judge the answers and summaries of runs.
+
+    A model that chats and one of embeddings judge different tasks; each passes over those of the other.
 
     Before the first request it says how many replies are to be judged and what that may cost. Stopped or killed, the
     same command judges only what is missing. `fathom rows`, `report` and `analyze` then show the judge's scores.

@@ -13,10 +13,10 @@ from zipfile import BadZipFile
 import numpy as np
 
 from fathom.atomic import whole_file
-from fathom.compress.embedding import CHARACTERS, cut
 from fathom.compress.matrix import Floats
 from fathom.corpus.rows import Fault, read_records
 from fathom.length import render
+from fathom.run.embedding import CHARACTERS, cut
 from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError, Sample
 

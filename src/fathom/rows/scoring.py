@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from fathom.registry import get_task
+from fathom.run.embedding_judge import judge_kind
 from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
 from fathom.run.store import StoredReply
-from fathom.score.judge import get_rubric
+from fathom.score.judge import Rubric, get_rubric
+from fathom.score.judge_case import JUDGE_KINDS, JudgeKind
 from fathom.score.registry import get_scorer, row_of
 from fathom.types import FathomError, Sample, Task, Verdict
 
@@ -30,6 +32,11 @@ class Judged:
     name: str
     judgements: Mapping[str, Judgement]
 
+    @property
+    def kind(self) -> JudgeKind:
+        """Which kind of judge it is, and so which rubrics are for it."""
+        return judge_kind(self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -46,51 +53,76 @@ class Scored:
     task_version: int = 0
 
 
-def choose_judge(folders: Sequence[Path], judge: str | None) -> str | None:
-    """The judge by whom replies are scored, the same for all runs, so that no two scales are mixed.
+def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]:
+    """The judges by whom replies are scored, the same for all runs, so that no two scales are mixed.
+
+    There is at most one of each kind: a model that chats and a model of embeddings score different tasks.
 
     Args:
         folders: Run folders.
-        judge: Name of a judge, which may leave out its settings where that is clear; ``none`` for no judge; None for
-            the one judge that the folders hold judgements of, if any.
+        judge: Name of a judge, which may leave out its settings where that is clear, or of one of each kind with a
+            comma between them; ``none`` for no judge. For a kind of which none is named, and for None, it is the one
+            judge of that kind that the folders hold judgements of, if any.
 
     Returns:
-        The judge's full name, or None where tasks' own scorers are to be used.
+        Full names; tasks whose kind of judge is not among them are scored by their own scorers.
 
     Raises:
-        FathomError: The judge has judged nothing here although others have, or there are several and none was named.
+        FathomError: The judge has judged nothing here although others have, or there are several of a kind and none of
+            them was named.
     """
     if judge == NO_JUDGE:
-        return None
+        return ()
     found = sorted({name for folder in folders for name in judges(folder)})
-    if judge is None:
-        if len(found) > 1:
+    chosen: dict[JudgeKind, str] = {}
+    for named in _named(judge, found):
+        kind = judge_kind(named)
+        if kind in chosen:
+            raise FathomError(f"--judge {judge}: these are two judges of one kind; name one")
+        chosen[kind] = _full_name(named, [name for name in found if judge_kind(name) == kind], folders)
+    for kind in JUDGE_KINDS:
+        alike = [name for name in found if judge_kind(name) == kind]
+        if kind not in chosen and len(alike) > 1:
             raise FathomError(
-                f"{_listed(folders)}: judged by {', '.join(found)}: choose one with --judge, or --judge none for the "
-                "tasks' own scorers"
+                f"{_listed(folders)}: judged by {', '.join(alike)}: choose one with --judge, or --judge none for the "
+                "tasks' own scorers" + (f"; beside {judge}, with a comma between them" if judge else "")
             )
-        return found[0] if found else None
-    alike = [judge] if judge in found else [name for name in found if name.split(" ")[0] == judge]
+        if kind not in chosen and alike:
+            chosen[kind] = alike[0]
+    return tuple(chosen.values())
+
+
+def _named(judge: str | None, found: Sequence[str]) -> list[str]:
+    """The names in what ``--judge`` gives; settings of a judge may hold a comma as well."""
+    if judge is None:
+        return []
+    parts = [part.strip() for part in judge.split(",")]
+    several = judge not in found and len({judge_kind(part) for part in parts}) > 1
+    return parts if several else [judge]
+
+
+def _full_name(named: str, found: Sequence[str], folders: Sequence[Path]) -> str:
+    alike = [named] if named in found else [name for name in found if name.split(" ")[0] == named]
     if not found or len(alike) == 1:
-        return alike[0] if alike else judge
+        return alike[0] if alike else named
     raise FathomError(
-        f"--judge {judge}: {_listed(folders)}: judged by {', '.join(found)}; choose one of these, run `fathom judge` "
+        f"--judge {named}: {_listed(folders)}: judged by {', '.join(found)}; choose one of these, run `fathom judge` "
         "with another, or give --judge none for the tasks' own scorers"
     )
 
 
-def read_judged(folder: Path, judge: str | None) -> Judged | None:
-    """What a judge said of the replies of a run; None for no judge."""
-    return Judged(judge, judgements(folder, judge)) if judge is not None else None
+def read_judged(folder: Path, judges: Sequence[str]) -> tuple[Judged, ...]:
+    """What judges said of the replies of a run."""
+    return tuple(Judged(name, judgements(folder, name)) for name in judges)
 
 
-def score_reply(stored: StoredReply, rule: str, judged: Judged | None) -> Scored:
+def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -> Scored:
     """Score one reply.
 
     Args:
         stored: The reply; only one with status ``ok`` is scored.
         rule: One of ``RULES``. ``official`` is the rule of the paper where a task names its metric.
-        judged: Scores the tasks that have a rubric; None leaves them to the other rules.
+        judged: Score the tasks that have a rubric for their kind of judge; other tasks are left to the other rules.
 
     Returns:
         The verdict. What has no score (an unreadable judgement, one that is missing, a scorer that failed, a task
@@ -98,10 +130,12 @@ def score_reply(stored: StoredReply, rule: str, judged: Judged | None) -> Scored
     """
     try:
         task = get_task(stored.task)
+        rubric = get_rubric(task.rubric) if task.rubric and judged else None
     except FathomError as error:
         return Scored(Verdict(None, valid=False, detail=str(error)))
-    if judged is not None and task.rubric:
-        metric, score = f"judge_{task.rubric}", partial(_by_judge, task, stored, rule, judged)
+    judge = next((one for one in judged if rubric is not None and one.kind == rubric.by), None)
+    if rubric is not None and judge is not None:
+        metric, score = f"judge_{rubric.name}", partial(_by_judge, task, rubric, stored, rule, judge)
     elif rule == "official":
         metric, score = task.official, partial(_by_paper, task, stored)
     else:
@@ -143,12 +177,16 @@ def _sample_of(stored: StoredReply) -> Sample:
 def _by_paper(task: Task, stored: StoredReply) -> Verdict:
     if not task.official:
         return Verdict(None, valid=False, grader="official", detail=f"task {task.name!r} has no official rule")
-    return get_scorer(task.official, "official")(row_of(stored.reply.text, _sample_of(stored)))
+    verdict = get_scorer(task.official, "official")(row_of(stored.reply.text, _sample_of(stored)))
+    if verdict.value is None or 0.0 <= verdict.value <= 1.0:
+        return verdict
+    # LongBench Pro's evaluator, the only one that looks, counts such a score as 0.
+    return replace(verdict, value=0.0, detail=f"the official metric gives {verdict.value:g}, which counts as 0")
 
 
-def _by_judge(task: Task, stored: StoredReply, rule: str, judged: Judged) -> Verdict:
+def _by_judge(task: Task, rubric: Rubric, stored: StoredReply, rule: str, judged: Judged) -> Verdict:
     """What the judge said; whether the form was right, and which answer was given, is for the task's scorer to say."""
-    rubric, case = get_rubric(task.rubric), case_of(stored)
+    case = case_of(stored)
     own = _attempt(partial(_by_task, task, stored))
     verdict = replace(own, value=None, grader=f"judge {judged.name} ({rubric.name} v{rubric.version})")
     if not case.said:

@@ -1,4 +1,8 @@
-"""``judge``: have a model score the stored replies of a run, by the rubrics of its tasks."""
+"""``judge``: have a model score the stored replies of a run, by the rubrics of its tasks.
+
+Some rubrics are for models that chat, others for models of embeddings (``embedding_judge``); a judge passes over what
+is for the other kind, and a run can be judged by one of each.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from fathom.run.judge_plan import JudgePlan, Pending, check_limits, find_cases, plan_judging
+from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
+from fathom.run.judge_plan import Docket, JudgePlan, Pending, check_limits, find_cases, plan_judging
 from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
 from fathom.run.manifest import read_manifest
 from fathom.run.model import Client, Settings, open_client
 from fathom.run.options import check_settings, check_work, generation_of
 from fathom.run.preflight import output_caps
-from fathom.run.prices import find_price
+from fathom.run.prices import FREE, Price, find_price
 from fathom.run.retry import Retry
 from fathom.run.runner import drive
+from fathom.score.judge_case import JudgeKind
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json
 
@@ -73,15 +79,16 @@ def judge(
 ) -> JudgeSummary:
     """Judge the replies of a run; the same call again judges only what is missing.
 
-    Judged are whole replies that say something, to samples of tasks with a rubric. A judgement stands for its very
-    reply, question and references, and for the version of its rubric; where one of them changes it is missing. Several
-    processes may do this at once, and a run can have several judges.
+    Judged are whole replies that say something, to samples of tasks with a rubric for this kind of judge. A judgement
+    stands for its very reply, question and references, and for the version of its rubric; where one of them changes it
+    is missing. Several processes may do this at once, and a run can have several judges.
 
     Args:
         run: A folder that ``fathom run`` wrote, finished or not.
-        model: The judge, ``PROVIDER/NAME`` as Inspect's model layer takes it.
+        model: The judge, ``PROVIDER/NAME`` as Inspect's model layer takes it; or a model of embeddings, ``embed/NAME``
+            on a server and ``embed-local/NAME`` by sentence-transformers.
         model_base_url: Address of the server, as ``http://127.0.0.1:8000/v1``. No key is needed for it.
-        max_connections: Requests in flight at once.
+        max_connections: Requests in flight at once; a local model takes one.
         temperature: Sampling temperature; None leaves it to the provider.
         max_output_tokens: Cap on every reply of the judge, reasoning included; by default ``REPLY_TOKENS``, with room
             for reasoning where the model is known to reason.
@@ -102,14 +109,15 @@ def judge(
         The state at the end.
 
     Raises:
-        FathomError: The folder holds no run, a setting is wrong, a limit is or would be exceeded, the judge is gone or
-            denies everything, the disk is full, or the judging was interrupted. Judgements that came are kept.
+        FathomError: The folder holds no run or nothing for this kind of judge, a setting is wrong, a limit is or would
+            be exceeded, the judge is gone or denies everything, the disk is full, or the judging was interrupted.
+            Judgements that came are kept.
     """
     folder = Path(run)
     manifest = read_manifest(folder)
     settings = Settings(
         model=model,
-        temperature=temperature,
+        temperature=0.0 if temperature is None and judge_kind(model) == "embedding" else temperature,
         max_output_tokens=max_output_tokens,
         generation=generation_of(generation, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
         model_args=dict(model_args or {}),
@@ -125,18 +133,26 @@ def judge(
         max_cost=max_cost,
     )
     name = judge_name(settings)
-    docket = find_cases(folder, judgements(folder, name), again=again)
+    docket = find_cases(folder, judgements(folder, name), again=again, by=judge_kind(model))
+    _check_kind(folder, model, docket)
     before = JudgeProgress(docket.counts, docket.total, spent(folder, name))
-    hints = _hints_before(manifest["model"], model, docket.total)
+    hints = _hints_before(manifest["model"], model, docket)
     if not docket.pending:
         return _summary(folder, name, before, hints=hints)
-    price = find_price(model, model_base_url)
-    client = _open(settings, lambda: get_tokenizer(manifest["suite"]["tokenizer"]))
-    cap = output_caps(settings, price, lambda task: REPLY_TOKENS)("")
+    price = FREE if model.startswith(LOCAL) else find_price(model, model_base_url)
+    client = _open(
+        settings,
+        lambda: get_tokenizer(manifest["suite"]["tokenizer"]),
+        connections=max_connections,
+        timeout=timeout,
+    )
+    cap = _cap(settings, price)
     plan = plan_judging(folder, name, docket, said=said(folder, name, again=again), price=price, cap=cap)
     check_limits(plan, before.spent, max_tokens_total=max_tokens_total, max_cost=max_cost)
     if confirm is not None and not confirm(plan):
         return _summary(folder, name, before, stopped="not confirmed", hints=hints)
+    if isinstance(client, EmbeddingClient):
+        client.load()
     work = JudgeWork(
         cap=cap,
         price=price,
@@ -166,12 +182,23 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
     _open(Settings(model, base_url=model_base_url), lambda: get_tokenizer("words"))
 
 
-def _open(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
+def _cap(settings: Settings, price: Price) -> int:
+    """The output cap of the judge's replies: embeddings are no tokens."""
+    if judge_kind(settings.model) == "embedding":
+        return 0
+    return output_caps(settings, price, lambda task: REPLY_TOKENS)("")
+
+
+def _open(
+    settings: Settings, tokenizer: Callable[[], Tokenizer], *, connections: int = 1, timeout: float = 600.0
+) -> Client:
     if settings.model == "none":
         raise FathomError(
             "--judge none: no judge is asked then; give it to rows, report or analyze, which then use none"
         )
     try:
+        if judge_kind(settings.model) == "embedding":
+            return open_embedding_client(settings, connections=connections, timeout=timeout)
         return open_client(settings, tokenizer)
     except FathomError as error:
         raise FathomError(_reworded(error)) from None
@@ -213,12 +240,34 @@ def _summary(
     return JudgeSummary(folder, name, judged, unreadable, missing, state.spent, stopped, hints)
 
 
-def _hints_before(model: str, judge: str, total: int) -> tuple[str, ...]:
+_KINDS: Mapping[JudgeKind, str] = {
+    "chat": "a model that chats (PROVIDER/NAME)",
+    "embedding": "a model of embeddings (embed/NAME or embed-local/NAME)",
+}
+
+
+def _check_kind(folder: Path, model: str, docket: Docket) -> None:
+    if docket.others and not docket.total:
+        raise FathomError(
+            f"{folder}: judge {model}: nothing here is for {_KINDS[judge_kind(model)]}; {docket.others:,} replies are "
+            f"for {_KINDS[_other(model)]}"
+        )
+
+
+def _other(model: str) -> JudgeKind:
+    return "chat" if judge_kind(model) == "embedding" else "embedding"
+
+
+def _hints_before(model: str, judge: str, docket: Docket) -> tuple[str, ...]:
     hints = []
-    if not total:
+    if not docket.total:
         hints.append("no reply of this run needs a judge: no task in it has a rubric, or no reply says anything")
+    if docket.others:
+        hints.append(f"{docket.others:,} replies were passed over: they are for {_KINDS[_other(judge)]}")
     if model == judge:
         hints.append("the judge is the judged model: models tend to prefer their own replies")
+    if judge_kind(judge) == "embedding" and PAPERS.lower() not in judge.lower():
+        hints.append(f"these are not the scores of LongBench Pro's paper, which embeds with {PAPERS}")
     return tuple(hints)
 
 

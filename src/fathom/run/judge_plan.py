@@ -13,12 +13,13 @@ from fathom.run.judgements import Judgement, Outcome, Spent, case_key, case_of, 
 from fathom.run.prices import Price
 from fathom.run.store import replies
 from fathom.score.judge import Case, Rubric, UnreadableError, get_rubric
+from fathom.score.judge_case import JudgeKind
 from fathom.types import FathomError
 
 EXAMPLE = json.dumps(
     {
         "key_points": [f"Point {number} is a sentence of some twelve words with a name in it." for number in range(10)],
-        **{"fluency": 1, "correctness": 1, "supported": [], "covered": []},
+        **{"fluency": 1, "correctness": 1, "supported": [], "covered": [], "cosines": [1, 1]},
     }
 )
 """A reply that every step of the rubrics can read, of common size: what they ask after it is what they are likely to
@@ -51,10 +52,12 @@ class Docket:
     Attributes:
         pending: Cases that are not judged yet.
         counts: Replies whose judgement is final, by what became of it.
+        others: Replies for which a judge of the other kind is needed.
     """
 
     pending: tuple[Pending, ...]
     counts: Mapping[Outcome, int]
+    others: int = 0
 
     @property
     def total(self) -> int:
@@ -91,15 +94,17 @@ class JudgePlan:
     checked: str = ""
 
 
-def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool) -> Docket:
+def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool, by: JudgeKind = "chat") -> Docket:
     """Go through the replies of a run.
 
-    Judged are whole replies (status ``ok``) that say something, to samples of tasks that have a rubric.
+    Judged are whole replies (status ``ok``) that say something, to samples of tasks that have a rubric for this kind of
+    judge.
 
     Args:
         folder: The run folder.
         judged: Judgements that are there, by ``case_key``.
         again: Whether judgements that could not be read count as missing.
+        by: Which kind of judge it is.
 
     Raises:
         FathomError: The folder holds no run, or a task of it names a rubric that does not exist.
@@ -109,11 +114,15 @@ def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool) ->
     counts: Counter[Outcome] = Counter({"ok": 0, "unreadable": 0, "error": 0})
     pending: Counter[str] = Counter()
     cases: dict[str, tuple[Rubric, Case]] = {}
+    others = 0
     for stored in replies(folder):
         if stored.task not in rubrics:
             rubrics[stored.task] = _rubric_of(stored.task)
         rubric, case = rubrics[stored.task], case_of(stored)
         if rubric is None or stored.reply.status != "ok" or not case.said:
+            continue
+        if rubric.by != by:
+            others += 1
             continue
         key = case_key(rubric, case)
         if key in judged and judged[key].status in final:
@@ -121,7 +130,7 @@ def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool) ->
         else:
             pending[key] += 1
             cases[key] = rubric, case
-    return Docket(tuple(Pending(key, *cases[key], number) for key, number in pending.items()), counts)
+    return Docket(tuple(Pending(key, *cases[key], number) for key, number in pending.items()), counts, others)
 
 
 def _rubric_of(name: str) -> Rubric | None:

@@ -1,8 +1,8 @@
 """How a judge scores answers and summaries: requests go out, replies come in, parts of a score come out.
 
-A rubric is a conversation without I/O: a generator that yields requests and is sent the replies. Who drives it
-(``fathom.run``) asks a model, a cache or a script. A reply that cannot be read is asked for once more, then the
-judgement has failed, which is not a score of 0.
+A rubric is a conversation without I/O (``judge_case``). A reply that cannot be read is asked for once more, then the
+judgement has failed, which is not a score of 0. Most rubrics are for models that chat; ``judge_similarity`` is one for
+models that embed.
 
 The scales are those of 100-LongBench (appendix A.2 and its code): fluency 0 to 2 times correctness 0 to 3 for answers,
 fluency 0 or 1 times precision for summaries. The words are our own and tied to no subject. Precision alone rewards a
@@ -13,84 +13,24 @@ points, as HELMET does (Yen et al. 2024).
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from fathom.names import unknown
 from fathom.score import judge_prompts as words
+from fathom.score.judge_case import Ask, Case, Parts, Rubric, UnreadableError, check_rule, kept_references
+from fathom.score.judge_similarity import SIMILARITY
 from fathom.score.judge_texts import numbered, prompt, read_lines, read_marks, read_numbers, sentences
-from fathom.score.text import without_reasoning
-from fathom.types import FathomError
+
+__all__ = [
+    "RUBRICS", "Ask", "Case", "Parts", "Rubric", "UnreadableError", "answer_steps", "answer_value", "get_rubric",
+    "summary_steps", "summary_value",
+]  # fmt: skip
 
 T = TypeVar("T")
-Parts: TypeAlias = Mapping[str, float]
-"""Parts of a score: ``{"fluency": 2, "correctness": 3}``, ``{"fluency": 1, "precision": 0.8, "recall": 0.6}``."""
-
 _MARKS = MappingProxyType({"fluency": 2, "correctness": 3})
 _LANGUAGES = MappingProxyType({"en": "English", "zh": "Chinese"})
 _SHOWN = 200  # characters of a reply that could not be read
-
-
-class UnreadableError(Exception):
-    """The judge's replies could not be read, or there was nothing to judge by: a failed judgement, never 0 points."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What is judged.
-
-    Attributes:
-        asked: The bare question, or the request for a summary.
-        reply: The model's reply.
-        references: Acceptable answers, or reference summaries.
-        language: Language in which a reply is expected, ISO 639-1.
-    """
-
-    asked: str
-    reply: str
-    references: tuple[str, ...]
-    language: str = "en"
-
-    @property
-    def said(self) -> str:
-        """What the reply says after its thoughts; "" needs no judge and is no valid reply."""
-        return without_reasoning(self.reply).strip()
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One request to the judge.
-
-    Attributes:
-        step: What it asks for: ``answer``; ``fluency``, ``precision``, ``key_points``, ``recall``.
-        prompt: The whole request; each stands alone.
-    """
-
-    step: str
-    prompt: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rubric:
-    """How a judge scores one kind of task.
-
-    Attributes:
-        name: ``qa`` or ``summary``.
-        version: Raised when requests or scores change.
-        steps: Yields requests, is sent the judge's replies, returns the parts. Raises ``UnreadableError``. A reply that
-            says nothing gets parts of 0 without a request.
-        value: Score in [0, 1] from the parts, under the rule ``official`` or ``strict``.
-        description: One line.
-        source: Paper and section.
-    """
-
-    name: str
-    version: int
-    steps: Callable[[Case], Generator[Ask, str, Parts]]
-    value: Callable[[Parts, str], float]
-    description: str
-    source: str
 
 
 def get_rubric(name: str) -> Rubric:
@@ -111,7 +51,7 @@ def answer_steps(case: Case) -> Generator[Ask, str, Parts]:
     """One request for both marks, with all acceptable answers."""
     if not case.said:
         return dict.fromkeys(_MARKS, 0)
-    answers = _references(case)
+    answers = kept_references(case)
     listed = [(f"accepted answer {number}", text) for number, text in enumerate(answers, start=1)]
     request = prompt(
         words.ANSWER_INTRO, [("question", case.asked), *listed, ("reply", case.said)], words.ANSWER_REQUEST
@@ -121,7 +61,7 @@ def answer_steps(case: Case) -> Generator[Ask, str, Parts]:
 
 def answer_value(parts: Parts, rule: str) -> float:
     """Fluency times correctness, as a share of the 6 points; equal under both rules."""
-    _check_rule(rule)
+    check_rule(rule)
     return parts["fluency"] * parts["correctness"] / 6
 
 
@@ -136,7 +76,7 @@ def summary_steps(case: Case) -> Generator[Ask, str, Parts]:
     lines = sentences(case.said)
     if not lines:
         return {"fluency": 0, "precision": 0, "recall": 0}
-    references = _references(case)
+    references = kept_references(case)
     listed = [(f"reference {number}", text) for number, text in enumerate(references, start=1)]
     texts = [("request", case.asked), ("summary", case.said)]
     expected = _LANGUAGES.get(case.language, f"the language with the code {case.language!r}")
@@ -180,7 +120,7 @@ def _covered(reference: str, summary: str) -> Generator[Ask, str, float]:
 
 def summary_value(parts: Parts, rule: str) -> float:
     """``official``: fluency times precision. ``strict``: fluency times the F1 of precision and recall."""
-    _check_rule(rule)
+    check_rule(rule)
     precision, recall = parts["precision"], parts["recall"]
     if rule == "official":
         return parts["fluency"] * precision
@@ -201,18 +141,6 @@ def _asked(step: str, request: str, read: Callable[[str], T | None]) -> Generato
     raise UnreadableError(f"the judge's reply for {step} could not be read, twice; it ends with {reply[-_SHOWN:]!r}")
 
 
-def _references(case: Case) -> list[str]:
-    found = [text.strip() for text in case.references if text.strip()]
-    if not found:
-        raise UnreadableError("there is nothing to judge by: the sample has no reference that says anything")
-    return found
-
-
-def _check_rule(rule: str) -> None:
-    if rule not in ("official", "strict"):
-        raise FathomError(f"unknown rule {rule!r}; it is official or strict")
-
-
 RUBRICS: Mapping[str, Rubric] = MappingProxyType(
     {
         "qa": Rubric(
@@ -231,5 +159,6 @@ RUBRICS: Mapping[str, Rubric] = MappingProxyType(
             description="fluency 0 or 1 times precision (official), times F1 of precision and recall (strict)",
             source="100-LongBench, appendix A.2; recall as in HELMET",
         ),
+        "similarity": SIMILARITY,
     }
 )

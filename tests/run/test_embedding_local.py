@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fathom.compress.embedding import SentenceTransformer
+from fathom.rows import rows_from_run
+from fathom.run import judge
+from fathom.run.embedding import SentenceTransformer
 from fathom.types import FathomError
+from judged_runs import install_tasks, make_run, sample
 
 pytest.importorskip("sentence_transformers")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -43,3 +46,23 @@ def test_vectors_are_those_of_the_texts(tiny: Path) -> None:
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FathomError, match="no model of sentence-transformers"):
         SentenceTransformer(str(tmp_path / "absent"))(["the sea"])
+
+
+def test_the_side_of_padding_reaches_the_tokenizer(tiny: Path) -> None:
+    right, left = (SentenceTransformer(str(tiny), padding=side) for side in ("right", "left"))
+    together = ["the sea", "the boat is quiet"]
+    # This model counts places from the left, padding included: only padding on the right leaves its vectors alone.
+    assert right(together)[0] == pytest.approx(right(together[:1])[0], abs=1e-5)
+    assert np.abs(left(together)[0] - left(together[:1])[0]).max() > 1e-3
+
+
+def test_a_local_model_judges_summaries(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_tasks(monkeypatch)
+    texts = ("the boat is quiet", "the sea", "[Answer]\nthe boat is quiet")
+    asked = [(sample(at, "abstracts", references=("The boat is quiet", "sea")), text) for at, text in enumerate(texts)]
+    run = make_run(tmp_path / "run", asked)
+    summary = judge(run, f"embed-local/{tiny}")
+    assert (summary.judged, summary.spent.cost) == (3, 0)
+    first, second, third = rows_from_run(run).sort("sample")["value"].to_list()
+    assert first == third == pytest.approx(1.0, abs=1e-5)
+    assert 0 < second < first
