@@ -1,4 +1,4 @@
-"""What exists, as records: suites, tasks, metrics, models and data sources."""
+"""What exists, as records: suites, tasks, metrics, models, their settings, and data sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def catalogue(kind: str) -> Records:
     """What exists (command ``fathom list``).
 
     Args:
-        kind: ``suites``, ``tasks``, ``metrics``, ``models`` or ``data``.
+        kind: ``suites``, ``tasks``, ``metrics``, ``models``, ``settings`` or ``data``.
 
     Returns:
         One record each, with the same keys.
@@ -87,6 +87,14 @@ def _models() -> Records:
     ]
 
 
+def _settings() -> Records:
+    from dataclasses import asdict
+
+    from fathom.suites.models import model_table
+
+    return [{"model": name, **asdict(entry)} for name, entry in model_table().items()]
+
+
 def _data() -> Records:
     from fathom.sources.registry import sources
 
@@ -116,5 +124,6 @@ KINDS: dict[str, Callable[[], Records]] = {
     "tasks": _tasks,
     "metrics": _metrics,
     "models": _models,
+    "settings": _settings,
     "data": _data,
 }

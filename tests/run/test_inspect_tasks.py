@@ -21,6 +21,7 @@ from fathom.rows import rows_from_inspect
 from fathom.suitefile import open_suite
 from made_books import write_books
 from made_records import write_records
+from made_records_pro import write_pro
 from made_records_v2 import write_v2
 from made_threads import write_cases, write_threads
 
@@ -78,9 +79,11 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
         "case": {"cases": str(write_cases(tmp_path, 1))},
         "record": {"data": [str(write_records(tmp_path / "v1", 1)), str(write_v2(tmp_path / "v2", 1))]},
     }
+    pro = {"data": [str(write_pro(tmp_path / "pro", 25))], "length": 8192}
     for name, task in tasks().items():
         own = given[task.gold[0]] if len(task.gold) == 1 and task.gold[0] in given else {}
-        made = create(name, length=2048, items=1, tokenizer="words", language=task.languages[0], **own)
+        own = {"length": 2048, **(pro if name.startswith("pro_") else own)}
+        made = create(name, items=1, tokenizer="words", language=task.languages[0], **own)
         assert registry_info(made).name.endswith(f"fathom/{name}")
         assert made.config.max_tokens == task.max_output_tokens
         assert made.config.stop_seqs == (list(task.stop) or None)

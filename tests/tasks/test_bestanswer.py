@@ -217,8 +217,8 @@ def test_replies_are_scored_by_both_rules(
     reply: str, official: int, strict: int, valid: bool, read: str | None
 ) -> None:
     made = stored(sample_of(12, 7), reply)
-    assert score_reply(made, "official", None).verdict.value == official
-    found = score_reply(made, "strict", None)
+    assert score_reply(made, "official").verdict.value == official
+    found = score_reply(made, "strict")
     assert (found.verdict.value, found.verdict.valid, found.verdict.answer) == (strict, valid, read)
     assert found.metric == "accuracy"
 
@@ -226,7 +226,7 @@ def test_replies_are_scored_by_both_rules(
 def test_gold_replies_score_one_by_both_rules(suite: BuiltSuite) -> None:
     for sample in suite.samples():
         for rule in ("official", "strict"):
-            scored = score_reply(stored(sample, sample.targets[0]), rule, None)
+            scored = score_reply(stored(sample, sample.targets[0]), rule)
             assert (scored.verdict.value, scored.verdict.answer) == (1, sample.targets[0])
 
 

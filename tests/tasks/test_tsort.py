@@ -265,5 +265,5 @@ def test_stored_replies_are_scored_by_both_rules(built: BuiltSuite) -> None:
         ("Answer: []", 1, 0),
     ):
         reply = stored(sample, text)
-        assert score_reply(reply, "official", None).verdict.value == official, text
-        assert score_reply(reply, "strict", None).verdict.value == strict, text
+        assert score_reply(reply, "official").verdict.value == official, text
+        assert score_reply(reply, "strict").verdict.value == strict, text

@@ -33,6 +33,7 @@ def run(
     confirm: Callable[[Preflight], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
     building: Callable[[int, int], None] | None = None,
+    thinking: str | None = None,
     **settings: Any,
 ) -> RunSummary:
     """Put a suite to a model and keep every reply (command ``fathom run``).
@@ -40,7 +41,8 @@ def run(
     Args:
         suite: A folder that ``build`` wrote; or the name of a suite or of tasks, which is then built first.
         model: ``PROVIDER/NAME`` as Inspect's model layer takes it, or a reader such as ``fathom/lexical?window=4k``.
-        out: Run folder; by default ``runs/SUITE/MODEL``, or ``runs/SUITE-SUBSET/MODEL``.
+        out: Run folder; by default ``runs/SUITE/MODEL``, or ``runs/SUITE-SUBSET/MODEL``; with ``thinking`` the model's
+            name is followed by ``-thinking`` or ``-non-thinking``.
         lengths: Only these lengths.
         tasks: Only these tasks.
         items: Items per task where the suite is built first.
@@ -54,6 +56,7 @@ def run(
         confirm: Shown the preflight before any request; False stops.
         progress: Told the state after every reply.
         building: Told (samples made, samples in all) where the suite is built first.
+        thinking: ``on`` for the model's thinking score, ``off`` for its non-thinking score; None for neither.
         settings: Everything else that ``fathom.run.run`` takes.
 
     Raises:
@@ -88,7 +91,8 @@ def run(
     name = str(open_suite(folder).manifest["suite"])
     if subset is not None and out is None:
         name = f"{name}-{read_subset(Path(subset)).name}"
-    place = Path(out) if out is not None else Path("runs") / plain_name(name) / plain_name(model)
+    score = {"on": "-thinking", "off": "-non-thinking"}.get(thinking or "", "")
+    place = Path(out) if out is not None else Path("runs") / plain_name(name) / f"{plain_name(model)}{score}"
     return run(
         folder,
         model,
@@ -99,6 +103,7 @@ def run(
         subset=Path(subset) if subset is not None else None,
         confirm=confirm,
         progress=progress,
+        thinking=thinking,
         **settings,
     )
 
@@ -120,7 +125,8 @@ def judge(
 
     Args:
         runs: Folders that ``run`` wrote.
-        model: The judge, ``PROVIDER/NAME`` as Inspect's model layer takes it.
+        model: The judge, ``PROVIDER/NAME`` as Inspect's model layer takes it; or a model of embeddings,
+            ``embed/NAME`` or ``embed-local/NAME``.
         confirm: Shown, for each run, what is ahead before any request; False stops there.
         progress: Told the state after every judgement.
         settings: Everything else that ``fathom.run.judge`` takes.

@@ -53,6 +53,26 @@ MaxConnections: TypeAlias = Annotated[int, typer.Option(help="Requests in flight
 Temperature: TypeAlias = Annotated[
     float, typer.Option(help="Sampling temperature; negative leaves it to the provider.")
 ]
+Thinking: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="on or off: run for the model's thinking or non-thinking score. Prompts, caps, temperature and cuts then "
+        "follow from what is known of the model (`fathom list settings`)."
+    ),
+]
+ModelKind: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="With --thinking: whether the model always reasons (thinking), can be switched (mixed) or never "
+        "reasons natively (instruct)."
+    ),
+]
+ThinkingSwitch: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="With --thinking: how reasoning is switched: effort, tokens, enable_thinking, thinking, type or none."
+    ),
+]
 ReasoningEffort: TypeAlias = Annotated[str | None, typer.Option(help="none, minimal, low, medium or high.")]
 ReasoningTokens: TypeAlias = Annotated[int | None, typer.Option(help="Tokens for reasoning.")]
 Generation: TypeAlias = Annotated[

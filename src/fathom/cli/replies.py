@@ -22,13 +22,15 @@ from fathom.cli.arguments import (
     MaxCost,
     MaxTokensTotal,
     ModelArgs,
+    ModelKind,
     Only,
     Quiet,
     ReasoningEffort,
     ReasoningTokens,
     Retries,
     Subset,
-    Temperature,
+    Thinking,
+    ThinkingSwitch,
     Timeout,
     Yes,
     depths_of,
@@ -69,19 +71,32 @@ def run(
     epochs: Annotated[int, typer.Option(help="How often each sample is asked.")] = 1,
     model_base_url: BaseUrl = None,
     max_connections: MaxConnections = 16,
-    temperature: Temperature = 0.0,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            help="Sampling temperature; negative leaves it to the provider. By default 0, or with --thinking the "
+            "model's own, else 1."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed for readers and for providers that take one.")] = 0,
     max_output_tokens: Annotated[
         int | None, typer.Option(help="Cap on every reply; by default each task's own, with room for reasoning.")
     ] = None,
+    thinking: Thinking = None,
+    model_kind: ModelKind = None,
+    thinking_switch: ThinkingSwitch = None,
     reasoning_effort: ReasoningEffort = None,
     reasoning_tokens: ReasoningTokens = None,
     generation: Generation = None,
     model_args: ModelArgs = None,
     window: Annotated[str | None, typer.Option(help="The model's window, for instance 128k.")] = None,
     on_overflow: Annotated[
-        str, typer.Option(help="Prompts beyond the window: refuse (not sent), or cut out their middle, left or right.")
-    ] = "refuse",
+        str | None,
+        typer.Option(
+            help="Prompts beyond the window: refuse (not sent), or cut out their middle, left or right. By default "
+            "refuse, or with --thinking middle."
+        ),
+    ] = None,
     chat_template: Annotated[
         str,
         typer.Option(
@@ -145,8 +160,11 @@ def run(
             epochs=epochs,
             limit=limit,
             max_connections=max_connections,
-            temperature=None if temperature < 0 else temperature,
+            temperature="default" if temperature is None else None if temperature < 0 else temperature,
             max_output_tokens=max_output_tokens,
+            thinking=thinking,
+            model_kind=model_kind,
+            thinking_switch=thinking_switch,
             reasoning_effort=reasoning_effort,
             reasoning_tokens=reasoning_tokens,
             generation=options_of(generation, "--generation"),
@@ -202,6 +220,8 @@ def _print_preflight(plan: Preflight) -> None:
         f"{money}{checked}" + (f"; {plan.finished:,} replies are there already" if plan.finished else ""),
         file=sys.stderr,
     )
+    if plan.thinking:
+        print(f"  {plan.thinking}", file=sys.stderr)
     for forecast in plan.lengths:
         cost = "" if not forecast.cost_most else f", up to ${forecast.cost_most:,.2f}"
         beyond = f", {forecast.beyond:,} beyond the window" if forecast.beyond else ""

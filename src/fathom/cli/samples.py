@@ -35,13 +35,14 @@ def add_to(app: typer.Typer) -> None:
 
 
 def list_(
-    kind: Annotated[str, typer.Argument(help="suites, tasks, metrics, models or data.")],
+    kind: Annotated[str, typer.Argument(help="suites, tasks, metrics, models, settings or data.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show what exists: suites, tasks, metrics, models, and data sources that suites are made from."""
+    """Show what exists: suites, tasks, metrics, models, their settings, and data sources that suites are made from."""
     records = api.catalogue(kind)
     shown = {"suite", "tasks", "lengths", "task", "metric", "needs", "rules", "model", "window", "input", "output"}
     shown |= {"data", "dataset", "licence", "roles", "description"}
+    shown |= {"kind", "context", "truncation", "output_thinking", "temperature", "temperature_thinking", "switch"}
     if not as_json:
         records = [{k: v for k, v in record.items() if k in shown} for record in records]
     print_records(records, as_json)

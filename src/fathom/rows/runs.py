@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
-from fathom.rows.scoring import RULES, Judged, choose_judge, read_judged, score_reply
+from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.run.manifest import read_manifest
 from fathom.run.store import replies
 from fathom.types import FathomError, Row
@@ -38,16 +38,16 @@ def rows_from_run(folder: Path, rule: str = "strict", judge: str | None = None) 
             is meant.
     """
     manifest = read_manifest(folder)
-    return _frame(folder, manifest, rule, choose_judge([folder], judge))
+    return _frame(folder, manifest, rule, choose_judges([folder], judge))
 
 
 def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) -> pl.DataFrame:
     """Reads run folders and rows files into one table.
 
     Runs of one model with different settings (temperature, overflow policy, window, ...) are told apart: their
-    ``variant`` names the settings that differ, and the server's address where nothing else does. Suites of one name
-    but different content get a part of their fingerprint added to their name. The same reply found twice (a run and
-    the rows file made from it) counts once.
+    ``variant`` names the settings that differ, after what the run itself is called (``thinking``), and the server's
+    address where nothing else does. Suites of one name but different content get a part of their fingerprint added to
+    their name. The same reply found twice (a run and the rows file made from it) counts once.
 
     Args:
         paths: Run folders, and rows files as :func:`fathom.rows.read_rows` takes them.
@@ -66,7 +66,7 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
             raise FathomError(f"{path}: no such run folder or rows file")
     manifests = {path: read_manifest(path) for path in paths if path.is_dir()}
     variants, names = _variants(manifests), _suite_names(manifests)
-    chosen = choose_judge(list(manifests), judge)
+    chosen = choose_judges(list(manifests), judge)
     frames = [pl.DataFrame(schema=dict(SCHEMA))]
     origins: list[str] = []
     for path in paths:
@@ -83,15 +83,17 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
     return _without_duplicates(together).drop("origin")
 
 
-def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judge: str | None) -> pl.DataFrame:
+def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
     if rule not in RULES:
         raise FathomError(f"scoring rule {rule!r}: the scorers of tasks know {', '.join(RULES)} only")
-    judged = read_judged(folder, judge)
+    judged = read_judged(folder, judges)
     return check_rows(to_frame(_rows(folder, manifest, rule, judged)), str(folder))
 
 
-def _rows(folder: Path, manifest: Mapping[str, Any], rule: str, judged: Judged | None) -> Iterator[Row]:
+def _rows(folder: Path, manifest: Mapping[str, Any], rule: str, judged: Sequence[Judged]) -> Iterator[Row]:
     suite: Mapping[str, Any] = manifest.get("suite") or {}
+    thinking: Mapping[str, Any] = manifest.get("thinking") or {}
+    about = {"thinking": thinking["mode"], "model_kind": thinking["kind"]} if thinking else {}
     for stored in replies(folder):
         scored = score_reply(stored, rule, judged)
         reply, verdict = stored.reply, scored.verdict
@@ -127,7 +129,7 @@ def _rows(folder: Path, manifest: Mapping[str, Any], rule: str, judged: Judged |
             task_version=scored.task_version,
             fathom_version=stored.fathom_version,
             detail=verdict.detail,
-            facets=stored.facets,
+            facets={**stored.facets, **about},
         )
 
 
@@ -135,21 +137,24 @@ def _settings(manifest: Mapping[str, Any]) -> dict[str, object]:
     """What shapes replies, besides the model's name and the suite."""
     nested = {**(manifest.get("generation") or {}), **(manifest.get("model_args") or {})}
     plain = {name: manifest.get(name) for name in ("window", "on_overflow")}
+    thinking = {f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()}
     # Runs of earlier versions had no choice.
-    return plain | {"chat_template": manifest.get("chat_template") or "always"} | nested
+    return plain | {"chat_template": manifest.get("chat_template") or "always"} | thinking | nested
 
 
 def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
     variants = {path: str(manifest.get("variant") or "") for path, manifest in manifests.items()}
-    unnamed = {path: manifest for path, manifest in manifests.items() if not variants[path]}
-    for fellows in _grouped(unnamed, lambda _, manifest: manifest["model"]):
+    for fellows in _grouped(manifests, lambda path, manifest: (manifest["model"], variants[path])):
         settings = {path: _settings(manifest) for path, manifest in fellows.items()}
         names = sorted({name for chosen in settings.values() for name in chosen})
         differing = [name for name in names if len({repr(chosen.get(name)) for chosen in settings.values()}) > 1]
         for path, chosen in settings.items():
-            variants[path] = ", ".join(f"{name}={_plain(chosen.get(name))}" for name in differing)
+            settled = (f"{name}={_plain(chosen.get(name))}" for name in differing)
+            variants[path] = ", ".join(filter(None, (variants[path], *settled)))
     # A server may move between runs, so its address is no setting; but two servers that were asked the same are two.
-    for fellows in _grouped(unnamed, lambda path, manifest: (manifest["model"], variants[path], manifest.get("suite"))):
+    for fellows in _grouped(
+        manifests, lambda path, manifest: (manifest["model"], variants[path], manifest.get("suite"))
+    ):
         if len({manifest.get("base_url") for manifest in fellows.values()}) > 1:
             for path, manifest in fellows.items():
                 address = f"base_url={_plain(manifest.get('base_url'))}"

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from fathom.run.model import Settings, is_reader
+from fathom.run.thinking import MODES, PROMPTS
+from fathom.suites.models import KINDS, SWITCHES
 from fathom.types import FathomError, Json
 
 FILE = "run.json"
@@ -27,6 +30,7 @@ class _Kind(NamedTuple):
     type: type
     words: str
     needed: bool = False
+    among: tuple[str, ...] = ()
 
 
 # What other rooms rely on; null where the run has none.
@@ -41,6 +45,14 @@ _FIELDS = {
     "chat_template": _Kind(str, "a text"),
     "subset": _Kind(dict, "an object or null"),
     "variant": _Kind(str, "a text"),
+    "thinking": _Kind(dict, "an object or null"),
+}
+_THINKING_FIELDS = {
+    "mode": _Kind(str, "on or off", needed=True, among=MODES),
+    "kind": _Kind(str, "a kind of model", needed=True, among=KINDS),
+    "prompt": _Kind(str, "plain or thinking", needed=True, among=PROMPTS),
+    "switch": _Kind(str, "a way to switch reasoning", needed=True, among=SWITCHES),
+    "truncation": _Kind(int, "a whole number or null"),
 }
 _SUITE_FIELDS = {
     "name": _Kind(str, "a text", needed=True),
@@ -75,6 +87,7 @@ def describe_run(
     Returns:
         A JSON object. Nothing in it is secret: values of arguments whose names smell of keys are ``***``.
     """
+    thinking = settings.thinking
     asking = ("fathom-eval",) if is_reader(settings.model) else ("fathom-eval", "inspect-ai", "openai", "anthropic")
     return {
         "format": FORMAT,
@@ -97,6 +110,7 @@ def describe_run(
         "on_overflow": settings.on_overflow,
         "chat_template": settings.chat_template,
         "subset": dict(settings.subset) if settings.subset is not None else None,
+        **({} if thinking is None else {"thinking": asdict(thinking), "variant": thinking.score}),
         "versions": {name: found for name in packages or asking if (found := _version(name))},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -157,6 +171,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise FathomError(f"{path}: expected a run of format {FORMAT}; this version of fathom cannot read it")
     _check_fields(path, "", manifest, _FIELDS)
     _check_fields(path, "suite.", manifest["suite"], _SUITE_FIELDS)
+    if manifest.get("thinking") is not None:
+        _check_fields(path, "thinking.", manifest["thinking"], _THINKING_FIELDS)
     return manifest
 
 
@@ -165,7 +181,8 @@ def _check_fields(path: Path, place: str, values: Mapping[str, Any], fields: Map
         value = values.get(name)
         absent = value is None and not kind.needed
         # To Python true and false are whole numbers.
-        if not absent and (not isinstance(value, kind.type) or isinstance(value, bool)):
+        right = isinstance(value, kind.type) and not isinstance(value, bool) and (not kind.among or value in kind.among)
+        if not absent and not right:
             raise FathomError(
                 f"{path}: {place}{name} = {str(value)[:60]!r}, expected {kind.words}; the file is damaged. Restore it "
                 "from a copy, or move the folder away and run again"
@@ -245,6 +262,7 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         # Runs of earlier versions had no choice.
         "chat template": manifest.get("chat_template") or "always",
         "subset": (manifest.get("subset") or {}).get("hash"),
+        **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": value for name, value in (manifest.get("model_args") or {}).items()},
         **(manifest.get("generation") or {}),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from fathom.registry import tasks
 from fathom.run.model import CHAT_TEMPLATES, ChatTemplate
@@ -56,10 +56,17 @@ class Manner:
 
 
 Manners: TypeAlias = Callable[[str], Manner]
+Thoughts: TypeAlias = Literal["", "native", "visible"]
 PLAIN = Manner()
 
 
-def manners(chat_template: ChatTemplate, *, reasons: bool, sent: Callable[[int], int] = lambda cap: cap) -> Manners:
+def manners(
+    chat_template: ChatTemplate,
+    *,
+    reasons: bool,
+    sent: Callable[[int], int] = lambda cap: cap,
+    thoughts: Thoughts = "",
+) -> Manners:
     """How samples are asked, by task name.
 
     Args:
@@ -68,6 +75,9 @@ def manners(chat_template: ChatTemplate, *, reasons: bool, sent: Callable[[int],
             there too, and hosted reasoning models refuse to be told.
         sent: The output cap that is sent, given a task's own. Only where they are equal is a reply whole that reaches
             it: another cap is the user's choice, or has room for thoughts.
+        thoughts: Whether the run is one with thinking, and then whether the model reasons natively or its thoughts are
+            visible, because the prompt asks for them. No cap is then the task's own, and what ends an answer does not
+            end visible thoughts.
 
     Returns:
         A function from task name to manner; a task that is not installed is asked plainly.
@@ -81,11 +91,11 @@ def manners(chat_template: ChatTemplate, *, reasons: bool, sent: Callable[[int],
         continued = chat_template == "never" or (chat_template == "by-task" and task.continued)
         own = (task.max_output_tokens, *(() if task.follow_up_tokens is None else (task.follow_up_tokens,)))
         return Manner(
-            stop=task.stop,
+            stop=() if thoughts == "visible" else task.stop,
             tell=not reasons,
             continued=continued,
             endless=continued or task.continued,
-            capped=task.capped and all(sent(cap) == cap for cap in own),
+            capped=task.capped and not thoughts and all(sent(cap) == cap for cap in own),
             follow_up=task.follow_up,
             second_cap=None if task.follow_up_tokens is None else sent(task.follow_up_tokens),
         )

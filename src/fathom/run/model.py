@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 from fathom.length import parse_length
 from fathom.run.failures import Failure
 from fathom.run.overflow import Overflow, fit, parse_policy
+from fathom.run.thinking import Thinking
 from fathom.tokens import Tokenizer
 from fathom.types import FathomError, Json, Reply
 
@@ -96,6 +97,7 @@ class Settings:
         chat_template: Which prompts reach the model through its chat template: ``always`` all, ``by-task`` those of
             tasks whose prompt is no text to be continued, ``never`` none.
         subset: Name and hash of the subset that is asked; None for all samples.
+        thinking: How the model thinks, or not, where the run is for its thinking or non-thinking score.
     """
 
     model: str
@@ -109,6 +111,7 @@ class Settings:
     base_url: str | None = None
     chat_template: ChatTemplate = "always"
     subset: Mapping[str, Json] | None = None
+    thinking: Thinking | None = None
 
 
 def is_reader(model: str) -> bool:

@@ -15,6 +15,8 @@ from fathom.types import FathomError, Sample
 REASONING_ALLOWANCE = 16_384
 # Tokens that a question takes in the prompt of a second request, which has no document in it.
 QUESTION = 1024
+# Where a limit is known from that holds for the prompt alone.
+TRUNCATION = "truncation length"
 
 Caps = Callable[[str], int]
 
@@ -52,10 +54,11 @@ class Preflight:
         finished: Replies that it holds already.
         lengths: One forecast a length, ascending.
         window: The model's window in tokens; None if unknown, and then nothing is cut or refused beforehand.
-        window_from: Where the window is known from: ``--window``, ``price table``, ``reader`` or "".
+        window_from: Where the window is known from: ``--window``, ``price table``, ``reader``, ``TRUNCATION`` or "".
         on_overflow: What happens to prompts beyond the window.
         checked: Month in which the price was last checked; "" if no price is known.
         source: The provider's price page.
+        thinking: How the model thinks, or not, in words; "" where the run is not about that.
     """
 
     model: str
@@ -67,6 +70,7 @@ class Preflight:
     on_overflow: Overflow
     checked: str = ""
     source: str = ""
+    thinking: str = ""
 
     @property
     def requests(self) -> int:
@@ -109,7 +113,8 @@ class Preflight:
             "left": "lose their beginning",
             "right": "lose their end",
         }
-        return f"{self.beyond} prompts exceed the window of {self.window:,} tokens: they {words[self.on_overflow]}"
+        window = "" if self.window_from == TRUNCATION else "the window of "
+        return f"{self.beyond} prompts exceed {window}{self.window:,} tokens: they {words[self.on_overflow]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,22 +133,31 @@ class Limit:
     policy: Overflow
     by_client: bool = False
 
+    @property
+    def of_prompts(self) -> bool:
+        """Whether prompts may take all of it, because replies have room of their own."""
+        return self.by_client or self.source == TRUNCATION
+
     def budget(self, cap: int) -> int | None:
         """Prompt tokens that fit beside a reply of ``cap`` tokens; None if the window is unknown."""
-        return None if self.window is None else self.window if self.by_client else self.window - cap
+        return None if self.window is None else self.window if self.of_prompts else self.window - cap
 
 
 def find_limit(settings: Settings, client: Client, price: Price) -> Limit:
-    """The window of a model: given by the user, the client's own, or from the price table."""
+    """The window of a model: the user's, the client's own, the truncation length, or that of the price table."""
     if settings.window is not None:
         return Limit(settings.window, "--window", settings.on_overflow)
     if client.window is not None:
         return Limit(client.window, "reader", client.policy, by_client=True)
+    if settings.thinking is not None and settings.thinking.truncation is not None:
+        return Limit(settings.thinking.truncation, TRUNCATION, settings.on_overflow)
     return Limit(price.window, "price table" if price.window else "", settings.on_overflow)
 
 
 def reasons(settings: Settings, price: Price) -> bool:
     """Whether a model is expected to reason: it is known to, or was told to."""
+    if settings.thinking is not None:
+        return settings.thinking.native
     return _reasoning_allowance(settings, price) > 0
 
 
@@ -172,6 +186,9 @@ def sent_cap(settings: Settings, price: Price) -> Callable[[int], int]:
 
 
 def _reasoning_allowance(settings: Settings, price: Price) -> int:
+    # Caps on replies with thinking have room for it already, and those without it need none.
+    if settings.thinking is not None:
+        return 0
     tokens = settings.generation.get("reasoning_tokens")
     if isinstance(tokens, int):
         return tokens
@@ -189,6 +206,7 @@ def forecast_run(
     price: Price,
     caps: Caps,
     manner: Manners = lambda task: PLAIN,
+    thinking: str = "",
 ) -> Preflight:
     """Add up what is still to be done.
 
@@ -201,6 +219,7 @@ def forecast_run(
         caps: Output cap by task name.
         manner: How the samples of a task are asked, by its name. A second request is taken to be sent for every sample,
             with the longest first reply in its prompt.
+        thinking: How the model thinks, or not, in words.
 
     Raises:
         FathomError: Prompts are to be cut, but the window leaves no room for a prompt.
@@ -243,6 +262,7 @@ def forecast_run(
         on_overflow=limit.policy,
         checked=price.checked if priced else "",
         source=price.source if priced else "",
+        thinking=thinking,
     )
 
 

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from fathom.length import thinking as with_thoughts
 from fathom.run.ledger import Ledger
 from fathom.run.manifest import check_run, describe_run, join_run
 from fathom.run.manner import Manners, manners, parse_chat_template
 from fathom.run.model import Client, Settings, open_client
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
-from fathom.run.overflow import parse_policy
 from fathom.run.preflight import (
     Caps,
     Limit,
@@ -31,9 +31,11 @@ from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.store import Totals, peek
 from fathom.run.subset import describe_subset, members_of
+from fathom.run.thinking import describe_thinking, thinking_settings
 from fathom.run.worker import this_worker
 from fathom.subsetfile import read_subset
 from fathom.suitefile import open_suite
+from fathom.suites.models import find_settings
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
 
@@ -51,7 +53,7 @@ def run(
     limit: int | None = None,
     max_connections: int = 16,
     seed: int = 0,
-    temperature: float | None = 0.0,
+    temperature: float | Literal["default"] | None = "default",
     max_output_tokens: int | None = None,
     reasoning_effort: str | None = None,
     reasoning_tokens: int | None = None,
@@ -59,8 +61,11 @@ def run(
     model_base_url: str | None = None,
     model_args: Mapping[str, Json] | None = None,
     window: int | None = None,
-    on_overflow: str = "refuse",
+    on_overflow: str | None = None,
     chat_template: str = "always",
+    thinking: str | None = None,
+    model_kind: str | None = None,
+    thinking_switch: str | None = None,
     subset: Path | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     retries: int = 5,
@@ -86,7 +91,8 @@ def run(
         limit: Samples per task and length; all by default.
         max_connections: Requests in flight at once.
         seed: Seed for readers, and for providers that take one.
-        temperature: Sampling temperature; None leaves it to the provider.
+        temperature: Sampling temperature; None leaves it to the provider. By default 0; with ``thinking`` that of the
+            table of models, else 1.
         max_output_tokens: Cap on every reply, reasoning included; by default each task's own cap, with room for
             reasoning where the model is known to reason.
         reasoning_effort: ``none``, ``minimal``, ``low``, ``medium`` or ``high``, for models that know it.
@@ -96,10 +102,17 @@ def run(
         model_args: Arguments of Inspect's provider, by name.
         window: The model's window in tokens; by default from the price table, where the model is in it.
         on_overflow: What happens to prompts that, with their reply, exceed the window: ``refuse`` (not sent, status
-            ``overflow``), ``middle``, ``left`` or ``right`` (that part is cut out, and counted).
+            ``overflow``), ``middle``, ``left`` or ``right`` (that part is cut out, and counted). By default they are
+            refused, or with ``thinking`` lose their middle.
         chat_template: Which prompts reach the model through its chat template: ``always`` all; ``by-task`` all but
             those of tasks whose prompt is a text to be continued; ``never`` none. Prompts without one go to the
             ``/completions`` of the server at ``model_base_url``, as they are.
+        thinking: ``on`` for the model's thinking score, ``off`` for its non-thinking score: prompts, caps, temperature,
+            cuts and switches then follow from the table of models and from what is given here
+            (``fathom.run.thinking``). None for a run that is about neither.
+        model_kind: ``thinking``, ``mixed`` or ``instruct``, where the table of models does not say it.
+        thinking_switch: How native reasoning is switched, where not as the table or the provider has it: ``effort``,
+            ``tokens``, ``enable_thinking``, ``thinking``, ``type`` or ``none``.
         subset: File of a subset (``fathom.subsetfile``): only samples that it names, or whose item it names, are asked.
             It is part of the run: another one, a larger one too, needs another run folder.
         where: Only samples with one of these values of each facet named (``fathom.suitefile.is_where``).
@@ -119,18 +132,35 @@ def run(
             or denies everything, the disk is full, or the run was interrupted. Replies that came are kept.
     """
     chosen = read_subset(Path(subset)) if subset is not None else None
+    price = find_price(model, model_base_url)
+    decided = thinking_settings(
+        thinking,
+        model,
+        find_settings(model) if thinking is not None else None,
+        kind=model_kind,
+        switch=thinking_switch,
+        base_url=model_base_url,
+        chat_template=chat_template,
+        window=window,
+        known_window=price.window,
+        on_overflow=on_overflow,
+        max_output_tokens=max_output_tokens,
+        temperature=temperature,
+        generation=generation_of(generation, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
+    )
     settings = Settings(
         model=model,
-        temperature=temperature,
+        temperature=decided.temperature,
         seed=seed,
-        max_output_tokens=max_output_tokens,
+        max_output_tokens=decided.max_output_tokens,
         window=window,
-        on_overflow=parse_policy(on_overflow, "--on-overflow"),
-        generation=generation_of(generation, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
+        on_overflow=decided.on_overflow,
+        generation=decided.generation,
         model_args=dict(model_args or {}),
         base_url=model_base_url,
         chat_template=parse_chat_template(chat_template),
         subset=describe_subset(chosen) if chosen else None,
+        thinking=decided.thinking,
     )
     check_settings(settings, reasoning_tokens=reasoning_tokens)
     check_work(
@@ -153,24 +183,30 @@ def run(
     def tokenizer() -> Tokenizer:
         return get_tokenizer(built.manifest["tokenizer"])
 
-    def samples() -> Iterator[Sample]:
-        return built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where)
+    def facts(*, parts: bool = False) -> Iterator[Sample]:
+        found = built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where, parts=parts)
+        return map(_told_to_think, found) if settings.thinking and settings.thinking.visible else found
 
-    def facts() -> Iterator[Sample]:
-        return built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where, parts=False)
+    def samples() -> Iterator[Sample]:
+        return facts(parts=True)
 
     if next(facts(), None) is None:
         raise FathomError(
             f"{suite}: no sample has the tasks and lengths asked for together{' in this subset' if only else ''}"
             f"{' with these facets' if where else ''}; its manifest.json lists the first, `fathom show` the facets"
         )
-    price = find_price(model, model_base_url)
     client = open_client(settings, tokenizer)
     window_limit = find_limit(settings, client, price)
     caps = output_caps(settings, price, _task_cap)
-    manner = manners(settings.chat_template, reasons=reasons(settings, price), sent=sent_cap(settings, price))
+    manner = manners(
+        settings.chat_template,
+        reasons=reasons(settings, price),
+        sent=sent_cap(settings, price),
+        thoughts=settings.thinking.thoughts if settings.thinking else "",
+    )
+    words = describe_thinking(decided, window=None if window_limit.by_client else window_limit.window)
     plan, spent = _look_ahead(
-        out, facts, epochs, model=model, limit=window_limit, price=price, caps=caps, manner=manner
+        out, facts, epochs, model=model, limit=window_limit, price=price, caps=caps, manner=manner, thinking=words
     )
     used = spent.tokens_in + spent.tokens_out
     check_budget(
@@ -194,6 +230,7 @@ def run(
         max_cost=max_cost,
         progress=progress or (lambda state: None),
         manner=manner,
+        thinking=settings.thinking,
     )
     return drive(work_on(out, client, work, plan.total))
 
@@ -251,6 +288,7 @@ def _look_ahead(
     price: Price,
     caps: Caps,
     manner: Manners,
+    thinking: str,
 ) -> tuple[Preflight, Totals]:
     with peek(out) as store:
         pending = (
@@ -259,8 +297,26 @@ def _look_ahead(
         )
         totals = store.totals()
         finished = sum(count for status, count in totals.counts.items() if status != "error")
-        plan = forecast_run(pending, finished=finished, model=model, limit=limit, price=price, caps=caps, manner=manner)
+        plan = forecast_run(
+            pending,
+            finished=finished,
+            model=model,
+            limit=limit,
+            price=price,
+            caps=caps,
+            manner=manner,
+            thinking=thinking,
+        )
         return plan, totals
+
+
+def _told_to_think(sample: Sample) -> Sample:
+    if not sample.thinking_tokens:
+        raise FathomError(
+            f"--thinking on: sample {sample.id!r} of task {sample.task} has no prompt that asks for thoughts, which a "
+            "model without native reasoning needs for a thinking score; leave the task out with --tasks"
+        )
+    return with_thoughts(sample)
 
 
 def _task_cap(task: str) -> int:

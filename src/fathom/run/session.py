@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
@@ -20,6 +21,7 @@ from fathom.run.preflight import Caps, Limit
 from fathom.run.prices import Price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Health, Retry, ask
+from fathom.run.thinking import Thinking, doubts
 from fathom.run.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
 from fathom.types import FathomError, Reply, Sample, Status
@@ -46,12 +48,13 @@ class Work:
         limit: The window.
         price: The model's prices.
         caps: Output cap by task name.
-        tokenizer: Loads the suite's tokenizer, for cuts.
+        tokenizer: Loads the suite's tokenizer, for cuts, and to count thoughts that the provider has not counted.
         retry: Patience with failing requests.
         max_tokens_total: Tokens after which the run stops; None for no limit.
         max_cost: US dollars after which the run stops; None for no limit.
         progress: Told the state after every reply.
         manner: How the samples of a task are asked, by its name.
+        thinking: How the model is meant to think, or not; None where the run is not about that.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -68,6 +71,7 @@ class Work:
     max_cost: float | None
     progress: Callable[[Progress], None]
     manner: Manners = field(default=lambda task: PLAIN)
+    thinking: Thinking | None = None
 
 
 class Session:
@@ -85,6 +89,7 @@ class Session:
         self._health = Health()
         self._started = time.monotonic()
         self._asked = 0
+        self._replies = self._reasoned = 0
         self._total = total
         self._stop = ""
         self._held: list[Job] = []
@@ -131,6 +136,10 @@ class Session:
         if counts["error"]:
             last = f", the last one with: {self._health.last.rstrip('.')}" if self._health.errors else ""
             hints.append(f"{counts['error']} samples failed{last}; the same command again asks for them again")
+        if self._work.thinking and (
+            doubt := doubts(self._work.thinking, replies=self._replies, reasoned=self._reasoned)
+        ):
+            hints.append(doubt)
         return RunSummary(self._ledger.folder, self._state(), hints=tuple(hints))
 
     def _all(self) -> Iterator[Job]:
@@ -182,7 +191,8 @@ class Session:
         budget = None if limit.by_client else limit.budget(cap)
         over = budget is not None and sample.tokens > budget
         if over and limit.policy == "refuse":
-            reason = f"{sample.tokens} tokens and a reply of {cap} exceed the window of {limit.window}; not sent"
+            beside = "" if limit.of_prompts else f" and a reply of {cap}"
+            reason = f"{sample.tokens} tokens{beside} exceed the window of {limit.window}; not sent"
             return "", Reply(status="overflow", stop="not_sent", attempts=0, error=reason)
         # The prompt lives in this frame only: from here until the reply is in.
         prompt, removed = render(sample, self._texts), 0
@@ -201,7 +211,24 @@ class Session:
 
     async def _ask(self, prompt: str, sample: Sample, epoch: int, cap: int, manner: Manner) -> Reply:
         call = Call(sample.id, epoch, self._work.seed, cap, manner.told, manner.continued)
-        return ended(await ask(self._client, prompt, call, self._work.retry, self._health), manner)
+        reply = await ask(self._client, prompt, call, self._work.retry, self._health)
+        self._replies += reply.status != "error"
+        self._reasoned += bool(reply.reasoning or reply.tokens_reasoning)
+        return ended(self._with_thoughts_counted(reply), manner)
+
+    def _with_thoughts_counted(self, reply: Reply) -> Reply:
+        """The reply with the tokens of its reasoning; some providers give the text, and no number or 0."""
+        if not reply.reasoning or reply.tokens_reasoning or self._tokenizer is None:
+            return reply
+        return replace(reply, tokens_reasoning=self._tokenizer.count(reply.reasoning))
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer | None:
+        """The suite's tokenizer; None where it is not at hand, which is no reason to end a run."""
+        try:
+            return self._work.tokenizer()
+        except FathomError:
+            return None
 
     def _price(self, sample: Sample, reply: Reply) -> float | None:
         if self._work.price.input == 0 == self._work.price.output:

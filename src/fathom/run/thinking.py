@@ -1,0 +1,252 @@
+"""Runs with thinking and without: what a model is sent for its thinking or its non-thinking score.
+
+The protocol is that of LongBench Pro (section 5.1, table 5 and appendix E). What a model is decides how it thinks:
+
+* ``thinking``: it always reasons, and has a thinking score only, of the plain prompt;
+* ``mixed``: both scores are of the plain prompt, with native reasoning switched on or off;
+* ``instruct``: it never reasons natively. The thinking score is of the prompt that asks for thoughts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypeVar, get_args
+
+from fathom.run.overflow import Overflow, parse_policy
+from fathom.run.switching import describe_switch, switch_of, switched
+from fathom.suites.models import KINDS, SWITCHES, Kind, ModelSettings, Switch, like_models
+from fathom.types import FathomError, Json
+
+Mode: TypeAlias = Literal["on", "off"]
+Prompt: TypeAlias = Literal["plain", "thinking"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+PROMPTS: tuple[Prompt, ...] = get_args(Prompt)
+
+# Cap on replies with thinking, and the window from which on it is the longer one: section 5.1.
+OUTPUT, LONG_OUTPUT, LONG_WINDOW = 8_192, 32_768, 256_000
+TEMPERATURE = 1.0
+
+_FATES = {"refuse": "are not sent", "middle": "lose their middle", "left": "lose their beginning"}
+_FATES |= {"right": "lose their end"}
+
+Choice = TypeVar("Choice", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """How a run has a model think, or not.
+
+    Attributes:
+        mode: ``on`` for the thinking score, ``off`` for the non-thinking score.
+        kind: What the model is.
+        prompt: ``thinking`` for the prompt that asks for thoughts, ``plain`` for the other.
+        switch: How native reasoning is switched; ``none`` where nothing is sent for that.
+        truncation: Prompts of more tokens are cut, whatever the reply takes; None where only a window rules.
+    """
+
+    mode: Mode
+    kind: Kind
+    prompt: Prompt
+    switch: Switch
+    truncation: int | None = None
+
+    @property
+    def native(self) -> bool:
+        """Whether the model reasons natively."""
+        return self.kind == "thinking" or (self.kind == "mixed" and self.mode == "on")
+
+    @property
+    def visible(self) -> bool:
+        """Whether thoughts stand in the reply itself, before the answer."""
+        return self.prompt == "thinking"
+
+    @property
+    def thoughts(self) -> Literal["", "native", "visible"]:
+        """Which thoughts come before the answer; "" for none."""
+        return "visible" if self.visible else "native" if self.native else ""
+
+    @property
+    def score(self) -> str:
+        """Which score replies are for, as rows and folders name it."""
+        return "thinking" if self.mode == "on" else "non-thinking"
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingSettings:
+    """What follows for the ``Settings`` of a run; ``thinking`` is None where the run is not about that."""
+
+    thinking: Thinking | None
+    max_output_tokens: int | None
+    temperature: float | None
+    on_overflow: Overflow
+    generation: Mapping[str, Json]
+
+
+def thinking_settings(
+    mode: str | None,
+    model: str,
+    entry: ModelSettings | None,
+    *,
+    kind: str | None = None,
+    switch: str | None = None,
+    base_url: str | None = None,
+    chat_template: str = "always",
+    window: int | None = None,
+    known_window: int | None = None,
+    on_overflow: str | None = None,
+    max_output_tokens: int | None = None,
+    temperature: float | Literal["default"] | None = "default",
+    generation: Mapping[str, Json] | None = None,
+) -> ThinkingSettings:
+    """How a model is asked for one of its two scores. What the user gives goes before what the table says.
+
+    Args:
+        mode: ``on``, ``off``, or None for a run that is about neither score: its prompts are refused where they are too
+            long, its temperature is 0, and nothing is looked up.
+        model: ``PROVIDER/NAME``.
+        entry: The model's entry in the table of models; None if it has none.
+        kind: The model's kind; None takes the entry's.
+        switch: How native reasoning is switched; None takes the entry's, else the provider's way.
+        base_url: Address of a server that is not the provider's.
+        chat_template: Which prompts reach the model through its chat template.
+        window: The window that the user gives, in tokens.
+        known_window: The window that other tables know.
+        on_overflow: What happens to prompts that are too long; None cuts out their middle where a score is meant.
+        max_output_tokens: The user's cap on replies.
+        temperature: The user's temperature, None for the provider's, ``default`` if none is given.
+        generation: The user's generation options, those for reasoning among them.
+
+    Raises:
+        FathomError: The kind is not known, the model has no such score, or options contradict each other.
+    """
+    if mode is None:
+        _check_no_thinking(kind=kind, switch=switch)
+        plain = 0.0 if temperature == "default" else temperature
+        policy = parse_policy(on_overflow or "refuse", "--on-overflow")
+        return ThinkingSettings(None, max_output_tokens, plain, policy, generation or {})
+    chosen = _one_of(mode, MODES, "--thinking")
+    known = _kind(model, entry, kind)
+    if known == "thinking" and chosen == "off":
+        raise FathomError(
+            f"--thinking off: {model} always reasons, and so has no non-thinking score; use --thinking on"
+        )
+    way = _switch(model, entry, known, switch, base_url)
+    if way != "none" and chat_template != "always":
+        raise FathomError(
+            f"--chat-template {chat_template}: reasoning cannot be switched ({way}) where prompts have no chat "
+            "template; use --chat-template always"
+        )
+    thinking = Thinking(
+        mode=chosen,
+        kind=known,
+        prompt="thinking" if known == "instruct" and chosen == "on" else "plain",
+        switch=way,
+        truncation=entry.truncation if entry and window is None else None,
+    )
+    _check_reasoning(generation or {}, thinking)
+    cap = max_output_tokens
+    if cap is None and chosen == "on":
+        cap = _output(entry, window, known_window)
+    return ThinkingSettings(
+        thinking,
+        max_output_tokens=cap,
+        temperature=_temperature(chosen, entry) if temperature == "default" else temperature,
+        on_overflow=parse_policy(on_overflow or "middle", "--on-overflow"),
+        generation=switched(generation or {}, way, native=thinking.native, model=model, cap=cap),
+    )
+
+
+def _check_no_thinking(*, kind: str | None, switch: str | None) -> None:
+    for name, value in {"--model-kind": kind, "--thinking-switch": switch}.items():
+        if value is not None:
+            raise FathomError(f"{name} {value}: goes with --thinking on or --thinking off; give that too")
+
+
+def describe_thinking(settings: ThinkingSettings, *, window: int | None) -> str:
+    """What was decided, in one line; "" where the run is not about thinking.
+
+    Args:
+        settings: What was decided.
+        window: The model's window in tokens, if one rules the run; None if none does, or the truncation length.
+    """
+    thinking, cap = settings.thinking, settings.max_output_tokens
+    if thinking is None:
+        return ""
+    words = [f"thinking {thinking.mode}: {thinking.kind} model", f"{thinking.prompt} prompt"]
+    words.append("each task's own cap on replies" if cap is None else f"at most {cap:,} tokens out")
+    given = settings.temperature
+    words.append("the provider's temperature" if given is None else f"temperature {given:g}")
+    if thinking.truncation is not None:
+        words.append(f"prompts beyond {thinking.truncation:,} tokens {_FATES[settings.on_overflow]}")
+    elif window is not None:
+        words.append(f"prompts that with their reply exceed {window:,} tokens {_FATES[settings.on_overflow]}")
+    return ", ".join([*words, *describe_switch(settings.generation)])
+
+
+def doubts(thinking: Thinking, *, replies: int, reasoned: int) -> str:
+    """What speaks against native reasoning having been on or off as it was meant to be; "" if nothing does.
+
+    Args:
+        thinking: What was meant.
+        replies: Replies that came.
+        reasoned: How many of them hold native reasoning, or tokens of it.
+    """
+    way = "say with --thinking-switch how this server switches it, in another run folder"
+    if thinking.native and replies and not reasoned:
+        return f"native reasoning was to be on, but none of {replies:,} replies holds any: if it was not on, {way}"
+    if not thinking.native and reasoned:
+        return f"native reasoning was to be off, but {reasoned:,} of {replies:,} replies hold some: {way}"
+    return ""
+
+
+def _one_of(given: str, known: tuple[Choice, ...], option: str) -> Choice:
+    for one in known:
+        if given == one:
+            return one
+    raise FathomError(f"{option} {given}: expected one of {', '.join(known)}")
+
+
+def _kind(model: str, entry: ModelSettings | None, given: str | None) -> Kind:
+    if given is not None:
+        return _one_of(given, KINDS, "--model-kind")
+    if entry is not None:
+        return entry.kind
+    near = like_models(model)
+    hint = f" It knows {', '.join(near)}." if near else ""
+    raise FathomError(
+        f"--thinking: the table of models (`fathom list settings`) does not know {model}.{hint} Say with --model-kind "
+        "whether it always reasons (thinking), can be switched (mixed), or never reasons natively (instruct)"
+    )
+
+
+def _switch(model: str, entry: ModelSettings | None, kind: Kind, given: str | None, base_url: str | None) -> Switch:
+    if given is not None:
+        return _one_of(given, SWITCHES, "--thinking-switch")
+    if kind != "mixed":
+        return "none"
+    return entry.switch if entry is not None and entry.switch is not None else switch_of(model, base_url)
+
+
+def _check_reasoning(generation: Mapping[str, Json], thinking: Thinking) -> None:
+    """Make sure that the user does not ask for native reasoning where it is to be off, or the other way round."""
+    for name in ("reasoning_effort", "reasoning_tokens"):
+        value = generation.get(name)
+        if value is not None and (value not in (0, "none")) != thinking.native:
+            raise FathomError(
+                f"--{name.replace('_', '-')} {value}: with --thinking {thinking.mode} native reasoning is "
+                f"{'on' if thinking.native else 'off'} in a model of kind {thinking.kind}; drop the option, or say "
+                "what the model is with --model-kind"
+            )
+
+
+def _output(entry: ModelSettings | None, window: int | None, known_window: int | None) -> int:
+    if entry is not None and entry.output_thinking is not None:
+        return entry.output_thinking
+    held = window or (entry and entry.context) or known_window or 0
+    return LONG_OUTPUT if held >= LONG_WINDOW else OUTPUT
+
+
+def _temperature(mode: Mode, entry: ModelSettings | None) -> float:
+    own = None if entry is None else entry.temperature_thinking if mode == "on" else entry.temperature
+    return TEMPERATURE if own is None else own

@@ -1,0 +1,149 @@
+"""How models are asked for their thinking and non-thinking scores: LongBench Pro's settings, which users extend."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from fathom.types import FathomError
+
+VARIABLE = "FATHOM_MODELS"
+HOTTEST = 100  # no temperature is as high: not a number, or infinite
+
+Kind: TypeAlias = Literal["thinking", "mixed", "instruct"]
+Switch: TypeAlias = Literal["effort", "tokens", "enable_thinking", "thinking", "type", "none"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SWITCHES: tuple[Switch, ...] = get_args(Switch)
+
+_TEXTS: Mapping[str, tuple[str, ...]] = {"kind": KINDS, "switch": SWITCHES, "source": ()}
+_TEMPERATURES = ("temperature", "temperature_thinking")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """One entry of the table; numbers are tokens where nothing else is said.
+
+    Attributes:
+        kind: ``thinking`` (always reasons natively), ``mixed`` (can be switched) or ``instruct`` (never does).
+        context: The window, prompt and reply together, or the prompt alone where ``longest_output`` is given; None if
+            unknown.
+        longest_output: The longest reply, where it does not count against ``context``.
+        truncation: Longer prompts lose their middle; None where only the window rules.
+        output: The cap on replies without thinking that the source had; a run takes each task's own.
+        output_thinking: The cap on replies with thinking, thoughts included; None takes it from the window.
+        temperature: Sampling temperature without thinking; None if the model has no default.
+        temperature_thinking: The same with thinking.
+        switch: How native reasoning is switched, where that is not the provider's way; None for the provider's.
+        source: Where the entry is from.
+    """
+
+    kind: Kind
+    context: int | None = None
+    longest_output: int | None = None
+    truncation: int | None = None
+    output: int | None = None
+    output_thinking: int | None = None
+    temperature: float | None = None
+    temperature_thinking: float | None = None
+    switch: Switch | None = None
+    source: str = ""
+
+
+def find_settings(model: str) -> ModelSettings | None:
+    """The entry of a model, by its full name or by the last part of it, in upper or lower case; None if there is none.
+
+    Args:
+        model: Name as ``fathom run --model`` takes it, for instance ``vllm/Qwen/Qwen3-32B``.
+
+    Raises:
+        FathomError: A file of the user is not readable.
+    """
+    table = {name.lower(): entry for name, entry in model_table().items()}
+    return table.get(model.lower()) or table.get(_last(model))
+
+
+def like_models(model: str) -> list[str]:
+    """Names in the table that look like the last part of a model's name; at most three.
+
+    Raises:
+        FathomError: A file of the user is not readable.
+    """
+    known, last = {name.lower(): name for name in model_table()}, _last(model)
+    # A name with a date or a quantization behind it is unlike the name by the count of letters.
+    shorter = sorted((name for name in known if last.startswith(name)), key=len, reverse=True)
+    near = difflib.get_close_matches(last, known, n=3, cutoff=0.6)
+    return [known[name] for name in dict.fromkeys([*shorter, *near])][:3]
+
+
+def model_table() -> dict[str, ModelSettings]:
+    """All entries by model name, the user's own in place of built-in ones.
+
+    Raises:
+        FathomError: A file of the user is not readable.
+    """
+    users = _users()
+    own = {name.lower() for name in users}
+    return {**{name: entry for name, entry in _built_in().items() if name.lower() not in own}, **users}
+
+
+def _last(model: str) -> str:
+    return model.rstrip("/").rpartition("/")[2].lower()
+
+
+def _built_in() -> dict[str, ModelSettings]:
+    return _read(files("fathom.suites").joinpath("pro_models.toml").read_text("utf-8"), "pro_models.toml")
+
+
+def _users() -> dict[str, ModelSettings]:
+    named = os.environ.get(VARIABLE)
+    path = Path(named) if named else Path.home() / ".config" / "fathom" / "models.toml"
+    if not path.is_file():
+        if named:
+            raise FathomError(f"{VARIABLE}={named}: no such file")
+        return {}
+    try:
+        return _read(path.read_text("utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FathomError(f"{path}: cannot be read: {error}") from None
+
+
+def _read(text: str, where: str) -> dict[str, ModelSettings]:
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FathomError(f"{where}: not valid TOML: {error}") from None
+    return {name: _entry(entry, f"{where}: [{name!r}]") for name, entry in table.items()}
+
+
+def _entry(entry: Any, where: str) -> ModelSettings:
+    if not isinstance(entry, Mapping):
+        raise FathomError(f'{where}: expected a table, as ["my-model"]')
+    known = [field.name for field in fields(ModelSettings)]
+    for name, value in entry.items():
+        if name not in known:
+            hint = "; quote a name that has a dot in it" if isinstance(value, Mapping) else ""
+            raise FathomError(f"{where}: unknown field {name!r}; expected one of {', '.join(known)}{hint}")
+        _check(name, value, where)
+    if "kind" not in entry:
+        raise FathomError(f"{where}: kind is missing; expected one of {', '.join(KINDS)}")
+    return ModelSettings(**entry)
+
+
+def _check(name: str, value: object, where: str) -> None:
+    # To Python true and false are whole numbers.
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if name in _TEXTS:
+        right = isinstance(value, str) and (not _TEXTS[name] or value in _TEXTS[name])
+        words = f"one of {', '.join(_TEXTS[name])}" if _TEXTS[name] else "a text"
+    elif name in _TEMPERATURES:
+        right, words = number is not None and 0 <= number < HOTTEST, "a number from 0 on"
+    else:
+        right, words = isinstance(number, int) and number > 0, "a positive whole number of tokens"
+    if not right:
+        raise FathomError(f"{where}: {name} = {value!r}, expected {words}")
