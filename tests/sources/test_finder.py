@@ -407,10 +407,10 @@ def test_an_archive_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path, mon
     assert "times its packed size" in found.problems[0]
 
 
-def test_a_list_that_is_too_large_to_be_read_at_once_is_a_problem(
+def test_a_table_that_is_too_large_to_be_read_at_once_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(tmp_path, "qasper.json", json.dumps([longbench("A paper.", "Who?")] * 9).encode())
+    put(tmp_path, "qasper.csv", b"input,context\n" + b"Who?,A paper.\n" * 9)
     monkeypatch.setattr("fathom.sources.reading.MOST_AT_ONCE", 100)
     assert "make JSONL or Parquet of it" in found_in(tmp_path, "qasper").problems[0]
 

@@ -16,6 +16,8 @@ from made_records_v2 import write_v2
 from made_threads import write_cases, write_threads
 
 LENGTHS = (2048, 4096)
+# LongBench Pro's stand at lengths of their own, and have answers of many lines: see test_pro.
+NAMES = sorted(name for name in tasks() if not name.startswith("pro_"))
 # Published cases and records have the length that they have.
 PUBLISHED = {name for name, task in tasks().items() if task.gold in (("case",), ("record",))}
 
@@ -26,7 +28,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
     for name in ("books", "threads", "cases"):
         (folder / name).mkdir()
     wanted = order(
-        ",".join(tasks()),
+        ",".join(NAMES),
         corpus=[str(write_corpus(folder, 150, ("en", "zh")))],
         books=[str(write_books(folder / "books"))],
         threads=[str(write_threads(folder / "threads", 120, languages=("en", "zh")))],
@@ -42,7 +44,7 @@ def samples_of(built: BuiltSuite, task: str) -> list[Sample]:
     return list(built.samples(tasks=[task]))
 
 
-@pytest.mark.parametrize("name", sorted(tasks()))
+@pytest.mark.parametrize("name", NAMES)
 def test_items_exist_at_every_length_in_every_language(built: BuiltSuite, name: str) -> None:
     found = samples_of(built, name)
     assert {sample.language for sample in found} == set(get_task(name).languages)
@@ -52,7 +54,7 @@ def test_items_exist_at_every_length_in_every_language(built: BuiltSuite, name: 
     assert len({sample.id for sample in found}) == len(found)
 
 
-@pytest.mark.parametrize("name", sorted(tasks()))
+@pytest.mark.parametrize("name", NAMES)
 def test_the_gold_reply_scores_one_and_an_empty_reply_is_invalid(built: BuiltSuite, name: str) -> None:
     task = get_task(name)
     for sample in samples_of(built, name):
@@ -67,7 +69,7 @@ def test_the_gold_reply_scores_one_and_an_empty_reply_is_invalid(built: BuiltSui
         assert task.score("I cannot tell, sorry!", sample).value in (0, pytest.approx(0, abs=0.5))
 
 
-@pytest.mark.parametrize("name", sorted(tasks()))
+@pytest.mark.parametrize("name", NAMES)
 def test_chance_is_a_share_and_depth_is_recorded_where_it_is_set(built: BuiltSuite, name: str) -> None:
     for sample in samples_of(built, name):
         assert 0 <= sample.chance <= 0.5
@@ -75,7 +77,7 @@ def test_chance_is_a_share_and_depth_is_recorded_where_it_is_set(built: BuiltSui
             assert 0 <= float(sample.facets["depth"]) <= 1
 
 
-@pytest.mark.parametrize("name", sorted(tasks()))
+@pytest.mark.parametrize("name", NAMES)
 def test_gold_text_is_in_the_prompt_and_the_question_does_not_give_it_away(built: BuiltSuite, name: str) -> None:
     texts = built.texts()
     for sample in samples_of(built, name):

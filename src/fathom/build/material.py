@@ -84,7 +84,7 @@ def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None)
         material.problems += map(str, cases.problems)
     if wanted.data:
         names = tuple(dict.fromkeys(name for _, listed in wanted.sources for name in listed))
-        found = read_sources(names, [path_of(folder) for folder in wanted.data])
+        found = read_sources(names, [path_of(folder) for folder in wanted.data], skip_bad=wanted.skip_bad)
         material.problems += found.problems
         for role, listed in wanted.sources:
             for name in listed:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fathom.build.order import Order
 from fathom.length import format_length
+from fathom.sources.longbench_pro_tasks import LENGTHS, SECONDARY
 from fathom.types import Sample, Scene, Stock, Task
 
 SHOWN = 3  # tasks that are named where many have the same note
+STATED = frozenset(task.task for task in SECONDARY)  # tasks whose records state the length at which they stand
+_COUNTED = re.compile(r"(records .*: )(\d+)")
 
 
 def short(wanted: Order, task: Task, scene: Scene, made: int) -> list[str]:
@@ -62,6 +66,7 @@ class Standing:
         published: Items that could be made of all that was published and is wanted; None where that is not known.
         lengths: Samples by length.
         cut: Samples by the length that they had to be cut to.
+        over: Samples by length that have more tokens than that, and stand there because they say so.
         bare: Samples that are questions without their text.
     """
 
@@ -69,6 +74,7 @@ class Standing:
     published: int | None = None
     lengths: Tally[int] = field(default_factory=Tally)
     cut: Tally[int] = field(default_factory=Tally)
+    over: Tally[int] = field(default_factory=Tally)
     bare: int = 0
 
     def update(self, samples: Iterable[Sample]) -> None:
@@ -78,12 +84,15 @@ class Standing:
             if sample.length and "cut_from" not in sample.facets:
                 self.lengths[sample.length] += 1
                 self.cut[sample.length] += "whole_tokens" in sample.facets
+                self.over[sample.length] += sample.tokens > sample.length
 
 
 def published(wanted: Order, task: Task, stock: Stock) -> int | None:
     """How many items of a task an order would give if all that was published were at hand; None if nobody says."""
     if wanted.only:
         return named(wanted, task)
+    if wanted.where:
+        return None
     return None if stock.published is None else min(wanted.items, stock.published)
 
 
@@ -102,15 +111,22 @@ def about_records(notes: Sequence[str], wanted: Order, records: Mapping[str, Sta
     """
     if not records:
         return list(notes)
-    shared: dict[str, list[str]] = {}  # names of tasks by what is said of them; other notes have no names
+    shared: dict[str, dict[str, None]] = {}  # names of tasks by what is said of them; other notes have no names
+    counts = Tally[str]()  # of records, by what is said of so many
     for note in notes:
         name, _, text = note.partition(": ")
-        if name in records:
-            shared.setdefault(text, []).append(name)
-        else:
-            shared.setdefault(note, [])
-    found = [f"{_listed(names)}: {text}" if names else text for text, names in shared.items()]
-    return found + _coverage(wanted, records) + _places(records)
+        if name not in records:
+            shared.setdefault(note, {})
+            continue
+        if counted := _COUNTED.fullmatch(text):
+            text = counted[1]
+            counts[text] += int(counted[2])
+        shared.setdefault(text, {})[name] = None
+    found = []
+    for text, names in shared.items():
+        said = f"{text}{counts[text]:,}" if text in counts else text
+        found.append(f"{_listed(list(names))}: {said}" if names else said)
+    return found + _coverage(wanted, records) + _places(wanted, records)
 
 
 def _coverage(wanted: Order, records: Mapping[str, Standing]) -> list[str]:
@@ -124,26 +140,44 @@ def _coverage(wanted: Order, records: Mapping[str, Standing]) -> list[str]:
     if wanted.common and absent:
         return [f"left out, because a record stands at one length and --common wants all: {', '.join(absent)}"]
     partly = [f"not all that was published is in the data: {', '.join(fewer)}"] if fewer else []
-    none = [f"left out, because the data hold none of their records: {', '.join(absent)}"] if absent else []
+    none = [f"left out, because the data hold none of their records{_asked_for(wanted, absent)}"] if absent else []
     whole = [name for name, standing in records.items() if standing.items and not standing.bare]
     bare = [f"{_listed(whole)}: not asked without the text, for which there is no prompt"] if wanted.closed_book else []
     return partly + none + (bare if whole else [])
 
 
-def _places(records: Mapping[str, Standing]) -> list[str]:
-    """At which lengths records stand, and which of them had to be cut."""
-    lengths, cut = Tally[int](), Tally[int]()
-    for standing in records.values():
-        lengths.update(standing.lengths)
+def _asked_for(wanted: Order, absent: Sequence[str]) -> str:
+    """What was asked for of the records of some tasks, and the names of these tasks."""
+    lengths = " at these lengths" if STATED.issuperset(absent) and set(LENGTHS.values()) - set(wanted.lengths) else ""
+    if wanted.where:  # it is meant to leave out most of them
+        return f"{lengths} that --where asks for: {_listed(absent)}"
+    return f"{lengths}: {', '.join(absent)}"
+
+
+def _places(wanted: Order, records: Mapping[str, Standing]) -> list[str]:
+    """At which lengths records stand, which have more tokens than that, and which had to be cut."""
+    lengths, stated, over, cut = Tally[int](), Tally[int](), Tally[int](), Tally[int]()
+    for name, standing in records.items():
+        (stated if name in STATED else lengths).update(standing.lengths)
+        over.update(standing.over if name in STATED else {})
         cut.update(standing.cut)
     found = []
     if lengths:
-        where = ", ".join(f"{format_length(length)} {lengths[length]}" for length in sorted(lengths))
-        found.append(f"each record stands at the smallest length that holds its prompt: {where}")
+        found.append(f"each record stands at the smallest length that holds its prompt: {_numbers(lengths)}")
+    if stated:
+        found.append(f"each record stands at the length that it states: {_numbers(stated)}")
+    if longer := +over:
+        found.append(
+            f"prompts with more tokens ({wanted.tokenizer}) than the length that they state: {_numbers(longer)}"
+        )
     if lost := +cut:
         where = ", ".join(f"{lost[length]} to {format_length(length)}" for length in sorted(lost))
         found.append(f"prompts that lost their middle because no length holds them: {where}")
     return found
+
+
+def _numbers(lengths: Mapping[int, int]) -> str:
+    return ", ".join(f"{format_length(length)} {lengths[length]}" for length in sorted(lengths))
 
 
 def _listed(names: Sequence[str]) -> str:

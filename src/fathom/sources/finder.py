@@ -16,9 +16,10 @@ from fathom.names import unknown
 from fathom.sources import registry
 from fathom.sources.forms import LEFT_OUT, PassedOverError, one_each
 from fathom.sources.lookup import LookupShape, with_texts
-from fathom.sources.naming import Claim, claims, known_names, names_itself
+from fathom.sources.naming import Claim, by_fields, claims, known_names, names_itself
 from fathom.sources.reading import DataFile, files_of, records_of
 from fathom.sources.source import ROW, Shape, Source
+from fathom.sources.strict import is_like, lacking, refusal
 from fathom.types import Document, FathomError
 
 BESIDES = frozenset({"_id", "id", "type", "level", "language", "citation", "answer_aliases", "answerable", "title"})
@@ -42,7 +43,7 @@ class Found:
     problems: Sequence[str] = ()
 
 
-def read_sources(names: Sequence[str], folders: Sequence[Path]) -> Found:
+def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: bool = False) -> Found:
     """Read the named sources from wherever they lie under some folders.
 
     A file is taken for a source that its name, or else the nearest folder above it that names one, says it holds (see
@@ -51,15 +52,19 @@ def read_sources(names: Sequence[str], folders: Sequence[Path]) -> Found:
     source's own name come first: only where they give no document are those of its other names read, and training
     splits where there is nothing else. A text that came before gives its questions and its summary to the first.
 
+    Where a source leaves it to the fields of its records, files of any name are tried after those of its own names.
+
     Args:
         names: Names of data sources.
         folders: Folders, each searched to its bottom, or files.
+        skip_bad: Whether rows of strict sources that cannot be used are among the problems too.
 
     Returns:
         What was found; a source that was passed over for its fields is among the problems where nothing was found.
 
     Raises:
-        FathomError: A source is not known, or a folder is not there or cannot be read.
+        FathomError: A source is not known, a folder is not there or cannot be read, or a strict source has rows that
+            cannot be used.
     """
     sources = registry.sources()
     for name in names:
@@ -69,12 +74,18 @@ def read_sources(names: Sequence[str], folders: Sequence[Path]) -> Found:
     known = known_names(sources)
     claimed: dict[str, list[tuple[Claim, DataFile]]] = {}
     for file in _files(folders, problems):
-        for name, claim in claims(file.name, known):
+        by_name = claims(file.name, known)
+        for name, claim in by_name:
+            claimed.setdefault(name, []).append((claim, file))
+        unnamed = set(names) - {name for name, _ in by_name}
+        for name, claim in by_fields(file.name, map(sources.__getitem__, unnamed)):
             claimed.setdefault(name, []).append((claim, file))
     documents: dict[str, Sequence[Document]] = {}
     files: dict[str, Sequence[Path]] = {}
     for name in dict.fromkeys(names):
         taken = _read_source(sources[name], claimed.get(name, []))
+        if taken.bad and not skip_bad:
+            raise FathomError(f"{name}: {refusal(taken.bad, _shown)}")
         problems += taken.problems
         if taken.documents:
             documents[name] = tuple(map(_one, taken.documents.values()))
@@ -84,12 +95,35 @@ def read_sources(names: Sequence[str], folders: Sequence[Path]) -> Found:
 
 @dataclass
 class _Taken:
-    """What was taken of one source; documents with the same text stand together."""
+    """What was taken of one source.
+
+    Attributes:
+        documents: By id; those with the same text stand together.
+        files: Where they come from.
+        problems: What could not be read and why; of each file the first ones.
+        passed_over: Files that hold something else, and what.
+        bad: All rows that cannot be used, where the source is strict.
+        names: Where each record stands, by its name, with the id of its document.
+    """
 
     documents: dict[str, list[Document]] = field(default_factory=dict)
     files: list[DataFile] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
+    bad: list[Problem] = field(default_factory=list)
+    names: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def check_name(self, source: Source, document: Document, place: str) -> None:
+        """Refuse a record that has the name of another one.
+
+        Raises:
+            BadRowError: It has.
+        """
+        if source.key:
+            name = str(document.meta[source.key])
+            id, first = self.names.setdefault(name, (document.id, place))
+            if id != document.id:
+                raise BadRowError(f"the {source.key} {name!r} is that of {first} too, with other content")
 
 
 def _read_source(source: Source, claimed: Sequence[tuple[Claim, DataFile]]) -> _Taken:
@@ -103,7 +137,8 @@ def _read_source(source: Source, claimed: Sequence[tuple[Claim, DataFile]]) -> _
             return taken
     if taken.passed_over:
         first, *others = taken.passed_over
-        more = f"; {len(others)} more files of its name have other fields too" if others else ""
+        which = "more files" if source.any_name else "more files of its name"
+        more = f"; {len(others)} {which} have other fields too" if others else ""
         taken.problems.append(f"{source.name} was not found: {first}{more}")
     return taken
 
@@ -127,13 +162,14 @@ def _read_file(source: Source, file: DataFile, table: Mapping[str, str], taken: 
     problems: list[Problem] = []
     unwanted: dict[str, int] = {}
     rows = 0
+    named = source.strict and names_itself(file.name, source)
     for record in records_of(file, _columns(source)):
         if isinstance(record, Fault):
             problems.append(Problem(str(file), record.line, record.reason))
             continue
         rows += 1
         shape = _shape_of(source, record)
-        if shape is None and rows == 1:
+        if shape is None and rows == 1 and not (named or is_like(source, record.fields)):
             if not _is_table(source, record):
                 taken.passed_over.append(f"{file}: {_unlike(source, record)}")
             return
@@ -141,6 +177,7 @@ def _read_file(source: Source, file: DataFile, table: Mapping[str, str], taken: 
             if shape is None:
                 raise BadRowError(_unlike(source, record))
             document = _document(source, shape, record, file, table)
+            taken.check_name(source, document, f"{file}:{record.line}")
         except PassedOverError as error:
             unwanted[str(error)] = unwanted.get(str(error), 0) + 1
         except BadRowError as error:
@@ -153,12 +190,14 @@ def _read_file(source: Source, file: DataFile, table: Mapping[str, str], taken: 
             taken.documents.setdefault(document.id, []).append(cleaned)
     if rows:
         taken.files.append(file)
-    elif problems and not names_itself(file.name, source):  # something else in a folder of the source's name
-        taken.passed_over.append(str(problems[0]))
-        return
-    elif not problems:
-        taken.problems.append(f"{file}: it holds no record")
+    else:
+        unread = bool(problems) or source.any_name
+        problems = problems or [Problem(str(file), None, "it holds no record")]
+        if unread and not names_itself(file.name, source):  # something else in a folder of the source's name
+            taken.passed_over.append(str(problems[0]))
+            return
     taken.problems += _listed(problems, file)
+    taken.bad += problems if source.strict else ()
     taken.problems += [f"{file}: {count:,} rows passed over: {reason}" for reason, count in unwanted.items()]
 
 
@@ -175,6 +214,8 @@ def _is_table(source: Source, record: Record) -> bool:
 
 
 def _unlike(source: Source, record: Record) -> str:
+    if is_like(source, record.fields):
+        return lacking(source, record.fields)
     forms = " or ".join(f"{', '.join(sorted(shape.fields))} ({shape.name})" for shape in source.shapes)
     names = sorted(record.fields)
     found = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -12,6 +12,7 @@ from fathom.sources.source import Source
 
 FORMATS = (".jsonl", ".json", ".parquet", ".csv", ".arrow")
 VAGUE = 1000  # the number of every name that is one among those that say little
+ANY = VAGUE + 1  # and of all others, for sources that leave it to the fields of records
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
 
 _SHARD = re.compile(r"[-_]\d+-of-\d+$")
@@ -24,7 +25,8 @@ class Claim:
 
     Attributes:
         train: Whether it is a training split: taken only where there is no other.
-        name: 0 for the source's own name, then its other names in their order; ``VAGUE`` for those that say little.
+        name: 0 for the source's own name, then its other names in their order; ``VAGUE`` for those that say little,
+            ``ANY`` where the name says nothing.
     """
 
     train: bool
@@ -73,6 +75,12 @@ def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]
         if found := _claimed(name, split, known):
             return found
     return _claimed(stem, split, known, vague=True)
+
+
+def by_fields(path: PurePosixPath, sources: Iterable[Source]) -> list[tuple[str, Claim]]:
+    """The sources among these that a file may hold whatever its name, because the fields of their records decide."""
+    split = _stem(path)[1]
+    return [(source.name, Claim(split == "train", ANY)) for source in sources if source.any_name]
 
 
 def _claimed(

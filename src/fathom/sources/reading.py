@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from fathom.corpus.gathering import printable
 from fathom.corpus.rows import Fault, Record, read_records
 from fathom.corpus.streams import COMPRESSED, DamagedError, read_chunks, read_lines
+from fathom.sources.lists import read_list
 from fathom.sources.naming import format_of
 
 MOST_BYTES = 4 << 30  # of an unpacked file of an archive
@@ -119,8 +120,7 @@ def _read_json(path: Path) -> Iterator[Record | Fault]:
     try:
         first = next((chunk.lstrip()[:1] for chunk in read_chunks(path) if chunk.strip()), b"")
         if first == b"[":
-            entries = enumerate(json.loads(_whole(path).decode()), start=1)
-            yield from (_record(number, entry) for number, entry in entries)
+            yield from (_record(number, entry) for number, entry in enumerate(read_list(path), start=1))
             return
         for number, line in enumerate(read_lines(path), start=1):
             if line.strip():

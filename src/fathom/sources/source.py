@@ -61,6 +61,11 @@ class Source:
         language: ISO 639-1 code of its texts.
         vague: Stems of local files that say little, such as ``data``. They are taken for this source where neither file
             nor folder names any; several of them are parts of one data set.
+        any_name: Whether the fields alone decide: where no file of its names is there, any file whose records have them
+            is taken for this source.
+        strict: Whether a row that cannot be used stops the build, unless the user goes on without it.
+        key: Field of ``meta`` that names a record; two different records of one name are rows that cannot be used. ""
+            where records have no names.
     """
 
     name: str
@@ -74,3 +79,6 @@ class Source:
     names: tuple[str, ...] = ()
     language: str = "en"
     vague: tuple[str, ...] = ()
+    any_name: bool = False
+    strict: bool = False
+    key: str = ""
