@@ -4,11 +4,13 @@ from fathom.analysis.agreement import Agreement, agreement
 from fathom.analysis.answers import AnswerPoint, Third, answers
 from fathom.analysis.average import AverageScore, average_scores, average_scores_of, comparable
 from fathom.analysis.base import BASE_RULES, BaseRule
+from fathom.analysis.breakdown import MEASURES, GroupScore, breakdown
 from fathom.analysis.categories import CategoryScore, categories
 from fathom.analysis.closed_book import Known
 from fathom.analysis.compare import Comparison, compare
 from fathom.analysis.counts import Counts, cell_counts, counts
 from fathom.analysis.curve import CurvePoint, curve, curve_of
+from fathom.analysis.difficulty import CORRECT, LABELS, Correct, Difficulty, Label, difficulty, label_table
 from fathom.analysis.effective import (
     DEFINITIONS,
     Censored,
@@ -18,24 +20,34 @@ from fathom.analysis.effective import (
     effective_length_of,
 )
 from fathom.analysis.grid import Unscored
+from fathom.analysis.groups import DIMENSIONS
 from fathom.analysis.interval import Interval
 from fathom.analysis.judge import JudgeAgreement, judge_agreement
 from fathom.analysis.known import POLICIES, Filtered, Policy, known_filter
 from fathom.analysis.longscore import LongScore, LongScorePoint, longscore, longscore_of, longscore_of_means
+from fathom.analysis.neighbours import Neighbour, neighbours
 from fathom.analysis.position import PositionPoint, position
 from fathom.analysis.position_contrasts import PositionContrast, position_contrasts
 from fathom.analysis.profile import Profile, profiles
+from fathom.analysis.repeats import Repeats, Trend, repeats
 from fathom.analysis.score_profiles import score_profiles
 from fathom.analysis.scores_table import ScoreCell, ScoreTable, is_score_table, read_scores
 from fathom.analysis.shared_lengths import at_lengths
 from fathom.analysis.side_rows import is_side_row
 from fathom.analysis.steady import Estimate, Steady, SteadyPoint, steady, steady_of
+from fathom.analysis.thinking import ThinkingGain, thinking_gain
+from fathom.analysis.tiers import TIERS, read_tiers
 from fathom.analysis.truncation import Truncation, truncation
 
 __all__ = [
     "BASE_RULES",
+    "CORRECT",
     "DEFINITIONS",
+    "DIMENSIONS",
+    "LABELS",
+    "MEASURES",
     "POLICIES",
+    "TIERS",
     "Agreement",
     "AnswerPoint",
     "AverageScore",
@@ -43,26 +55,34 @@ __all__ = [
     "CategoryScore",
     "Censored",
     "Comparison",
+    "Correct",
     "Counts",
     "CurvePoint",
     "Definition",
+    "Difficulty",
     "EffectiveLength",
     "Estimate",
     "Filtered",
+    "GroupScore",
     "Interval",
     "JudgeAgreement",
     "Known",
+    "Label",
     "LongScore",
     "LongScorePoint",
+    "Neighbour",
     "Policy",
     "PositionContrast",
     "PositionPoint",
     "Profile",
+    "Repeats",
     "ScoreCell",
     "ScoreTable",
     "Steady",
     "SteadyPoint",
+    "ThinkingGain",
     "Third",
+    "Trend",
     "Truncation",
     "Unscored",
     "agreement",
@@ -70,6 +90,7 @@ __all__ = [
     "at_lengths",
     "average_scores",
     "average_scores_of",
+    "breakdown",
     "categories",
     "cell_counts",
     "comparable",
@@ -77,21 +98,27 @@ __all__ = [
     "counts",
     "curve",
     "curve_of",
+    "difficulty",
     "effective_length",
     "effective_length_of",
     "is_score_table",
     "is_side_row",
     "judge_agreement",
     "known_filter",
+    "label_table",
     "longscore",
     "longscore_of",
     "longscore_of_means",
+    "neighbours",
     "position",
     "position_contrasts",
     "profiles",
     "read_scores",
+    "read_tiers",
+    "repeats",
     "score_profiles",
     "steady",
     "steady_of",
+    "thinking_gain",
     "truncation",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fathom.analysis.side_rows import is_side_row
+from fathom.analysis.side_rows import is_aggregate, is_side_row
 from fathom.types import STATUSES
 
 _TASK = ["model", "variant", "task"]
@@ -62,18 +62,20 @@ class Counts:
 def counts(rows: pl.DataFrame) -> list[Counts]:
     """Counts per model and variant (``task`` and ``length`` are None), in the order in which the rows name them.
 
-    All replies count, those without a long context or over a cut one too: they were asked and paid for.
+    All replies count, those without a long context or over a cut one too: they were asked and paid for. Published
+    averages are no replies.
 
     Args:
         rows: A rows table; may be empty.
     """
-    return _counts(rows, ["model", "variant"])
+    return _counts(rows.filter(~is_aggregate()), ["model", "variant"])
 
 
 def cell_counts(rows: pl.DataFrame) -> list[Counts]:
     """Counts per model, variant, task and length; lengths ascending within a task.
 
-    Questions asked without their long context are at no length and not among them, nor are prompts that were cut.
+    Questions asked without their long context are at no length and not among them, nor are prompts that were cut, nor
+    published averages.
 
     Args:
         rows: A rows table; may be empty.

@@ -12,7 +12,7 @@ from fathom.types import FathomError
 if TYPE_CHECKING:
     import polars as pl
 
-    from fathom.analysis import BaseRule, Profile
+    from fathom.analysis import BaseRule, Correct, Difficulty, Profile, Unscored
 
 STUDIES = (
     "longscore",
@@ -28,7 +28,14 @@ STUDIES = (
     "known",
     "judge",
     "categories",
+    "breakdown",
+    "repeats",
+    "neighbours",
+    "thinking",
+    "difficulty",
 )
+
+_OF_QUESTIONS = ("breakdown", "repeats", "neighbours", "thinking")
 
 
 def analyze(
@@ -48,8 +55,15 @@ def analyze(
     threshold: float = THRESHOLD,
     panel: Sequence[Path | str] | None = None,
     bins: int = 5,
-    by: str = "category",
+    by: str | Sequence[str] | None = None,
     compensated: bool = False,
+    measures: Sequence[str] = ("mean",),
+    unscored: str = "drop",
+    tiers: Path | str | Mapping[str, Sequence[str]] | None = None,
+    correct: str = "majority",
+    allowed: int = 1,
+    replicates: int = 1000,
+    out: Path | str | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Sequence[Any]:
     """One analysis of runs (command ``fathom analyze STUDY``).
@@ -71,13 +85,23 @@ def analyze(
         threshold: See ``filtered``.
         panel: See ``filtered``.
         bins: For ``position``: equal parts of the context that depths drawn at random fall into.
-        by: For ``categories``: the facet that names the groups.
+        by: For ``categories``: the facet that names the groups, ``category`` by default. For ``breakdown`` and
+            ``thinking``: what to group by, see ``fathom.analysis.breakdown``; by default all of its dimensions, and
+            ``overall``.
         compensated: For ``categories``: whether a reply without an answer counts as much as chance.
+        measures: For ``breakdown``: any of ``mean``, ``best_of`` and ``pass_at``.
+        unscored: For ``breakdown``, ``repeats``, ``neighbours`` and ``thinking``: ``zero`` counts a prompt that did not
+            fit, a refusal and a cut reply as wrong.
+        tiers: For ``difficulty``: the models of the tiers, or a TOML file that names them.
+        correct: For ``difficulty``: when a model that was asked several times is right.
+        allowed: For ``difficulty``: models of a tier that may be right although a question is beyond the tier.
+        replicates: For ``difficulty``: how often the models of each tier are drawn anew.
+        out: For ``difficulty``: a table of the labels to write, ``.parquet``, ``.csv`` or ``.jsonl``.
         tell: Told what the filter removed, and what that makes of comparisons.
 
     Returns:
         The frozen results of ``fathom.analysis``; ``compare`` gives those of every pair of models, ``position`` the
-        points and then the contrasts of front, middle and rear.
+        points and then the contrasts of front, middle and rear, ``difficulty`` one result.
 
     Raises:
         FathomError: There is no such study, or nothing to compare.
@@ -88,6 +112,8 @@ def analyze(
         raise FathomError(f"unknown study {study!r}: choose {', '.join(STUDIES)}")
     if (study == "judge") != (labels is not None):
         raise FathomError("the study judge, and no other, needs --labels FILE with a score by people for each reply")
+    if (study == "difficulty") != (tiers is not None):
+        raise FathomError("the study difficulty, and no other, needs --tiers FILE with the models of three tiers")
 
     how = PriorKnowledge(filter, threshold, panel, judge, seed, tell)
     of_profiles: Mapping[str, Callable[[Sequence[Profile]], Sequence[Any]]] = {
@@ -112,7 +138,11 @@ def analyze(
     if study == "answers":
         return analysis.answers(left.rows, seed=seed)
     if study == "categories":
-        return analysis.categories(left.rows, by=by, compensated=compensated, seed=seed)
+        return analysis.categories(left.rows, by=_one(by), compensated=compensated, seed=seed)
+    if study in _OF_QUESTIONS:
+        return _of_questions(study, left.rows, by, measures, cast("Unscored", unscored), seed)
+    if tiers is not None:
+        return [_difficulty(left.rows, tiers, cast("Correct", correct), allowed, replicates, seed, out)]
     if study == "agreement":
         return analysis.agreement(left.rows, seed=seed)
     if study == "position":
@@ -126,6 +156,56 @@ def analyze(
             "run the whole prompts and the cut ones"
         )
     return _compare(left.rows, seed)
+
+
+def _one(by: str | Sequence[str] | None) -> str:
+    """The one facet to group by."""
+    names = ["category"] if by is None else [by] if isinstance(by, str) else list(by)
+    if len(names) != 1:
+        raise FathomError("categories are grouped by one facet; the study breakdown takes several")
+    return names[0]
+
+
+def _of_questions(
+    study: str,
+    frame: pl.DataFrame,
+    by: str | Sequence[str] | None,
+    measures: Sequence[str],
+    unscored: Unscored,
+    seed: int,
+) -> Sequence[Any]:
+    from fathom import analysis
+
+    names = (by,) if isinstance(by, str) else by
+    if study == "breakdown":
+        groups = analysis.DIMENSIONS if names is None else tuple(names)
+        return analysis.breakdown(frame, by=groups, measures=measures, unscored=unscored, seed=seed)
+    if study == "thinking":
+        groups = ("overall",) if names is None else tuple(names)
+        return analysis.thinking_gain(frame, by=groups, unscored=unscored, seed=seed)
+    if study == "neighbours":
+        return analysis.neighbours(frame, unscored=unscored, seed=seed)
+    return analysis.repeats(frame, unscored=unscored, seed=seed)
+
+
+def _difficulty(
+    frame: pl.DataFrame,
+    tiers: Path | str | Mapping[str, Sequence[str]],
+    correct: Correct,
+    allowed: int,
+    replicates: int,
+    seed: int,
+    out: Path | str | None,
+) -> Difficulty:
+    from fathom import analysis
+
+    named = analysis.read_tiers(Path(tiers)) if isinstance(tiers, Path | str) else tiers
+    found = analysis.difficulty(frame, named, correct=correct, allowed=allowed, replicates=replicates, seed=seed)
+    if out is not None:
+        from fathom.rows.schema import write_table
+
+        write_table(analysis.label_table(found), Path(out), "table of labels")
+    return found
 
 
 def score_tables(sources: Iterable[Path | str]) -> list[Path]:

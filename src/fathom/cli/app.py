@@ -8,11 +8,13 @@ import typer
 
 from fathom.cli import (
     analyze,
+    breakdowns,
     categories,
     compress,
     compress_adaptive,
     compress_studies,
     data,
+    difficulty,
     judge,
     likelihood,
     replies,
@@ -54,6 +56,8 @@ likelihood.add_to(app)
 judge.add_to(app)
 results.add_to(app)
 categories.add_to(analyze.app)
+breakdowns.add_to(analyze.app)
+difficulty.add_to(analyze.app)
 compress_adaptive.add_to(compress.app)
 compress_studies.add_to(compress.app)
 app.add_typer(analyze.app, name="analyze")

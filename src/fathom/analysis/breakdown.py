@@ -1,0 +1,197 @@
+"""Breakdowns: the plain mean over questions, by language, length, difficulty or any other property of the questions.
+
+As the released code of LongBench Pro makes its averages (``modules/utils.py``): the repeats of a question are averaged
+first, and every question then has the same weight, whatever its task (``categories`` gives every task the same weight
+instead). Best of n takes the best of a question's first n repeats in place of their mean; pass at n is the share of
+questions of which one of the first n repeats passes, a summary above 0.65 and any other reply with 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis.grid import Unscored
+from fathom.analysis.groups import DIMENSIONS, check_dimensions, groups_of, not_there, place
+from fathom.analysis.interval import Floats, Interval, interval_of
+from fathom.analysis.published import published
+from fathom.analysis.questions import Asked, asked, best_of_first, row_means
+from fathom.analysis.shared_weights import Scored, resampled_together
+from fathom.types import FathomError
+
+MEASURES = ("mean", "best_of", "pass_at")
+RUN = "run"
+"""The dimension of which each group is one repeat of all questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupScore:
+    """Score of one model over the questions of one group.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        dimension: What the questions are grouped by.
+        group: The value that they have in common; ``all`` for ``overall``, the number of a repeat for ``run``.
+        measure: One of ``MEASURES``.
+        n: Repeats behind each question: those that most questions have for ``mean``, the first n for the others.
+        score: The figure, in [0, 1].
+        interval: Its 95% interval; None for a published average.
+        questions: Number of questions; None where it is not known.
+        note: What the reader should know; "" if nothing.
+    """
+
+    model: str
+    variant: str
+    dimension: str
+    group: str
+    measure: str
+    n: int
+    score: float
+    interval: Interval | None
+    questions: int | None
+    note: str = ""
+
+
+def breakdown(
+    rows: pl.DataFrame,
+    *,
+    by: Sequence[str] = DIMENSIONS,
+    measures: Sequence[str] = ("mean",),
+    unscored: Unscored = "drop",
+    seed: int = 0,
+) -> list[GroupScore]:
+    """Scores by groups of questions, per model and variant.
+
+    Intervals take every question as drawn for itself: questions that share a context are not told apart, so that they
+    are too narrow where an item has many. A repeat without a score is left out of the mean of its question and of the
+    best of the first n; a question without any is in no group.
+
+    Args:
+        rows: A rows table; may be empty. Published averages are passed through, without an interval.
+        by: What to group by: ``overall``, ``language``, ``length``, ``task``, ``suite``, ``run`` (each repeat of all
+            questions), or a facet of the samples. Questions without it are in no group of it.
+        measures: Any of ``MEASURES``; the last two for n from 1 to the number of repeats that most questions have.
+        unscored: What a row without a score counts as; ``zero`` is nearest to the released code, which gives 0 to a
+            reply that is empty or failed.
+        seed: Seed of the intervals (Bayesian bootstrap over questions).
+
+    Returns:
+        Scores in the order in which the rows name models, then by dimension as ``by`` has them, group, measure and n.
+
+    Raises:
+        FathomError: Unknown measure, or no question has what is to be grouped by, unless ``by`` is left as it is.
+    """
+    check_dimensions(by)
+    if wrong := [name for name in measures if name not in MEASURES]:
+        raise FathomError(f"unknown measure {wrong[0]!r}: choose {', '.join(MEASURES)}")
+    known = asked(rows, unscored)
+    found = [*_measured(known, by, measures, seed), *_published(rows, by, measures)]
+    lacking = [name for name in by if all(one.dimension != name for one in found)]
+    if found and lacking and tuple(by) != DIMENSIONS:
+        raise not_there(lacking[0], rows)
+    if not found and known and measures:
+        raise not_there(by[0], rows)
+    systems = rows.select("model", "variant").unique(maintain_order=True).rows()
+    order = {system: number for number, system in enumerate(systems)}
+    return sorted(
+        found,
+        key=lambda one: (
+            order[one.model, one.variant],
+            by.index(one.dimension),
+            place(one.group),
+            MEASURES.index(one.measure),
+            one.n,
+        ),
+    )
+
+
+def _published(rows: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -> Iterable[GroupScore]:
+    for line in published(rows).iter_rows(named=True):
+        if line["dimension"] in by and line["measure"] in measures:
+            yield GroupScore(
+                model=line["model"],
+                variant=line["variant"],
+                dimension=line["dimension"],
+                group=line["group"],
+                measure=line["measure"],
+                n=line["n"],
+                score=line["value"],
+                interval=None,
+                questions=line["questions"],
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cell:
+    """One model in one group: a score of each question (rows) by each measure and n (columns)."""
+
+    asked: Asked
+    dimension: str
+    group: str
+    columns: Sequence[tuple[str, int]]
+    names: pl.Series
+    values: Floats
+    note: str = ""
+
+
+def _measured(known: Sequence[Asked], by: Sequence[str], measures: Sequence[str], seed: int) -> Iterable[GroupScore]:
+    cells = [cell for one in known for cell in _cells(one, by, measures)]
+    tables = [Scored(f"{cell.dimension} {cell.group}", tuple(cell.names), cell.values) for cell in cells]
+    for number, draws in resampled_together(tables, seed):
+        yield from _scores(cells[number], draws)
+
+
+def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_Cell]:
+    columns, values = _columns(one, measures)
+    for dimension in by:
+        if dimension == RUN:
+            if "mean" in measures:
+                yield from _runs(one)
+            continue
+        groups = groups_of(one.about, dimension)
+        without = groups.null_count()
+        note = f"questions without {dimension}, left out: {without}" if without else ""
+        for group in groups.drop_nulls().unique():
+            here = (groups == group).fill_null(False)
+            names = one.about["name"].filter(here)
+            yield _Cell(one, dimension, group, columns, names, values[here.to_numpy()], note)
+
+
+def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]], Floats]:
+    """Scores of every question by every measure, and n of each."""
+    tables: Mapping[str, Floats] = {"best_of": one.scores, "pass_at": one.passes}
+    found = [(("mean", one.runs), row_means(one.scores))] if "mean" in measures else []
+    for measure, table in tables.items():
+        if measure in measures:
+            found += [((measure, n), best_of_first(table, n)) for n in range(1, one.runs + 1)]
+    return [column for column, _ in found], np.stack([values for _, values in found], axis=1)
+
+
+def _runs(one: Asked) -> Iterable[_Cell]:
+    for number in range(one.runs):
+        yield _Cell(one, RUN, str(number + 1), [("mean", 1)], one.about["name"], one.scores[:, number, None])
+
+
+def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
+    known = ~np.isnan(cell.values)
+    for column, (measure, n) in enumerate(cell.columns):
+        values = cell.values[known[:, column], column]
+        if not len(values):
+            continue
+        score = float(values.mean())
+        yield GroupScore(
+            model=cell.asked.model,
+            variant=cell.asked.variant,
+            dimension=cell.dimension,
+            group=cell.group,
+            measure=measure,
+            n=n,
+            score=score,
+            interval=interval_of(draws[:, column], score),
+            questions=len(values),
+            note=cell.note,
+        )

@@ -1,0 +1,89 @@
+"""Neighbours: models in the order of their scores, and whether each is ahead of the next one below.
+
+Gaps are paired: both models' scores of the same question are compared, so that hard questions are hard for both. The
+order itself is that of the plain means, which a gap over shared questions need not follow where models were asked
+different ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fathom.analysis.grid import Unscored
+from fathom.analysis.interval import Interval, generator, interval_of, mean_interval, resampled_means
+from fathom.analysis.questions import Asked, asked
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """One model in the order of scores, and how far the next one below is.
+
+    Attributes:
+        rank: Place, from 1.
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        score: Mean over its questions, repeats averaged first.
+        interval: 95% interval of the score.
+        questions: Number of its questions.
+        gap: Mean difference to the next one below on the questions of both; None for the last, and where they share
+            none.
+        gap_interval: 95% interval of the gap, paired over questions.
+        tied: Whether that interval holds 0.
+    """
+
+    rank: int
+    model: str
+    variant: str
+    score: float
+    interval: Interval
+    questions: int
+    gap: float | None
+    gap_interval: Interval | None
+    tied: bool
+
+
+def neighbours(rows: pl.DataFrame, *, unscored: Unscored = "drop", seed: int = 0) -> list[Neighbour]:
+    """Models and variants from the highest score to the lowest.
+
+    Every question is taken as drawn for itself: questions that share a context are not told apart. The intervals are
+    of two models at a time: among many models some gap is found by chance.
+
+    Args:
+        rows: A rows table; may be empty. Models of which only averages are published are left out: how their scores
+            move together is not known.
+        unscored: What a row without a score counts as.
+        seed: Seed of the intervals (Bayesian bootstrap over questions).
+    """
+    ranked = sorted(asked(rows, unscored), key=lambda one: -float(one.means.mean()))
+    gaps = [*(_gap(one, below, seed) for one, below in pairwise(ranked)), (None, None)]
+    return [_neighbour(place, one, gap, seed) for place, (one, gap) in enumerate(zip(ranked, gaps, strict=False), 1)]
+
+
+def shared_questions(first: Asked, second: Asked) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Which questions both were asked and have a score for: their lines in each."""
+    _, one, other = np.intersect1d(
+        first.about["name"].to_numpy(), second.about["name"].to_numpy(), assume_unique=True, return_indices=True
+    )
+    return one, other
+
+
+def _gap(one: Asked, below: Asked, seed: int) -> tuple[float | None, Interval | None]:
+    here, there = shared_questions(one, below)
+    if not len(here):
+        return None, None
+    both = np.stack([one.means[here], below.means[there]], axis=1)
+    gap = float((both[:, 0] - both[:, 1]).mean())
+    draws = resampled_means(both, generator(seed, "gap"))
+    return gap, interval_of(draws[:, 0] - draws[:, 1], gap)
+
+
+def _neighbour(rank: int, one: Asked, gap: tuple[float | None, Interval | None], seed: int) -> Neighbour:
+    score, interval = mean_interval(one.means, generator(seed, "score"))
+    between = gap[1]
+    tied = between is not None and between.low <= 0 <= between.high
+    return Neighbour(rank, one.model, one.variant, score, interval, len(one.about), *gap, tied)

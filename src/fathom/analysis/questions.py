@@ -1,0 +1,121 @@
+"""Questions with their repeats: the replies of one model, questions x repeats.
+
+A question is a sample: what was asked over one context at one length. Its repeats are the epochs of the run, in their
+order. A reply passes if its score is above the facet ``pass_above`` where the sample has one, else if it is 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis.columns import facet
+from fathom.analysis.grid import Unscored, scored_rows
+from fathom.analysis.interval import Floats
+
+RIGHT = 1 - 1e-9
+_SYSTEM = ["model", "variant"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """The scored replies of one model and variant.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        about: One line for each question with a score, in the order of their names: ``name``, ``suite``, ``task``,
+            ``item``, ``sample``, ``language``, ``length``, ``facets``, and ``reasoning``, the mean number of reasoning
+            tokens of its replies.
+        scores: Their scores, questions x repeats; NaN where a repeat has none.
+        threshold: Score above which a reply to the question passes; NaN where it must be 1.
+        runs: Repeats that most questions were asked, whatever became of them; the larger number of two alike.
+        unscored: Questions that were asked and have no score.
+    """
+
+    model: str
+    variant: str
+    about: pl.DataFrame
+    scores: Floats
+    threshold: Floats
+    runs: int
+    unscored: int
+
+    @property
+    def passes(self) -> Floats:
+        """1 for each repeat that passes and 0 for each that does not; NaN where there is no score."""
+        return passed(self.scores, self.threshold[:, None])
+
+    @property
+    def means(self) -> Floats:
+        """Mean score of each question."""
+        return row_means(self.scores)
+
+
+def asked(rows: pl.DataFrame, unscored: Unscored = "drop") -> list[Asked]:
+    """What each model was asked over whole contexts, in the order in which the rows name models.
+
+    Replies of one model and variant to one question in one epoch are averaged. Models without any score are left out.
+
+    Args:
+        rows: A rows table; may be empty.
+        unscored: What a row without a score counts as, see ``fathom.analysis.grid``.
+    """
+    name = pl.concat_str("suite", "task", "sample", separator="\x1f").alias("name")
+    replies = scored_rows(rows, unscored).with_columns(name)
+    parts = replies.partition_by(_SYSTEM, maintain_order=True, as_dict=True)
+    found = [_asked(str(key[0]), str(key[1]), part) for key, part in parts.items()]
+    return [one for one in found if len(one.about)]
+
+
+def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
+    number = replies.group_by("name").agg(pl.col("epoch").n_unique())["epoch"]
+    runs = int(number.mode().max())  # type: ignore[arg-type]  # of a column of whole numbers
+    epochs = replies["epoch"].unique().sort()
+    scored = replies.filter(pl.col("value").is_not_null())
+    about = (
+        scored.group_by("name")
+        .agg(
+            pl.col("suite", "task", "item", "sample", "language", "length", "facets").first(),
+            reasoning=pl.col("tokens_reasoning").mean(),
+        )
+        .sort("name")
+        .with_columns(threshold=facet("pass_above").cast(pl.Float64, strict=False))
+    )
+    cells = scored.group_by("name", "epoch").agg(pl.col("value").mean())
+    line = cells["name"].cast(pl.Enum(about["name"])).to_physical().to_numpy()
+    scores = np.full((len(about), len(epochs)), np.nan)
+    scores[line, np.searchsorted(epochs.to_numpy(), cells["epoch"].to_numpy())] = cells["value"].to_numpy()
+    threshold = about["threshold"].to_numpy().astype(np.float64)
+    return Asked(model, variant, about.drop("threshold"), scores, threshold, runs, len(number) - len(about))
+
+
+def passed(scores: Floats, threshold: Floats) -> Floats:
+    """1 where a score passes and 0 where it does not; NaN where there is none.
+
+    Args:
+        scores: Scores in [0, 1], of any shape.
+        threshold: Scores above which they pass, NaN where they must be 1; of a shape that goes with theirs.
+    """
+    right: Floats = np.where(np.isnan(threshold), scores >= RIGHT, scores > threshold).astype(np.float64)
+    right[np.isnan(scores)] = np.nan
+    return right
+
+
+def row_means(table: Floats) -> Floats:
+    """Mean of each row over what is known; NaN where nothing is."""
+    known = ~np.isnan(table)
+    count = known.sum(axis=1)
+    means = np.full(len(table), np.nan)
+    np.divide(np.where(known, table, 0.0).sum(axis=1), count, out=means, where=count > 0)
+    return means
+
+
+def best_of_first(table: Floats, n: int) -> Floats:
+    """The best of the first n columns, for each row; NaN where none of them is known."""
+    first = table[:, :n]
+    best: Floats = np.where(np.isnan(first), -np.inf, first).max(axis=1)
+    best[np.isinf(best)] = np.nan
+    return best

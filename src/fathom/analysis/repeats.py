@@ -1,0 +1,198 @@
+"""Repeats: how much of the error of a mean comes from the questions, and how much from asking only a few times.
+
+Question i has the true mean m_i, and each of its R_i replies a score around it with variance s_i^2.
+
+* If the same n questions were asked again, their mean would change with the variance sum(s_i^2 / R_i) / n^2
+  (``error_replies``).
+* If n other questions were drawn, and each asked infinitely often, it would change with var(m) / n. The variance of the
+  questions' observed means over n is the sum of both, so that the difference is this one (``error_questions``).
+
+Best of n and pass at n are given twice: of the first n repeats, as the released code of LongBench Pro has them, and as
+the expected value for n of the repeats drawn without replacement, which uses all of them and is unbiased. For pass at n
+that is 1 - C(N - c, n) / C(N, n) where c of N repeats pass (Chen et al. 2021, "Evaluating Large Language Models Trained
+on Code", section 2.1); for best of n it is the sum over j of the j-th highest score times C(N - j, n - 1) / C(N, n),
+the share of draws of which it is the best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis.grid import Unscored
+from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
+from fathom.analysis.questions import Asked, asked, best_of_first
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Best of n and pass at n of one model.
+
+    Attributes:
+        n: Number of repeats.
+        best_of: Mean over questions of the best of their first n repeats.
+        best_of_unbiased: Mean over questions of the expected best of n of their repeats drawn without replacement.
+        pass_at: Share of questions of which one of the first n repeats passes.
+        pass_at_unbiased: The expected share for n of their repeats drawn without replacement.
+        best_of_interval: 95% interval of ``best_of_unbiased``.
+        pass_at_interval: 95% interval of ``pass_at_unbiased``.
+    """
+
+    n: int
+    best_of: float
+    best_of_unbiased: float
+    pass_at: float
+    pass_at_unbiased: float
+    best_of_interval: Interval
+    pass_at_interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """What the repeats of the same questions say of one model.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        questions: Questions with a score.
+        runs: Repeats that most questions were asked.
+        uneven: Questions with fewer scored repeats than that.
+        mean: Mean over questions of the mean of their repeats.
+        interval: Its 95% interval, with both sources of error.
+        error: Standard error of the mean, with both sources; NaN for a single question.
+        error_questions: The part that other questions of the same kind would change; NaN where ``error_replies`` is.
+        error_replies: The part that asking the same questions again would change; NaN where no question has two scored
+            repeats.
+        run_means: Mean of each repeat over the questions that it has a score for; NaN where it has none.
+        trend: Best of n and pass at n, for n from 1 to ``runs``, as far as some question has n scored repeats.
+        note: What the reader should know; "" if nothing.
+    """
+
+    model: str
+    variant: str
+    questions: int
+    runs: int
+    uneven: int
+    mean: float
+    interval: Interval
+    error: float
+    error_questions: float
+    error_replies: float
+    run_means: tuple[float, ...]
+    trend: tuple[Trend, ...]
+    note: str = ""
+
+
+def repeats(rows: pl.DataFrame, *, unscored: Unscored = "drop", seed: int = 0) -> list[Repeats]:
+    """What repeats say, per model and variant.
+
+    Every question is taken as drawn for itself: questions that share a context are not told apart. Questions with fewer
+    scored repeats than n are left out of the unbiased figures at n; those with one are given the mean variance of the
+    others.
+
+    Args:
+        rows: A rows table; may be empty. Published averages have no repeats and are left out.
+        unscored: What a row without a score counts as.
+        seed: Seed of the intervals (Bayesian bootstrap over questions, each with the repeats that it has).
+
+    Returns:
+        One result for each model and variant, in the order in which the rows name them.
+    """
+    return [_of_model(one, seed) for one in asked(rows, unscored)]
+
+
+def expected_best(table: Floats, n: int) -> Floats:
+    """The expected highest of n values of each row, drawn without replacement from those that it has.
+
+    Args:
+        table: Rows of values, NaN where there is none.
+        n: How many are drawn, 1 or more.
+
+    Returns:
+        One value for each row; NaN where it has fewer than n.
+    """
+    count = (~np.isnan(table)).sum(axis=1)
+    falling = -np.sort(-table, axis=1)  # NaN comes last
+    best = np.full(len(table), math.nan)
+    for known in np.unique(count[count >= n]):
+        shares = [math.comb(known - place, n - 1) / math.comb(known, n) for place in range(1, known + 1)]
+        rows = count == known
+        best[rows] = falling[rows, :known] @ np.array(shares)
+    return best
+
+
+def _of_model(one: Asked, seed: int) -> Repeats:
+    count = (~np.isnan(one.scores)).sum(axis=1)
+    most = int(count.max())
+    sizes = range(1, min(one.runs, most) + 1)
+    best = [expected_best(one.scores, n) for n in sizes]
+    passes = [expected_best(one.passes, n) for n in sizes]
+    draws = resampled_means(np.stack([one.means, *best, *passes], axis=1), generator(seed, "repeats"))
+    mean = float(one.means.mean())
+    error, questions, replies = _errors(one.scores)
+    return Repeats(
+        model=one.model,
+        variant=one.variant,
+        questions=len(one.about),
+        runs=one.runs,
+        uneven=int((count < one.runs).sum()),
+        mean=mean,
+        interval=interval_of(draws[:, 0], mean),
+        error=error,
+        error_questions=questions,
+        error_replies=replies,
+        run_means=tuple(_mean(column) for column in one.scores.T[: one.runs]),
+        trend=tuple(_trend(one, best, passes, draws[:, 1:])),
+        note="; ".join(_notes(one, most)),
+    )
+
+
+def _errors(scores: Floats) -> tuple[float, float, float]:
+    """Standard errors of the mean: both sources, questions, replies."""
+    known = ~np.isnan(scores)
+    count = known.sum(axis=1)
+    means = np.where(known, scores, 0.0).sum(axis=1) / count
+    both = means.var(ddof=1) / len(means) if len(means) > 1 else math.nan
+    several = count > 1
+    if not several.any():
+        return math.sqrt(both), math.nan, math.nan
+    squares = np.where(known, (scores - means[:, None]) ** 2, 0.0).sum(axis=1)
+    within = squares[several] / (count[several] - 1)
+    variance = np.full(len(scores), within.mean())
+    variance[several] = within
+    replies = float((variance / count).sum()) / len(scores) ** 2
+    # The difference of two estimates may fall below 0; that of a single question is not known.
+    questions = math.sqrt(max(0.0, both - replies)) if len(means) > 1 else math.nan
+    return math.sqrt(both), questions, math.sqrt(replies)
+
+
+def _trend(one: Asked, best: Sequence[Floats], passes: Sequence[Floats], draws: Floats) -> Iterable[Trend]:
+    for place, (values, passing) in enumerate(zip(best, passes, strict=True)):
+        best_of, pass_at = _mean(values), _mean(passing)
+        yield Trend(
+            n=place + 1,
+            best_of=_mean(best_of_first(one.scores, place + 1)),
+            best_of_unbiased=best_of,
+            pass_at=_mean(best_of_first(one.passes, place + 1)),
+            pass_at_unbiased=pass_at,
+            best_of_interval=interval_of(draws[:, place], best_of),
+            pass_at_interval=interval_of(draws[:, len(best) + place], pass_at),
+        )
+
+
+def _mean(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _notes(one: Asked, most: int) -> Iterable[str]:
+    if one.unscored:
+        yield f"questions without any score, left out: {one.unscored}"
+    if most < 2:
+        yield "no question has two scored repeats: the errors of questions and of replies cannot be told apart"
+    elif most > one.runs:
+        yield f"some questions have {most} repeats, most have {one.runs}"

@@ -1,0 +1,154 @@
+"""Thinking: what the same model gains by reasoning before it answers, and at what price in tokens.
+
+Rows say in the facet ``thinking`` whether a reply was given with it ("on") or without ("off").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis.columns import facet
+from fathom.analysis.grid import Unscored
+from fathom.analysis.groups import check_dimensions, groups_of, not_there, place
+from fathom.analysis.interval import Floats, Interval, interval_of
+from fathom.analysis.neighbours import shared_questions
+from fathom.analysis.published import published
+from fathom.analysis.questions import Asked, asked
+from fathom.analysis.shared_weights import Scored, resampled_together
+
+MODES = ("off", "on")
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingGain:
+    """What thinking adds to the score of one model in one group of questions.
+
+    Attributes:
+        model: Name of the model.
+        dimension: What the questions are grouped by.
+        group: The value that they have in common; ``all`` for ``overall``.
+        without: Score without thinking.
+        thinking: Score with thinking.
+        gain: ``thinking`` less ``without``.
+        interval: 95% interval of the gain, paired over questions; None for published averages.
+        questions: Questions with both scores; None where it is not known.
+        model_kind: ``thinking``, ``mixed`` or ``instruct``; "" where the rows do not say.
+        tokens: Reasoning tokens of a reply with thinking: mean over the questions of the mean of their replies. None
+            where they are not known.
+    """
+
+    model: str
+    dimension: str
+    group: str
+    without: float
+    thinking: float
+    gain: float
+    interval: Interval | None
+    questions: int | None
+    model_kind: str
+    tokens: float | None
+
+
+def thinking_gain(
+    rows: pl.DataFrame, *, by: Sequence[str] = ("overall",), unscored: Unscored = "drop", seed: int = 0
+) -> list[ThinkingGain]:
+    """What thinking adds, for each model that answered both with and without it.
+
+    Scores are over the questions that have one both ways. Variants of a model with the same mode are averaged. Every
+    question is taken as drawn for itself: questions that share a context are not told apart.
+
+    Args:
+        rows: A rows table; may be empty. Published averages are used for models without replies.
+        by: What to group by, see ``fathom.analysis.breakdown``.
+        unscored: What a row without a score counts as.
+        seed: Seed of the intervals (Bayesian bootstrap over questions).
+
+    Returns:
+        Gains in the order in which the rows name models, then by dimension as ``by`` has them, and group. Models with
+        one mode only are left out.
+
+    Raises:
+        FathomError: No question has what is to be grouped by.
+    """
+    check_dimensions(by)
+    mode = facet("thinking").alias("variant")
+    told = rows.with_columns(mode).filter(pl.col("variant").is_in(MODES))
+    modes = {(one.model, one.variant): one for one in asked(told, unscored)}
+    models = rows["model"].unique(maintain_order=True).to_list()
+    measured = [model for model in models if all((model, one) in modes for one in MODES)]
+    cells = [cell for model in measured for cell in _cells(modes[model, MODES[0]], modes[model, MODES[1]], by)]
+    tables = [Scored(f"{cell.dimension} {cell.group}", tuple(cell.about["name"]), cell.both) for cell in cells]
+    found = [_gain(cells[number], draws) for number, draws in resampled_together(tables, seed)]
+    averages = [gain for gain in _of_averages(rows) if gain.model not in measured]
+    found += (gain for gain in averages if gain.dimension in by)
+    for name in by:
+        if (measured or averages) and all(one.dimension != name for one in found):
+            raise not_there(name, rows)
+    order = {model: number for number, model in enumerate(models)}
+    return sorted(found, key=lambda one: (order[one.model], by.index(one.dimension), place(one.group)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cell:
+    """The questions of one group: ``both`` are their scores without and with thinking."""
+
+    model: str
+    dimension: str
+    group: str
+    about: pl.DataFrame
+    both: Floats
+
+
+def _cells(off: Asked, on: Asked, by: Sequence[str]) -> Iterable[_Cell]:
+    without, thinking = shared_questions(off, on)
+    about = on.about[thinking]
+    both = np.stack([off.means[without], on.means[thinking]], axis=1)
+    for dimension in by:
+        groups = groups_of(about, dimension)
+        for group in groups.drop_nulls().unique():
+            here = (groups == group).fill_null(False)
+            yield _Cell(on.model, dimension, group, about.filter(here), both[here.to_numpy()])
+
+
+def _gain(cell: _Cell, draws: Floats) -> ThinkingGain:
+    without, thinking = (float(mean) for mean in cell.both.mean(axis=0))
+    gain = thinking - without
+    kinds = cell.about.select(facet("model_kind").alias("kind"))["kind"].drop_nulls()
+    tokens = cell.about["reasoning"].mean()
+    return ThinkingGain(
+        model=cell.model,
+        dimension=cell.dimension,
+        group=cell.group,
+        without=without,
+        thinking=thinking,
+        gain=gain,
+        interval=interval_of(draws[:, 1] - draws[:, 0], gain),
+        questions=len(cell.about),
+        model_kind=kinds[0] if len(kinds) else "",
+        tokens=float(tokens) if isinstance(tokens, float) else None,
+    )
+
+
+def _of_averages(rows: pl.DataFrame) -> Iterable[ThinkingGain]:
+    lines = published(rows).filter(pl.col("measure") == "mean")
+    keys = ["model", "dimension", "group"]
+    on = lines.filter(pl.col("thinking") == "on").unique(keys, keep="first", maintain_order=True)
+    off = lines.filter(pl.col("thinking") == "off").unique(keys, keep="first", maintain_order=True)
+    for line in on.join(off, on=keys, suffix="_off", maintain_order="left").iter_rows(named=True):
+        counts = {line["questions"], line["questions_off"]}
+        yield ThinkingGain(
+            model=line["model"],
+            dimension=line["dimension"],
+            group=line["group"],
+            without=line["value_off"],
+            thinking=line["value"],
+            gain=line["value"] - line["value_off"],
+            interval=None,
+            questions=counts.pop() if len(counts) == 1 else None,
+            model_kind=line["model_kind"] or line["model_kind_off"],
+            tokens=None,
+        )

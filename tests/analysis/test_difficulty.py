@@ -1,0 +1,234 @@
+"""Difficulty from three tiers of models: labels, their stability, and files that name the tiers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulated import row
+
+from fathom.analysis import LABELS, TIERS, Difficulty, difficulty, label_table, read_tiers
+from fathom.rows import to_frame
+from fathom.types import Facet, FathomError, Row
+
+SIZE = 5
+NAMES = {tier: tuple(f"{tier} {number}" for number in range(SIZE)) for tier in TIERS}
+
+
+def replies(model: str, scores: Sequence[float | Sequence[float | None] | None], **facets: Facet) -> list[Row]:
+    """Replies of one model: a score for each question, or one for each repeat of it."""
+    return [
+        row(value, model=model, item=item, epoch=epoch, facets=facets, status="ok" if value is not None else "overflow")
+        for item, values in enumerate(scores)
+        for epoch, value in enumerate(values if isinstance(values, list | tuple) else [values], 1)
+    ]
+
+
+def table(right: Mapping[str, Sequence[int]]) -> pl.DataFrame:
+    """Rows in which the first so many models of each tier answer each question right."""
+    return to_frame(
+        one
+        for tier, counts in right.items()
+        for number, name in enumerate(NAMES[tier])
+        for one in replies(name, [float(number < count) for count in counts])
+    )
+
+
+def labels(found: Difficulty) -> list[str]:
+    return [one.label for one in found.labels]
+
+
+def test_labels_are_those_of_the_paper() -> None:
+    counts = {"high": (0, 1, 2, 5, 2, 2), "mid": (5, 5, 1, 0, 2, 2), "low": (5, 5, 5, 5, 1, 2)}
+    found = difficulty(table(counts), NAMES)
+    assert labels(found) == ["Extreme", "Extreme", "Hard", "Hard", "Moderate", "Easy"]
+    assert [one.right for one in found.labels] == list(zip(*counts.values(), strict=True))
+    assert found.counts == {"Easy": 1, "Moderate": 1, "Hard": 2, "Extreme": 2}
+    assert list(found.counts) == list(LABELS)
+    assert found.notes == ()
+    assert labels(difficulty(table(counts), NAMES, allowed=2)) == ["Extreme"] * 3 + ["Hard"] + ["Extreme"] * 2
+    assert labels(difficulty(table(counts), NAMES, allowed=0))[:2] == ["Extreme", "Easy"]
+
+
+@pytest.mark.parametrize(
+    ("correct", "label"), [("majority", "Extreme"), ("any", "Hard"), ("all", "Extreme"), ("mean", "Extreme")]
+)
+def test_one_right_repeat_of_three_is_right_by_one_rule_only(correct: str, label: str) -> None:
+    rows = [one for name in NAMES["high"] for one in replies(name, [[1.0, 0.0, 0.9]])]
+    rows += [one for tier in ("mid", "low") for name in NAMES[tier] for one in replies(name, [0.0])]
+    found = difficulty(to_frame(rows), NAMES, correct=correct)  # type: ignore[arg-type]  # one of them
+    assert labels(found) == [label]
+
+
+@pytest.mark.parametrize(
+    ("correct", "right"), [("majority", [1, 0, 1]), ("any", [1, 1, 1]), ("all", [0, 0, 1]), ("mean", [0, 1, 1])]
+)
+def test_rules_for_summaries(correct: str, right: list[int]) -> None:
+    """Above 0.65 is right; half of the repeats is not most of them."""
+    scores = [[0.66, 0.66, 0.1], [0.64, 0.7], [0.7, 0.66]]
+    tiers = {"high": ["a", "b"], "mid": ["c", "d"], "low": ["e", "f"]}
+    rows = [one for name in "abcdef" for one in replies(name, scores, pass_above=0.65)]
+    found = difficulty(to_frame(rows), tiers, correct=correct)  # type: ignore[arg-type]  # one of them
+    assert [one.right for one in found.labels] == [(2 * count,) * 3 for count in right]
+
+
+def test_a_cut_reply_is_wrong_and_a_question_not_asked_has_no_label() -> None:
+    tiers = {"high": ["a", "b"], "mid": ["c", "d"], "low": ["e", "f"]}
+    rows = [one for name in "abcde" for one in replies(name, [1.0, 1.0, 1.0], difficulty="Moderate")]
+    rows += replies("f", [None, 1.0])
+    rows += [row(None, model="f", item=2, status="error")]
+    found = difficulty(to_frame(rows), tiers)
+    assert [(one.item, one.label, one.right) for one in found.labels] == [
+        ("kv/0", "Moderate", (2, 2, 1)),
+        ("kv/1", "Easy", (2, 2, 2)),
+    ]
+    assert found.notes == (
+        "1 of 3 questions have no label: not every model of the tiers has a reply to them.",
+        "1 of 2 questions have the label that their own records give.",
+    )
+
+
+def test_models_of_several_variants_are_named_with_them() -> None:
+    rows = [one for name in "abcdef" for one in replies(name, [1.0])]
+    frame = pl.concat([to_frame(rows), to_frame(row(0.0, model="a", variant=name) for name in ("x", "y"))])
+    frame = frame.filter((pl.col("model") != "a") | (pl.col("variant") != ""))
+    tiers = {"high": ["a · y", "b"], "mid": ["c", "d"], "low": ["e", "f"]}
+    assert difficulty(frame, tiers).labels[0].right == (1, 2, 2)
+    with pytest.raises(FathomError, match=r"'a' has several variants: name one of them, 'a · x', 'a · y'"):
+        difficulty(frame, tiers | {"high": ["a", "b"]})
+    with pytest.raises(FathomError, match=r"unknown model 'a · z'; did you mean a · "):
+        difficulty(frame, tiers | {"high": ["a · z", "b"]})
+
+
+def test_what_cannot_be_labelled_is_said() -> None:
+    frame = table(dict.fromkeys(TIERS, (3,)))
+    with pytest.raises(FathomError, match="tier 'low' has 1 models, and 1 may be right"):
+        difficulty(frame, NAMES | {"low": ("low 0",)})
+    with pytest.raises(FathomError, match="choose majority, any, all, mean"):
+        difficulty(frame, NAMES, correct="most")  # type: ignore[arg-type]  # not one of them
+    with pytest.raises(FathomError, match="expected 0 or more"):
+        difficulty(frame, NAMES, allowed=-1)
+    with pytest.raises(FathomError, match="did you mean high 0"):
+        difficulty(frame, NAMES | {"high": ("hihg 0", "high 1")})
+
+
+def test_questions_that_nobody_shares_give_no_labels() -> None:
+    rows = [row(1.0, model=name, item=number) for number, name in enumerate("abcdef")]
+    found = difficulty(to_frame(rows), {"high": ["a", "b"], "mid": ["c", "d"], "low": ["e", "f"]})
+    assert (found.labels, found.moved) == ((), {})
+    assert math.isnan(found.agreement)
+    assert found.notes == ("6 of 6 questions have no label: not every model of the tiers has a reply to them.",)
+    assert label_table(found).is_empty()
+
+
+# ---------------------------------------------------------------------------------------------- stability
+
+
+def test_models_that_are_all_alike_give_the_same_labels_whichever_are_drawn() -> None:
+    found = difficulty(table({"high": (0, 5, 5, 5), "mid": (5, 0, 5, 5), "low": (5, 5, 0, 5)}), NAMES)
+    assert labels(found) == ["Extreme", "Hard", "Moderate", "Easy"]
+    assert [one.stability for one in found.labels] == [1.0] * 4
+    assert found.agreement == 1.0
+    assert all(share == float(one == other) for (one, other), share in found.moved.items())
+
+
+def test_the_stability_of_a_question_at_the_border_is_the_binomial_share() -> None:
+    """k of 5 models right: a drawn tier has Binomial(5, k/5) right, and at most one of them with a known chance."""
+    found = difficulty(table({"high": (1, 2), "mid": (5, 5), "low": (5, 5)}), NAMES, replicates=20_000)
+    beyond = [sum(math.comb(5, j) * (k / 5) ** j * (1 - k / 5) ** (5 - j) for j in (0, 1)) for k in (1, 2)]
+    assert labels(found) == ["Extreme", "Easy"]
+    assert [one.stability for one in found.labels] == pytest.approx([beyond[0], 1 - beyond[1]], abs=0.01)
+    assert found.moved["Extreme", "Easy"] == pytest.approx(1 - beyond[0], abs=0.01)
+    assert found.agreement == pytest.approx(np.mean([one.stability for one in found.labels]))
+
+
+def test_labels_follow_thresholds_that_are_known() -> None:
+    """Models right up to a known hardness: questions between the tiers' limits have the label between them."""
+    limits = {"low": 0.25, "mid": 0.5, "high": 0.75}
+    hardness = np.linspace(0.0, 1.0, 201)
+    rng = np.random.default_rng(5)
+    rows = [
+        one
+        for tier, limit in limits.items()
+        for name in NAMES[tier]
+        for one in replies(name, (hardness < limit + rng.normal(0, 0.02)).astype(float).tolist())
+    ]
+    found = difficulty(to_frame(rows), NAMES)
+    expected = [LABELS[sum(hard >= limit for limit in limits.values())] for hard in hardness]
+    clear = [min(abs(hard - limit) for limit in limits.values()) > 0.06 for hard in hardness]
+    by_item = {one.item: one for one in found.labels}
+    for number, (label, far) in enumerate(zip(expected, clear, strict=True)):
+        if far:
+            assert (by_item[f"kv/{number}"].label, by_item[f"kv/{number}"].stability) == (label, 1.0)
+    assert 0.9 < found.agreement < 1.0
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(*[st.integers(0, SIZE)] * 3), min_size=1, max_size=8), st.integers(0, 3))
+def test_shares_add_up_and_more_right_answers_are_never_harder(
+    counts: list[tuple[int, int, int]], allowed: int
+) -> None:
+    frame = table(dict(zip(TIERS, zip(*counts, strict=True), strict=True)))
+    found = difficulty(frame, NAMES, allowed=allowed, replicates=50)
+    assert sum(found.counts.values()) == len(found.labels) == len(counts)
+    for label in set(labels(found)):
+        assert sum(found.moved[label, other] for other in LABELS) == pytest.approx(1)
+    assert found == difficulty(frame, NAMES, allowed=allowed, replicates=50)
+    more = [tuple(min(SIZE, count + 1) for count in one) for one in counts]
+    easier = difficulty(table(dict(zip(TIERS, zip(*more, strict=True), strict=True))), NAMES, allowed=allowed)
+    for before, after in zip(found.labels, easier.labels, strict=True):
+        assert LABELS.index(after.label) <= LABELS.index(before.label)
+
+
+# -------------------------------------------------------------------------------------------------- tiers
+
+
+def test_a_table_of_labels() -> None:
+    found = difficulty(table({"high": (5,), "mid": (5,), "low": (1,)}), NAMES)
+    (line,) = label_table(found).to_dicts()
+    stability = line.pop("stability")
+    assert stability == found.labels[0].stability
+    assert line == {
+        "suite": "s", "item": "kv/0", "id": "0", "label": "Moderate", "right_high": 5, "right_mid": 5, "right_low": 1,
+    }  # fmt: skip
+
+
+def test_questions_at_several_lengths_are_named_by_their_samples() -> None:
+    rows = [row(1.0, model=name, length=length) for name in "abcdef" for length in (2048, 4096)]
+    found = difficulty(to_frame(rows), {"high": ["a", "b"], "mid": ["c", "d"], "low": ["e", "f"]})
+    assert [one.item for one in found.labels] == ["kv/0@2048", "kv/0@4096"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('high = ["a"]\nmid = ["b"]\n', "no tier 'low'; expected three lists"),
+        ('high = ["a"]\nmid = ["b"]\nlow = "c"\n', "tier 'low' is no list of texts"),
+        ('high = ["a"]\nmid = ["b", 3]\nlow = ["c"]\n', "tier 'mid' is no list of texts"),
+        ('high = []\nmid = ["b"]\nlow = ["c"]\n', "tier 'high' names no model"),
+        ('high = ["a"]\nmid = ["b"]\nlow = ["a"]\n', "model 'a' is in the tiers 'high' and 'low'"),
+        ('high = ["a", "a"]\nmid = ["b"]\nlow = ["c"]\n', "model 'a' is twice in the tier 'high'"),
+        ('high = ["a"]\nmid = ["b"]\nlow = ["c"]\ntop = ["d"]\n', "unknown tier 'top'"),
+        ("high = [", "cannot be read as TOML"),
+    ],
+)
+def test_wrong_tiers_are_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "tiers.toml"
+    path.write_text(text)
+    with pytest.raises(FathomError, match=said) as caught:
+        read_tiers(path)
+    assert str(path) in str(caught.value)
+
+
+def test_tiers_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "tiers.toml"
+    path.write_text('high = ["a · thinking"]\nmid = ["b"]\nlow = ["c", "d"]\n')
+    assert read_tiers(path) == {"high": ("a · thinking",), "mid": ("b",), "low": ("c", "d")}
+    with pytest.raises(FathomError, match="No such file"):
+        read_tiers(tmp_path / "none.toml")

@@ -1,0 +1,84 @@
+"""Neighbours: the order of models, and which of them cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from repeated import frame
+from simulated import row
+
+from fathom.analysis import neighbours
+from fathom.rows import to_frame
+from fathom.types import Row
+
+
+def model(name: str, scores: Sequence[float | None], epochs: int = 1, start: int = 0) -> list[Row]:
+    return [
+        row(value, model=name, item=item, epoch=epoch, status="ok" if value is not None else "incomplete")
+        for item, value in enumerate(scores, start)
+        for epoch in range(1, epochs + 1)
+    ]
+
+
+def test_the_order_is_that_of_the_scores() -> None:
+    rows = [*model("low", [0.0, 0.5]), *model("high", [1.0, 1.0]), *model("mid", [0.5, 1.0], epochs=3)]
+    found = neighbours(to_frame(rows))
+    assert [(one.rank, one.model, one.score, one.questions) for one in found] == [
+        (1, "high", 1.0, 2),
+        (2, "mid", 0.75, 2),
+        (3, "low", 0.25, 2),
+    ]
+    assert [one.gap for one in found] == [0.25, 0.5, None]
+    assert found[-1].gap_interval is None
+    assert not found[-1].tied
+    assert all(one.interval.low <= one.score <= one.interval.high for one in found)
+    assert neighbours(to_frame(rows).clear()) == []
+
+
+def test_gaps_are_paired() -> None:
+    """A small gap on every question is a gap, though the intervals of both scores hold the other score."""
+    rng = np.random.default_rng(0)
+    low = rng.random(200) * 0.9
+    first, second = neighbours(to_frame([*model("a", list(low + 0.03)), *model("b", list(low))]))
+    assert first.interval.low < second.score
+    assert not first.tied
+    assert first.gap == pytest.approx(0.03)
+    mixed = rng.permutation(low)
+    first, _ = neighbours(to_frame([*model("a", list(mixed + 0.01)), *model("b", list(low))]))
+    assert first.tied
+
+
+def test_gaps_are_over_shared_questions_only() -> None:
+    rows = [*model("a", [1.0, 0.0, None, 1.0]), *model("b", [0.0, 1.0], start=1)]
+    first, second = neighbours(to_frame(rows))
+    assert (first.model, first.questions, second.questions) == ("a", 3, 2)
+    assert first.gap == 0.0
+    assert first.tied
+    first, _ = neighbours(to_frame([*model("a", [1.0]), *model("b", [0.0], start=5)]))
+    assert (first.gap, first.gap_interval, first.tied) == (None, None, False)
+
+
+def test_replies_without_a_score_count_as_asked() -> None:
+    rows = to_frame([*model("a", [0.5, 0.5]), *model("b", [1.0, None])])
+    assert [one.model for one in neighbours(rows)] == ["b", "a"]
+    assert [one.score for one in neighbours(rows, unscored="zero")] == [0.5, 0.5]
+
+
+def test_published_averages_have_no_neighbours() -> None:
+    average = replace(row(0.9, model="told", length=0), facets={"aggregate": "overall", "group": "all"})
+    found = neighbours(to_frame([average, *model("a", [0.5])]))
+    assert [one.model for one in found] == ["a"]
+
+
+def test_equal_models_are_tied_as_often_as_they_should_be() -> None:
+    rng = np.random.default_rng(3)
+    tied = 0
+    for _ in range(100):
+        shares = rng.beta(2, 2, (80, 1))
+        rows = pl.concat([frame((rng.random((80, 1)) < shares).astype(float), name) for name in "ab"])
+        tied += neighbours(rows)[0].tied
+    assert 0.88 <= tied / 100 <= 1.0  # 0.95 with three standard errors

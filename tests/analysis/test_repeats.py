@@ -1,0 +1,191 @@
+"""Repeats: two sources of error, best of n and pass at n, against a known truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from repeated import frame
+from simulated import row
+
+from fathom.analysis import Repeats, repeats
+from fathom.analysis.repeats import expected_best
+from fathom.rows import to_frame
+
+
+def of(scores: Sequence[Sequence[float | None]], **options: str) -> Repeats:
+    (found,) = repeats(
+        to_frame(
+            row(value, item=item, epoch=epoch, status="ok" if value is not None else "incomplete")
+            for item, values in enumerate(scores)
+            for epoch, value in enumerate(values, 1)
+        ),
+        **options,  # type: ignore[arg-type]  # a test's own words
+    )
+    return found
+
+
+def test_the_sources_by_hand() -> None:
+    found = of([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.5, 1.0]])
+    means = np.array([0.5, 1.0, 0.0, 0.75])
+    assert (found.questions, found.runs, found.uneven, found.note) == (4, 2, 0, "")
+    assert found.mean == pytest.approx(means.mean())
+    assert found.error == pytest.approx(means.std(ddof=1) / 2)
+    # Variances of the replies: 1/2, 0, 0, 1/8, each over two repeats.
+    assert found.error_replies == pytest.approx(math.sqrt((0.5 + 0.125) / 2) / 4)
+    assert found.error_questions**2 + found.error_replies**2 == pytest.approx(found.error**2)
+    assert found.run_means == (0.625, 0.5)
+    assert [(one.n, one.best_of, one.pass_at) for one in found.trend] == [(1, 0.625, 0.5), (2, 0.75, 0.75)]
+    assert [(one.best_of_unbiased, one.pass_at_unbiased) for one in found.trend] == [(0.5625, 0.5), (0.75, 0.75)]
+
+
+def test_repeats_that_differ_only_by_chance_leave_nothing_for_the_questions() -> None:
+    found = of([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    assert (found.error, found.error_questions) == (0.0, 0.0)
+    assert found.error_replies > 0
+    assert found.interval.low < 0.5 < found.interval.high
+
+
+def test_uneven_questions_stay_in_the_mean() -> None:
+    scores: list[list[float | None]] = [
+        [1.0, 0.0, 1.0],
+        [0.0, 1.0, 0.0],
+        [1.0, None, None],
+        [None, None, None],
+        [1.0, 1.0, None],
+    ]
+    found = of(scores)
+    assert (found.questions, found.runs, found.uneven) == (4, 3, 2)
+    assert found.mean == pytest.approx((2 / 3 + 1 / 3 + 1 + 1) / 4)
+    assert found.note == "questions without any score, left out: 1"
+    # The question with one reply is given the mean of the others' variances: 1/3, 1/3 and 0.
+    assert found.error_replies == pytest.approx(math.sqrt(1 / 9 + 1 / 9 + 2 / 9) / 4)
+    assert [one.best_of for one in found.trend] == pytest.approx([0.75, 1.0, 1.0])
+    # At n = 3 the two questions with three replies are left.
+    assert found.trend[1].best_of_unbiased == pytest.approx((1 + 2 / 3 + 1) / 3)
+    assert found.trend[2].best_of_unbiased == 1.0
+    zero = of(scores, unscored="zero")
+    assert (zero.questions, zero.uneven, zero.note) == (5, 0, "")
+    assert zero.mean == pytest.approx((2 / 3 + 1 / 3 + 1 / 3 + 0 + 2 / 3) / 5)
+
+
+def test_without_repeats_the_sources_cannot_be_told_apart() -> None:
+    found = of([[1.0], [0.0], [1.0]])
+    assert found.runs == 1
+    assert found.error > 0
+    assert math.isnan(found.error_replies)
+    assert math.isnan(found.error_questions)
+    assert "cannot be told apart" in found.note
+    single = of([[1.0, 0.0]])
+    assert math.isnan(single.error)
+    assert math.isnan(single.error_questions)
+    assert single.error_replies == pytest.approx(0.5)
+
+
+def test_repeats_that_only_few_questions_have() -> None:
+    found = of([[1.0], [0.0], [0.5, 1.0]])
+    assert (found.runs, found.uneven, len(found.trend)) == (1, 0, 1)
+    assert found.mean == pytest.approx((1 + 0 + 0.75) / 3)
+    assert found.note == "some questions have 2 repeats, most have 1"
+
+
+def test_a_repeat_without_any_score_is_no_number() -> None:
+    found = of([[1.0, None], [0.0, None]])
+    assert found.runs == 2
+    assert found.run_means[0] == 0.5
+    assert math.isnan(found.run_means[1])
+    assert len(found.trend) == 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(1, 6))
+def test_the_expected_best_is_the_mean_over_all_choices(values: list[float], n: int) -> None:
+    table = np.array([[*values, math.nan]])
+    found = expected_best(table, n)[0]
+    if n > len(values):
+        assert math.isnan(found)
+    else:
+        assert found == pytest.approx(np.mean([max(chosen) for chosen in combinations(values, n)]))
+
+
+@given(st.integers(1, 12), st.integers(0, 12), st.integers(1, 12))
+def test_passing_is_the_published_estimator(replies: int, right: int, n: int) -> None:
+    right, n = min(right, replies), min(n, replies)
+    table = np.array([[1.0] * right + [0.0] * (replies - right)])
+    expected = 1 - math.comb(replies - right, n) / math.comb(replies, n)
+    assert expected_best(table, n)[0] == pytest.approx(expected, abs=1e-12)
+
+
+# -------------------------------------------------------------------------------------------- known truth
+
+QUESTIONS, RUNS, DRAWS = 60, 3, 300
+A, B = 2.0, 1.5
+TRUTH = A / (A + B)
+# Variance of a question's true share, and mean variance of one reply around it: shares are drawn from Beta(A, B).
+OF_QUESTIONS = A * B / ((A + B) ** 2 * (A + B + 1))
+OF_REPLIES = TRUTH * (1 - TRUTH) - OF_QUESTIONS
+
+
+@pytest.fixture(scope="module")
+def simulated() -> list[Repeats]:
+    """One model on other questions every time: shares from Beta(A, B), replies right or wrong."""
+    rng = np.random.default_rng(6)
+    shares = rng.beta(A, B, (DRAWS, QUESTIONS, 1))
+    scores = (rng.random((DRAWS, QUESTIONS, RUNS)) < shares).astype(float)
+    rows = pl.concat([frame(table, f"m{number}") for number, table in enumerate(scores)])
+    return repeats(rows)
+
+
+def test_intervals_hold_the_true_mean_as_often_as_they_say(simulated: list[Repeats]) -> None:
+    held = np.mean([one.interval.low <= TRUTH <= one.interval.high for one in simulated])
+    assert 0.92 <= held <= 0.98  # 0.95 with three standard errors of 300 draws
+
+
+def test_both_sources_have_their_known_size(simulated: list[Repeats]) -> None:
+    questions = np.mean([one.error_questions**2 for one in simulated])
+    replies = np.mean([one.error_replies**2 for one in simulated])
+    both = np.mean([one.error**2 for one in simulated])
+    assert questions == pytest.approx(OF_QUESTIONS / QUESTIONS, rel=0.05)
+    assert replies == pytest.approx(OF_REPLIES / RUNS / QUESTIONS, rel=0.05)
+    assert both == pytest.approx(np.var([one.mean for one in simulated]), rel=0.25)
+
+
+def test_asking_the_same_questions_again_moves_the_mean_by_the_error_of_replies() -> None:
+    rng = np.random.default_rng(7)
+    shares = rng.beta(A, B, (1, QUESTIONS, 1))
+    scores = (rng.random((150, QUESTIONS, RUNS)) < shares).astype(float)
+    found = repeats(pl.concat([frame(table, f"m{number}") for number, table in enumerate(scores)]))
+    spread = np.std([one.mean for one in found])
+    assert np.sqrt(np.mean([one.error_replies**2 for one in found])) == pytest.approx(spread, rel=0.2)
+    assert np.mean([one.error for one in found]) > 1.2 * spread
+
+
+def test_estimators_from_many_repeats_agree_with_the_truth() -> None:
+    """Of 6 repeats, best of n and pass at n against those of 60 repeats of the same 4,000 questions."""
+    rng = np.random.default_rng(8)
+    shares = rng.beta(1, 3, (4000, 1))
+    # Half credit for some replies, so that best of n and pass at n are two things.
+    many = np.round(2 * np.minimum(1, rng.random((4000, 60)) * 2 * shares)) / 2
+    few, whole = (repeats(frame(table))[0] for table in (many[:, :6], many))
+    for n in range(1, 7):
+        one, truth = few.trend[n - 1], whole.trend[n - 1]
+        assert one.best_of_unbiased == pytest.approx(truth.best_of_unbiased, abs=0.005)
+        assert one.pass_at_unbiased == pytest.approx(truth.pass_at_unbiased, abs=0.005)
+        assert one.best_of == pytest.approx(truth.best_of_unbiased, abs=0.02)
+        assert one.best_of_interval.low <= truth.best_of_unbiased <= one.best_of_interval.high
+        assert one.pass_at_interval.low <= truth.pass_at_unbiased <= one.pass_at_interval.high
+    assert few.trend[-1].best_of == pytest.approx(few.trend[-1].best_of_unbiased)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_both_estimators_are_unbiased(n: int) -> None:
+    """Over 20,000 questions with the share p: pass at n is 1 - (1 - p)^n, best of n of uniform scores n / (n + 1)."""
+    rng = np.random.default_rng(n)
+    right = (rng.random((20_000, 4)) < 0.3).astype(float)
+    assert expected_best(right, n).mean() == pytest.approx(1 - 0.7**n, abs=0.008)
+    assert expected_best(rng.random((20_000, 4)), n).mean() == pytest.approx(n / (n + 1), abs=0.006)

@@ -1,0 +1,143 @@
+"""``fathom analyze breakdown``, ``repeats``, ``neighbours``, ``thinking`` and ``difficulty``: what they print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from command_line import Call
+from fathom import api
+from fathom.rows import to_frame
+from fathom.types import Facet, FathomError, Row
+
+SCORES = {"low": 0.3, "mid": 0.6, "high": 0.9}
+
+
+def reply(model: str, mode: str, item: int, epoch: int, value: float) -> Row:
+    name = f"t/en/q{item}"
+    facets: dict[str, Facet] = {"difficulty": "Hard" if item % 2 else "Easy", "thinking": mode, "model_kind": "mixed"}
+    variant = "thinking" if mode == "on" else "non-thinking"
+    return Row(
+        "pro", "t", name, name, model, 8192, value, variant, epoch,
+        valid=True, facets=facets, tokens_reasoning=1200 if mode == "on" else None,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """Six models, two a tier, that are right up to a question; with thinking up to one more."""
+    made = [
+        reply(f"{tier} {number}", mode, item, epoch, float(item < 10 * skill + (mode == "on")))
+        for tier, skill in SCORES.items()
+        for number in (1, 2)
+        for mode in ("off", "on")
+        for item in range(10)
+        for epoch in (1, 2)
+    ]
+    path = tmp_path / "rows.parquet"
+    to_frame(made).write_parquet(path)
+    return path
+
+
+@pytest.fixture
+def tiers(tmp_path: Path) -> Path:
+    path = tmp_path / "tiers.toml"
+    path.write_text("".join(f'{tier} = ["{tier} 1 · thinking", "{tier} 2 · thinking"]\n' for tier in SCORES))
+    return path
+
+
+def test_breakdown_prints_groups_and_measures(call: Call, rows: Path) -> None:
+    code, out, _ = call("analyze", "breakdown", rows, "--by", "overall,difficulty", "--measures", "mean,pass_at")
+    assert code == 0
+    assert [word for word in ("overall", "Easy", "Hard", "pass_at", "0.900") if word not in out] == []
+    assert "note" not in out
+    code, out, _ = call("analyze", "breakdown", rows, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert {one["dimension"] for one in found} == {"overall", "language", "difficulty", "length"}
+    assert {one["group"] for one in found if one["dimension"] == "length"} == {"8k"}
+    assert [one.score for one in api.analyze("breakdown", [rows])] == [one["score"] for one in found]
+
+
+def test_repeats_prints_errors_and_trends(call: Call, rows: Path) -> None:
+    code, out, _ = call("analyze", "repeats", rows)
+    assert code == 0
+    assert [word for word in ("of replies", "best of first", "0.0000", "0.900 0.900") if word not in out] == []
+    code, out, _ = call("analyze", "repeats", rows, "--json")
+    assert [one["n"] for one in json.loads(out)[0]["trend"]] == [1, 2]
+
+
+def test_neighbours_prints_ranks_and_ties(call: Call, rows: Path) -> None:
+    code, out, _ = call("analyze", "neighbours", rows)
+    assert code == 0
+    assert out.count("with the next") >= 6
+    code, out, _ = call("analyze", "neighbours", rows, "--json")
+    assert [one["rank"] for one in json.loads(out)] == list(range(1, 13))
+
+
+def test_thinking_prints_gains_and_tokens(call: Call, rows: Path) -> None:
+    code, out, _ = call("analyze", "thinking", rows)
+    assert code == 0
+    assert [word for word in ("+0.100", "1,200", "mixed") if word not in out] == []
+    code, out, _ = call("analyze", "thinking", rows, "--by", "difficulty", "--json")
+    assert {one["group"] for one in json.loads(out)} == {"Easy", "Hard"}
+
+
+def test_difficulty_prints_and_writes_labels(call: Call, rows: Path, tiers: Path, tmp_path: Path) -> None:
+    out_file = tmp_path / "labels.jsonl"
+    code, out, _ = call("analyze", "difficulty", rows, "--tiers", tiers, "--out", out_file)
+    assert code == 0
+    words = ("Moderate", "→ Hard", "agreement 1.000", "that their own records give")
+    assert [word for word in words if word not in out] == []
+    lines = [json.loads(line) for line in out_file.read_text().splitlines()]
+    assert [(one["id"], one["label"]) for one in lines] == [
+        *((f"q{number}", "Easy") for number in range(4)),
+        *((f"q{number}", "Moderate") for number in range(4, 7)),
+        *((f"q{number}", "Hard") for number in range(7, 10)),
+    ]
+    code, out, _ = call("analyze", "difficulty", rows, "--tiers", tiers, "--json")
+    found = json.loads(out)
+    assert found["counts"] == {"Easy": 4, "Moderate": 3, "Hard": 3, "Extreme": 0}
+    assert {"from": "Easy", "to": "Hard", "share": 0.0} in found["moved"]
+    assert found["labels"] == lines
+    table = tmp_path / "labels.csv"
+    call("analyze", "difficulty", rows, "--tiers", tiers, "--allowed", "0", "--correct", "all", "--out", table)
+    assert pl.read_csv(table)["label"].to_list() == [one["label"] for one in lines]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["breakdown", "--by", "dificulty"], "'dificulty' to group by"),
+        (["breakdown", "--measures", "median"], "unknown measure 'median'"),
+        (["repeats", "--unscored", "half"], "expected 'drop' or 'zero'"),
+        (["difficulty", "--tiers", "none.toml"], "none.toml: cannot be read"),
+        (["difficulty", "--tiers", "tiers.toml", "--correct", "most"], "choose majority, any, all, mean"),
+        (["difficulty", "--tiers", "tiers.toml", "--out", "labels.txt"], "a table of labels is a .parquet"),
+    ],
+)
+def test_mistakes_are_explained(call: Call, rows: Path, tiers: Path, words: list[str], said: str) -> None:
+    code, _, err = call("analyze", words[0], rows, *words[1:])
+    assert code == 2
+    assert said in " ".join(err.split())
+
+
+def test_rows_that_say_nothing_of_a_study_are_named(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "none.parquet"
+    to_frame([Row("s", "t", "i", "i", "m", 8192, None, status="error")]).write_parquet(path)
+    for study, said in (("breakdown", "no row has a score"), ("thinking", "both with thinking and without")):
+        code, out, err = call("analyze", study, path)
+        assert (code, out) == (0, "")
+        assert said in err
+
+
+def test_tiers_belong_to_difficulty_only(rows: Path, tiers: Path) -> None:
+    with pytest.raises(FathomError, match="needs --tiers FILE"):
+        api.analyze("difficulty", [rows])
+    with pytest.raises(FathomError, match="needs --tiers FILE"):
+        api.analyze("repeats", [rows], tiers=tiers)
+    with pytest.raises(FathomError, match="grouped by one facet"):
+        api.analyze("categories", [rows], by=("difficulty", "thinking"))
