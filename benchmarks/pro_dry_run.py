@@ -15,7 +15,6 @@ import argparse
 import asyncio
 import hashlib
 import json
-import os
 import signal
 import sqlite3
 import subprocess
@@ -36,20 +35,18 @@ FATHOM = (sys.executable, "-c", "from fathom.cli import main; main()")
 # --------------------------------------------------------------------------------------------------- the server
 
 
-def reply(question: str, times: int, answer: list[str], size: int) -> tuple[int, str, str]:
+def reply(prompt: str, times: int, answer: list[str]) -> tuple[int, str, str]:
     """Status, text and finish reason of one reply; the longer the prompt, the more often it is wrong."""
-    dice = hashlib.sha256(f"{question}|{times}".encode()).digest()
+    dice = hashlib.sha256(f"{question_key(prompt)}|{times}".encode()).digest()
     luck = [byte / 256 for byte in dice[:5]]
     if luck[0] < 0.02 and times % 4 == 1:
         return 500, "", ""
     if luck[0] < 0.05:
         return 200, "<think>There are many passages, let me look at each of them once more", "length"
-    right = luck[1] < 0.95 - size / 2_500_000
+    right = luck[1] < 0.95 - len(prompt) / 2_500_000
     lines = answer if right else answer[: len(answer) // 2] or ["none"]
     thoughts = "<think>The notes say it.</think>\n" if luck[2] < 0.5 else ""
-    marker = (
-        "" if luck[3] < 0.02 else ("[答案]\n" if any("一" <= letter <= "鿿" for letter in question) else "[Answer]\n")
-    )
+    marker = "" if luck[3] < 0.02 else ("[答案]\n" if "[答案]" in prompt else "[Answer]\n")
     return 200, thoughts + marker + "\n".join(lines), "stop"
 
 
@@ -79,10 +76,9 @@ class Server:
     def answer(self, request: Mapping[str, Any]) -> tuple[int, bytes]:
         """What a request gets."""
         prompt = str(request["messages"][-1]["content"])
-        question = prompt.rpartition("\n\n\n\n")[2]
-        key = hashlib.sha256(prompt.encode()).hexdigest()
+        key = question_key(prompt)
         self.asked[key] += 1
-        status, text, finish = reply(question, self.asked[key], self.answers[question_key(prompt)], len(prompt))
+        status, text, finish = reply(prompt, self.asked[key], self.answers[key])
         with self.log.open("a") as stream:
             stream.write(f"{status}\n")
         if status != 200:
@@ -125,12 +121,11 @@ def answers_of(records: Path) -> dict[str, list[str]]:
 def call(*words: str | Path) -> tuple[float, float]:
     """Run a command of fathom; its seconds and its peak memory in MB."""
     started = time.monotonic()
-    with subprocess.Popen([*FATHOM, *map(str, words)], stdout=subprocess.DEVNULL) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+    process = subprocess.Popen([*FATHOM, *map(str, words)], stdout=subprocess.DEVNULL)
+    peak = watch(process, lambda: False, every=0.05)
     if process.returncode:
         raise SystemExit(f"fathom {' '.join(map(str, words))} failed")
-    return time.monotonic() - started, used.ru_maxrss / 1024
+    return time.monotonic() - started, peak
 
 
 def finished(folder: Path) -> int:
@@ -156,12 +151,12 @@ def peak_of(pid: int) -> float:
     return 0.0
 
 
-def watch(client: subprocess.Popen[bytes], until: Callable[[], bool]) -> float:
-    """Wait until something holds or the client ends; the client's peak memory in MB."""
+def watch(process: subprocess.Popen[bytes], until: Callable[[], bool], every: float = 0.5) -> float:
+    """Wait until something holds or a process ends; its peak memory in MB."""
     peak = 0.0
-    while client.poll() is None and not until():
-        peak = max(peak, peak_of(client.pid))
-        time.sleep(0.5)
+    while process.poll() is None and not until():
+        peak = max(peak, peak_of(process.pid))
+        time.sleep(every)
     return peak
 
 
@@ -178,7 +173,7 @@ def rehearse(records: Path, place: Path, delay: float, epochs: int, connections:
     words = [*FATHOM, "run", suite, "--model", MODEL, "--model-base-url", f"http://127.0.0.1:{PORT}/v1"]
     words += ["--thinking", "on", "--model-kind", "mixed", "--epochs", epochs, "--max-connections", connections]
     words += ["--retries", 8, "--out", run, "--yes"]
-    started, peak = time.monotonic(), 0.0
+    started = time.monotonic()
 
     def server() -> subprocess.Popen[bytes]:
         serving = ("--serve", answers, "--delay", str(delay), "--log", log)
@@ -189,18 +184,18 @@ def rehearse(records: Path, place: Path, delay: float, epochs: int, connections:
 
     serving, asking = server(), client()
     try:
-        peak = max(peak, watch(asking, lambda: finished(run) >= wanted // 3))
+        peak = watch(asking, lambda: finished(run) >= wanted // 3)
         asking.send_signal(signal.SIGKILL)
         asking.wait()
-        print(f"client killed at {finished(run):,} of {wanted:,} replies", flush=True)
+        print(f"client killed at {finished(run):,} of {wanted:,} replies, {peak:,.0f} MB", flush=True)
         asking = client()
-        peak = max(peak, watch(asking, lambda: finished(run) >= 2 * wanted // 3))
+        peak = watch(asking, lambda: finished(run) >= 2 * wanted // 3)
         serving.kill()
         serving.wait()
-        print(f"server killed at {finished(run):,}, back after {REST:g} s", flush=True)
+        print(f"server killed at {finished(run):,}, back after {REST:g} s; client {peak:,.0f} MB", flush=True)
         time.sleep(REST)
         serving = server()
-        peak = max(peak, watch(asking, lambda: False))
+        peak = watch(asking, lambda: False)
     finally:
         serving.kill()
         asking.kill()
