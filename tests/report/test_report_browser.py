@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import polars as pl
 import pytest
 from hundred_rows import make_hundred
+from pro_rows import make_pro
 from report_rows import make_rows
 
 from fathom.report import report
+from fathom.rows import rows_from_longbench_pro
+from made_results_pro import write_results
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -126,6 +131,24 @@ def test_parts_are_there_and_figures_can_be_read_on_a_phone(browser: Browser, ad
     )
     assert len(sizes) > 20
     assert min(sizes) >= 9
+    tab.close()
+
+
+def test_breakdowns_fit_a_phone(browser: Browser, tmp_path: Path) -> None:
+    averages = rows_from_longbench_pro(write_results(tmp_path / "published"))
+    report(pl.concat([make_pro(questions=12, tasks=3), averages]), tmp_path / "page.html")
+    tab = opened(browser, (tmp_path / "page.html").as_uri(), width=375, scheme="dark")
+    tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 375
+    assert {"Breakdown", "Thinking", "Ranks", "Repeats"} <= set(tab.locator("h2").all_inner_texts())
+    sizes = tab.evaluate(
+        "[...document.querySelectorAll('.pair svg text, .map svg text')].filter(text => text.getClientRects().length)"
+        ".map(text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
+    )
+    assert len(sizes) > 100
+    assert min(sizes) >= 9
+    fixed = '[...document.querySelectorAll(\'.pair svg [fill^="#"], .map svg [fill^="#"]\')].length'
+    assert tab.evaluate(fixed) == 0
     tab.close()
 
 

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import altair as alt
 import polars as pl
 import pytest
+from pro_rows import make_pro
 from report_rows import make_rows, with_cuts
 
 from fathom.report import plot
@@ -29,6 +30,7 @@ from fathom.report.colours import (
 )
 from fathom.report.curves import curve_chart
 from fathom.report.drawing import CONFIG, Size, style
+from fathom.report.group_figures import group_charts
 from fathom.report.plot import KINDS, Kind, chart_of
 from fathom.report.results import ALL, Results, measure
 from fathom.report.svg import inline
@@ -40,9 +42,14 @@ def results() -> Results:
     return measure(with_cuts(make_rows(tasks=3, items=5)))
 
 
+@pytest.fixture(scope="module")
+def repeated() -> Results:
+    return measure(make_pro(questions=30))
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_valid_vega_lite(results: Results, kind: Kind) -> None:
-    chart = chart_of(results, kind)
+def test_every_kind_is_valid_vega_lite(results: Results, repeated: Results, kind: Kind) -> None:
+    chart = chart_of(repeated if kind in group_charts() else results, kind)
     assert alt.Chart.from_dict({**chart.to_dict(validate=True), "config": dict(CONFIG)})
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fathom.analysis import Filtered, Policy
     from fathom.score.files import ScoreSummary
 
-ORIGINS = ("fathom", "inspect", "lm-eval")
+ORIGINS = ("fathom", "inspect", "lm-eval", "longbench-pro")
 THRESHOLD = 0.5
 """Score without any context from which on a question is known; that of ``fathom.analysis.known``."""
 
@@ -34,9 +34,9 @@ def rows(
     """The results table of runs, or of logs of other harnesses (command ``fathom rows``).
 
     Args:
-        sources: Run folders and rows files; or logs where ``origin`` says so.
+        sources: Run folders and rows files; or logs or published results where ``origin`` says so.
         out: ``.parquet``, ``.csv`` or ``.jsonl`` file to write, or None.
-        origin: ``fathom``, ``inspect`` or ``lm-eval``.
+        origin: One of ``ORIGINS``.
         rule: Scoring rule for runs, ``strict`` or ``official``.
         judge: Who scores the tasks that a judge can score: its name, ``none`` for the tasks' own scorers, or None for
             the one that the runs were judged by, if any.
@@ -58,6 +58,8 @@ def rows(
         frame = polars.concat([table.rows_from_inspect(path) for path in paths])
     elif origin == "lm-eval":
         frame = polars.concat([table.rows_from_lm_eval(path) for path in paths])
+    elif origin == "longbench-pro":
+        frame = polars.concat([table.rows_from_longbench_pro(path) for path in paths])
     else:
         raise FathomError(f"--from {origin}: choose {', '.join(ORIGINS)}")
     if filter is not None or panel:

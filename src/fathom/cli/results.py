@@ -29,9 +29,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def rows(
-    sources: Annotated[list[Path], typer.Argument(help="Run folders and rows files, or logs of another harness.")],
+    sources: Annotated[
+        list[Path], typer.Argument(help="Run folders and rows files; or logs of another harness, or published results.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="A .parquet, .csv or .jsonl file.")] = Path("rows.parquet"),
-    origin: Annotated[str, typer.Option("--from", help="fathom, inspect or lm-eval.")] = "fathom",
+    origin: Annotated[str, typer.Option("--from", help="fathom, inspect, lm-eval or longbench-pro.")] = "fathom",
     rule: Annotated[
         str, typer.Option(help="strict, or official (as the code of the paper that a task comes from).")
     ] = "strict",
@@ -40,7 +42,7 @@ def rows(
     threshold: Threshold = api.THRESHOLD,
     panel: Panel = None,
 ) -> None:
-    """Turn runs, or logs of other harnesses, into one table of scored replies."""
+    """Turn runs, logs of other harnesses, or published results, into one table of scored replies."""
     known: dict[str, Any] = {"filter": filter, "threshold": threshold, "panel": panel}
     frame = api.rows(sources, out, origin=origin, rule=rule, judge=judge, **known)
     print(f"{out}: {len(frame):,} rows")
@@ -126,8 +128,8 @@ def plot(
     kind: Annotated[
         str,
         typer.Argument(
-            help="curve, task-curves, tasks, scores, position, position-lines, truncation, answers, longscore or "
-            "longscore-heatmap."
+            help="curve, task-curves, tasks, scores, position, position-lines, truncation, answers, longscore, "
+            "longscore-heatmap, lengths-heatmap, tasks-heatmap, requirement-heatmap, best-of-n or pass-at-n."
         ),
     ],
     sources: Annotated[

@@ -77,12 +77,13 @@ def axis_of(**options: Any) -> alt.Axis:
     return alt.Axis(title=None, **{"ticks": False, "domain": False, "labelPadding": 6, **options})
 
 
-def layered(layers: Sequence[alt.Chart], size: Size, title: str = "", note: str = "") -> alt.LayerChart:
-    """Layers in one plotting area, under a heading and a line in small type where they are given."""
+def layered(layers: Sequence[alt.Chart], size: Size, title: str = "", note: str | Sequence[str] = "") -> alt.LayerChart:
+    """Layers in one plotting area, under a heading and a line (or several) in small type where they are given."""
     chart = alt.LayerChart(layer=list(layers), width=size.width, height=size.height)
     if not title and not note:
         return chart
-    return chart.properties(title=alt.TitleParams(title, subtitle=note) if note else title)
+    said = note if isinstance(note, str) else list(note)
+    return chart.properties(title=alt.TitleParams(title, subtitle=said) if note else title)
 
 
 def legend_of(columns: int, size: Size, title: str | None = None) -> alt.Legend | None:

@@ -39,12 +39,13 @@ class Group:
     figures: tuple[Figure, ...]
 
 
-def drawn(chart: alt.LayerChart, label: str) -> Markup:
+def drawn(chart: alt.LayerChart, label: str, *, whole: bool = False) -> Markup:
     """A chart as an element of a page.
 
     Args:
         chart: The chart.
         label: What it shows, for those who do not see it.
+        whole: Whether it keeps its size where there is less room, and is moved into view instead.
     """
     # The drawing comes from an XML writer that escapes what it holds.
-    return Markup(svg.inline(chart, label))
+    return Markup(svg.inline(chart, label, whole=whole))

@@ -17,6 +17,8 @@ ANOMALY = 1.0
 """A gain above this is no gain on long texts: the base is small."""
 HARDLY = 3.0
 """A base whose interval spans this factor or more is hardly known."""
+MANY = 25
+"""Lines of a heat map beyond which its columns are named above it."""
 ANOMALOUS = (
     "Grey, with the figure in brackets: anomalous, being above +100%, or a ratio to a base that is known only within a "
     f"factor of {HARDLY:g} or more"
@@ -38,9 +40,9 @@ def position_chart(
         A chart: length to the right, depth downwards, the score in each cell in percent without decimals.
     """
     points = sorted(points, key=lambda point: (point.length, point.depth_low))
-    cells = [_scored(words.tokens(point.length), depth_name(point), point.mean) for point in points]
+    cells = [scored_tile(words.tokens(point.length), depth_name(point), point.mean) for point in points]
     depths = [depth_name(point) for point in sorted(points, key=lambda point: (point.depth_low, point.depth_high))]
-    return _heat_map(cells, lengths, depths, size, title)
+    return heat_map(cells, [words.tokens(length) for length in lengths], depths, size, title=title)
 
 
 def score_chart(
@@ -56,11 +58,11 @@ def score_chart(
         title: A heading, "" for none.
     """
     cells = [
-        _scored(words.tokens(point.length), point.task, point.mean)
+        scored_tile(words.tokens(point.length), point.task, point.mean)
         for point in points
         if point.mean is not None and point.task in tasks
     ]
-    return _heat_map(cells, lengths, tasks, size, title)
+    return heat_map(cells, [words.tokens(length) for length in lengths], tasks, size, title=title)
 
 
 def longscore_map(
@@ -94,8 +96,9 @@ def longscore_map(
             fill = GRID if point.value is None else CHANGE[change_step(point.value)]
             if point.value is not None and is_anomalous(one, point.value):
                 text, fill = f"({text})", GRID
-            cells.append(_Tile(words.tokens(point.length), system_of(one).name, fill.light, text))
-    return _heat_map(cells, lengths, [system.name for system in systems], size, title, widest)
+            cells.append(Tile(words.tokens(point.length), system_of(one).name, fill.light, text))
+    columns = [words.tokens(length) for length in lengths]
+    return heat_map(cells, columns, [system.name for system in systems], size, title=title, widest=widest)
 
 
 def is_anomalous(one: LongScore, value: float | None = None) -> bool:
@@ -104,7 +107,7 @@ def is_anomalous(one: LongScore, value: float | None = None) -> bool:
     return any(each > ANOMALY for each in values) or (one.base_factor or 1.0) >= HARDLY
 
 
-class _Tile(NamedTuple):
+class Tile(NamedTuple):
     """One tile of a heat map: its column and line, its colour, and what it says."""
 
     column: str
@@ -113,22 +116,41 @@ class _Tile(NamedTuple):
     said: str
 
 
-def _scored(column: str, line: str, mean: float) -> _Tile:
-    return _Tile(column, line, HEAT[heat_step(mean)].light, f"{100 * mean:.0f}")
+def scored_tile(column: str, line: str, mean: float) -> Tile:
+    """A tile with a score in [0, 1]: its heat, and the figure in percent without decimals."""
+    return Tile(column, line, HEAT[heat_step(mean)].light, f"{100 * mean:.0f}")
 
 
-def _heat_map(
-    tiles: Iterable[_Tile], lengths: Sequence[int], lines: Sequence[str], size: Size, title: str, widest: int = 220
+def heat_map(
+    tiles: Iterable[Tile],
+    columns: Sequence[str],
+    lines: Sequence[str],
+    size: Size,
+    *,
+    title: str = "",
+    note: Sequence[str] = (),
+    widest: int = 220,
 ) -> alt.LayerChart:
-    columns, lines = [words.tokens(length) for length in lengths], list(dict.fromkeys(lines))
-    x = alt.X(
-        "column:N", scale=alt.Scale(domain=columns), axis=axis_of(grid=False, labelAngle=0, labelOverlap="greedy")
-    )
-    y = alt.Y("line:N", scale=alt.Scale(domain=lines), axis=axis_of(grid=False, labelLimit=widest))
+    """Tiles in columns and lines; what has none stays blank.
+
+    Args:
+        tiles: The tiles.
+        columns: Names of the columns from left to right.
+        lines: Names of the lines from top to bottom.
+        size: Plotting area in pixels.
+        title: A heading, "" for none.
+        note: Lines in small type beneath the heading.
+        widest: Room for names of lines, in pixels; longer ones are cut.
+    """
+    # Names of columns stand above what does not fit on a screen.
+    orient = "top" if len(lines) > MANY else "bottom"
+    named = axis_of(grid=False, labelAngle=0, labelOverlap="greedy", orient=orient)
+    x = alt.X("column:N", scale=alt.Scale(domain=list(columns)), axis=named)
+    y = alt.Y("line:N", scale=alt.Scale(domain=list(dict.fromkeys(lines))), axis=axis_of(grid=False, labelLimit=widest))
     chart = chart_of_records([tile._asdict() for tile in tiles])
     boxes = chart.mark_rect(stroke=PAPER.light, strokeWidth=1.5).encode(x=x, y=y, fill=alt.Fill("heat:N", scale=None))
     figures = chart.mark_text(fontSize=10, color=INK.light).encode(x=x, y=y, text="said:N")
-    return layered([boxes, figures], size, title)
+    return layered([boxes, figures], size, title, note)
 
 
 def depth_name(point: PositionPoint) -> str:

@@ -20,6 +20,7 @@ from fathom.report.colours import css_variables
 from fathom.report.curves import curve_chart
 from fathom.report.drawing import Size, style
 from fathom.report.figure import SMALL, Figure, Group, drawn
+from fathom.report.group_figures import map_figures, trend_figures
 from fathom.report.heatmaps import position_chart
 from fathom.report.hundred import view
 from fathom.report.lengths import DEFINITIONS
@@ -35,6 +36,13 @@ TITLE = "How deep the models read"
 WIDE, NARROW, TILE = Size(880, 330), Size(290, 250), Size(230, 130)
 # Up to this many models share one chart; beyond, each has a chart of its own with the others behind it.
 TOGETHER = 6
+LONG = 12
+"""Models beyond which tables of the breakdown are folded, but for the first."""
+OPTIONAL = (
+    *("categories", "breakdown", "thinking", "ranks", "repeats"),
+    *("known", "graders", "position", "truncation"),
+)
+"""Sections that not every page has."""
 
 
 def report(rows: pl.DataFrame | Filtered, out: Path, *, title: str = TITLE, seed: int = 0) -> tuple[Table, ...]:
@@ -71,9 +79,7 @@ def page(results: Results, *, title: str = TITLE) -> str:
     environment.filters["soft"] = soft
     environment.filters["tokens"] = words.tokens
     script = Markup(_resource(environment, "theme.js"))
-    sections: dict[str, list[Table]] = {
-        name: [] for name in ("categories", "known", "graders", "position", "truncation")
-    }
+    sections: dict[str, list[Table]] = {name: [] for name in OPTIONAL}
     for table in tables_of(results):
         sections.setdefault(table.section, []).append(table)
     text = environment.get_template("page.html.j2").render(
@@ -90,8 +96,12 @@ def page(results: Results, *, title: str = TITLE) -> str:
         answers=answers_views(results),
         truncation=truncation_figures(results),
         hundred=view(results),
+        long=LONG,
+        long_tables=len(results.by_question.systems) > LONG,
+        maps=map_figures(results.by_question),
+        trends=trend_figures(results.by_question),
         definitions=list(DEFINITIONS.values()),
-        unfolded=len(results.systems) <= 3,
+        unfolded=0 < len(results.systems) <= 3,
         light=Markup(css_variables("light")),
         dark=Markup(css_variables("dark")),
         style=Markup(_resource(environment, "style.css")),

@@ -15,10 +15,11 @@ from fathom.report.answers import LINES, answers_charts
 from fathom.report.curves import curve_chart
 from fathom.report.dots import height_of, task_dots
 from fathom.report.drawing import Size
+from fathom.report.group_figures import group_charts
 from fathom.report.heatmaps import ANOMALOUS, longscore_map, position_chart, score_chart
 from fathom.report.longscore_lines import abilities, longscore_lines, span_of, without_score
 from fathom.report.position import lengths_of, position_lines
-from fathom.report.results import ALL, Results, measure, measure_profiles, system_of
+from fathom.report.results import ALL, Results, System, measure, measure_profiles, system_of
 from fathom.report.saving import check_format, save
 from fathom.report.truncation import truncation_charts
 from fathom.types import FathomError
@@ -34,6 +35,11 @@ Kind: TypeAlias = Literal[
     "task-curves",
     "longscore",
     "longscore-heatmap",
+    "lengths-heatmap",
+    "tasks-heatmap",
+    "requirement-heatmap",
+    "best-of-n",
+    "pass-at-n",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SMALL = Size(230, 160)
@@ -60,9 +66,12 @@ def plot(
             depth with intervals, one line a length; ``answers``: accuracy with chance and shortcuts, validity and
             copied examples against length, task by task; ``truncation``: score against the length that prompts were cut
             to, up to the whole prompt, task by task; ``tasks``: average score per task;
-            ``longscore``: LongScore against length, task by task; ``longscore-heatmap``: LongScore by model and length.
+            ``longscore``: LongScore against length, task by task; ``longscore-heatmap``: LongScore by model and length;
+            ``lengths-heatmap``, ``tasks-heatmap`` and ``requirement-heatmap``: scores of models by length, by primary
+            task, and by how much of the context is needed; ``best-of-n`` and ``pass-at-n``: against the number of
+            replies to each question. The last five take published averages too.
         out: A ``.svg``, ``.png``, ``.pdf`` or ``.html`` file, or ``.json`` for the Vega-Lite specification.
-        models: Only these models, in this order; by default all.
+        models: Only these models, in this order; by default all, of ``best-of-n`` and ``pass-at-n`` the highest.
         seed: Seed of the bootstrap.
 
     Returns:
@@ -84,21 +93,23 @@ def chosen(results: Results, models: Sequence[str]) -> Results:
     Raises:
         FathomError: One of them is not there.
     """
-    systems = []
+    known = dict.fromkeys((*results.systems, *(System(*system) for system in results.by_question.systems)))
+    systems: list[System] = []
     for name in models:
-        found = [system for system in results.systems if name in (system.model, system.name)]
+        found = [system for system in known if name in (system.model, system.name)]
         if not found:
-            raise FathomError(f"no model {name!r} here; there are {', '.join(one.name for one in results.systems)}")
+            raise FathomError(f"no model {name!r} here; there are {', '.join(one.name for one in known)}")
         systems += [system for system in found if system not in systems]
     return replace(
         results,
-        systems=tuple(systems),
+        systems=tuple(system for system in systems if system in results.systems),
         average={key: one for key, one in results.average.items() if key[0] in systems},
         curve={key: one for key, one in results.curve.items() if key[0] in systems},
         longscore={key: one for key, one in results.longscore.items() if key[0] in systems},
         position=tuple(one for one in results.position if system_of(one) in systems),
         answers=tuple(one for one in results.answers if system_of(one) in systems),
         truncation=tuple(one for one in results.truncation if system_of(one) in systems),
+        by_question=results.by_question.only(systems),
     )
 
 
@@ -236,7 +247,7 @@ def _title(task: str) -> str:
     return "all tasks" if task == ALL else task
 
 
-DRAWN: dict[Kind, Callable[[Results], list[alt.LayerChart]]] = {
+DRAWN: dict[str, Callable[[Results], list[alt.LayerChart]]] = {
     "curve": _curve,
     "scores": _scores,
     "position": _position,
@@ -247,6 +258,7 @@ DRAWN: dict[Kind, Callable[[Results], list[alt.LayerChart]]] = {
     "task-curves": _task_curves,
     "longscore": _longscore,
     "longscore-heatmap": _longscore_heatmap,
+    **group_charts(),
 }
 MULTIPLES: dict[Kind, str] = {
     "position-lines": "Score against depth",
@@ -269,4 +281,9 @@ LACKING: dict[Kind, str] = {
     "answers": "no task here has a chance level or an example in its instructions",
     "longscore": "no score beyond the base lengths",
     "longscore-heatmap": "no score beyond the base lengths",
+    "lengths-heatmap": "nothing here is broken down by the length of questions (as LongBench Pro's are)",
+    "tasks-heatmap": "no question here has a primary task (as LongBench Pro's have)",
+    "requirement-heatmap": "no question here says how much of the context it needs (as LongBench Pro's do)",
+    "best-of-n": "no question here was asked twice (`fathom run --epochs 3`)",
+    "pass-at-n": "no question here was asked twice (`fathom run --epochs 3`)",
 }

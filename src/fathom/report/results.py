@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 import polars as pl
@@ -39,8 +39,10 @@ from fathom.analysis import (
 )
 from fathom.analysis.categories import category_scores
 from fathom.analysis.graders import Graded, graders
+from fathom.analysis.side_rows import is_aggregate
 from fathom.printing import printable
-from fathom.report.settings import distinct, settings_of
+from fathom.report.by_question import ByQuestion, by_question
+from fathom.report.settings import distinct, settings_of, settings_of_averages
 from fathom.types import FathomError
 
 ALL = "all"
@@ -108,6 +110,7 @@ class Results:
         contrasts: Front, middle and rear against each other, where depths vary.
         truncation: Whole prompts against the same ones cut, where there are any.
         categories: Scores of categories of tasks, where there are several.
+        by_question: What counts every question alike, and published averages, whose systems are here alone.
     """
 
     systems: tuple[System, ...]
@@ -130,6 +133,7 @@ class Results:
     contrasts: tuple[PositionContrast, ...] = ()
     truncation: tuple[Truncation, ...] = ()
     categories: tuple[CategoryScore, ...] = ()
+    by_question: ByQuestion = field(default_factory=ByQuestion)
 
     def every(self, system: System, task: str = ALL) -> Counts | None:
         """Counts of every reply of a system with a context, on one task or on all; None where there is none."""
@@ -151,7 +155,8 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
         seed: Seed of the bootstrap.
 
     Returns:
-        The results. Control characters in names are replaced, since the names come from outside.
+        The results. Control characters in names are replaced, since the names come from outside. Of published
+        averages without any reply, breakdowns and settings are all there is.
 
     Raises:
         FathomError: There are no rows, or none with a context.
@@ -161,13 +166,18 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
         raise FathomError("There are no rows to report on: run a suite first (`fathom run`), or name another file.")
     whole = filtered.before.with_columns(_printable(filtered.before[name]) for name in NAMES)
     asked = whole.filter(~is_side_row())
+    shown = filtered.rows.with_columns(_printable(filtered.rows[name]) for name in NAMES)
+    kept, averages = shown.filter(~is_side_row()), shown.filter(is_aggregate())
+    if asked.is_empty() and not averages.is_empty():
+        alone = measure_profiles(())
+        return replace(
+            alone, settings=tuple(settings_of_averages(averages)), by_question=by_question(kept, averages, seed=seed)
+        )
     if asked.is_empty():
         raise FathomError(
             "All rows ask their question without a context, or over one that was cut: there is no length to report on. "
             "Run more."
         )
-    shown = filtered.rows.with_columns(_printable(filtered.rows[name]) for name in NAMES)
-    kept = shown.filter(~is_side_row())
     counted = cell_counts(asked)
     scores = measure_profiles(profiles(kept, seed=seed))
     systems = [System(*pair) for pair in asked.select("model", "variant").unique(maintain_order=True).rows()]
@@ -181,14 +191,15 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
         by_length=_totals(counted, lambda one: (system_of(one), one.length or 0)),
         by_cell=_totals(counted, lambda one: (system_of(one), one.task or ALL, one.length or 0))
         | _totals(counted, lambda one: (system_of(one), ALL, one.length or 0)),
-        settings=tuple(settings_of(asked)),
+        settings=(*settings_of(asked), *settings_of_averages(averages)),
         suites=tuple(dict.fromkeys(name.partition("#")[0] for name in distinct(asked, "suite"))),
         filtered=filtered,
-        graded=tuple(graders(whole)),
+        graded=tuple(graders(whole.filter(~is_aggregate()))),
         answers=tuple(answers(kept, seed=seed)),
         contrasts=tuple(position_contrasts(kept, seed=seed)),
         truncation=tuple(truncation(shown, seed=seed)),
         categories=tuple(category_scores(kept, seed=seed)),
+        by_question=by_question(kept, averages, seed=seed),
     )
 
 

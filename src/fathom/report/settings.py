@@ -41,6 +41,34 @@ def settings_of(rows: pl.DataFrame) -> list[tuple[str, str]]:
     return [(label, value) for label, value in settings if value]
 
 
+def settings_of_averages(rows: pl.DataFrame) -> list[tuple[str, str]]:
+    """What published averages are of: nothing where there are none.
+
+    Args:
+        rows: Rows that are published averages; may be empty.
+    """
+    whole = rows.filter(facet("aggregate") == "overall", facet("measure") == "mean")
+    if whole.is_empty():
+        return []
+    count = whole.select(
+        *(facet(name).cast(pl.Int64, strict=False).alias(name) for name in ("questions", "n", "failed_replies"))
+    )
+    said = [
+        ("Published averages", f"{', '.join(distinct(whole, 'suite'))}, from {', '.join(distinct(whole, 'source'))}"),
+        ("Models published", f"{whole['model'].n_unique():,}, {len(whole):,} with their modes"),
+        ("Questions behind them", _range(count["questions"])),
+        ("Repeats behind them", _range(count["n"])),
+        ("Replies that failed, of each", _range(count["failed_replies"])),
+    ]
+    return [(label, value) for label, value in said if value]
+
+
+def _range(values: pl.Series) -> str:
+    """ "1,500", or "0 to 69" where values differ; "" where none is known."""
+    known = sorted(values.drop_nulls().unique())
+    return " to ".join(f"{value:,}" for value in dict.fromkeys((*known[:1], *known[-1:])))
+
+
 def _several_questions(rows: pl.DataFrame) -> list[tuple[str, int, int]]:
     """Tasks whose items have several questions, with their numbers of items and of questions."""
     number = facet("question")

@@ -10,10 +10,13 @@ from fathom.printing import printable
 from fathom.report import words
 from fathom.report.known import said_of_filter
 from fathom.report.lengths import effective_cell, shortest
+from fathom.report.published import averages_alone, averages_beside, thinking
 from fathom.report.results import ALL, Results, System, system_of
 
 # How many models the paragraph speaks of; the table has the rest.
 NAMED = 3
+MANY = 0.02
+"""Share of incomplete replies from which on the paragraph names the model."""
 
 
 class Sentence(NamedTuple):
@@ -28,6 +31,8 @@ class Sentence(NamedTuple):
 
 def summary(results: Results) -> tuple[Sentence, ...]:
     """Sentences that say who was measured over what, how far each may be trusted, and what chance would give."""
+    if not results.systems:
+        return tuple(Sentence("", text) for text in averages_alone(results.by_question) if text)
     said = [Sentence("", _scope(results))]
     said.extend(Sentence(system.name, _about(results, system)) for system in results.systems[:NAMED])
     rest = len(results.systems) - NAMED
@@ -41,9 +46,12 @@ def summary(results: Results) -> tuple[Sentence, ...]:
             _ties(results),
             _uneven(results),
             _chance(results),
+            thinking(results.by_question),
             _unscored(results),
         )
     )
+    said.extend(Sentence(system.name, text) for system in results.systems if (text := _incomplete(results, system)))
+    said.append(Sentence("", averages_beside(results.by_question)))
     return tuple(sentence for sentence in said if sentence.text)
 
 
@@ -177,3 +185,15 @@ def _unscored(results: Results) -> str:
         said.append(f"{words.several(truncated, 'prompt')} {'was' if truncated == 1 else 'were'} cut to fit a window")
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _incomplete(results: Results, system: System) -> str:
+    """That many replies of a model are incomplete: its means are over what it came to the end with."""
+    counts = results.every(system)
+    if counts is None or counts.incomplete < MANY * counts.replies:
+        return ""
+    return (
+        f"did not finish {words.count(counts.incomplete)} of {words.several(counts.replies, 'reply', 'replies')} "
+        f"({words.percent(counts.incomplete / counts.replies)}%, incomplete: cut by the output cap or inside "
+        "reasoning): its scores are of the others only."
+    )

@@ -24,12 +24,13 @@ def specification(chart: alt.TopLevelMixin, background: str = "transparent") -> 
     return chart.to_dict(validate=False) | {"config": dict(CONFIG), "background": background}
 
 
-def inline(chart: alt.TopLevelMixin, label: str) -> str:
+def inline(chart: alt.TopLevelMixin, label: str, *, whole: bool = False) -> str:
     """Draws a chart as an ``<svg>`` element for a page.
 
     Args:
         chart: The chart.
         label: What it shows, for those who do not see it.
+        whole: Whether it keeps its size where there is less room, and is moved into view instead.
 
     Returns:
         The element: its size comes from the page, its type from the surrounding text, and each colour of
@@ -38,7 +39,10 @@ def inline(chart: alt.TopLevelMixin, label: str) -> str:
     root = ElementTree.fromstring(vl_convert.vegalite_to_svg(specification(chart)))
     _slim(root)
     width, height = root.attrib.pop("width"), root.attrib.pop("height")
-    root.attrib |= {"role": "img", "aria-label": label, "style": f"max-width:{round(1.35 * float(width))}px"}
+    room = f"max-width:{round(1.35 * float(width))}px"
+    if whole:
+        room += f";min-width:{round(float(width))}px"
+    root.attrib |= {"role": "img", "aria-label": label, "style": room}
     root.attrib.setdefault("viewBox", f"0 0 {width} {height}")
     return ElementTree.tostring(root, encoding="unicode")
 

@@ -62,8 +62,9 @@ class Table:
 
     Attributes:
         name: Unique among the tables of a report, fit for an HTML id.
-        section: Which part of the report it belongs to: "headline", "categories", "scores", "longscore", "effective",
-            "position", "answers", "truncation", "known", "graders", "counts" or "settings".
+        section: Which part of the report it belongs to: "headline", "categories", "breakdown", "thinking", "ranks",
+            "repeats", "scores", "longscore", "effective", "position", "answers", "truncation", "known", "graders",
+            "counts" or "settings".
         title: A heading; the model's name where the table is about one model.
         about: One or two sentences on what it shows, or "".
         columns: As many as each row has cells.

@@ -9,14 +9,18 @@ import polars as pl
 from fathom.analysis import AverageScore, Filtered, LongScore
 from fathom.report import words
 from fathom.report.answers import answers_tables, telling_points
+from fathom.report.breakdown import breakdown_tables
 from fathom.report.categories import category_tables
 from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
 from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
 from fathom.report.position import contrast_tables
+from fathom.report.ranks import rank_tables
+from fathom.report.repeats import repeats_tables
 from fathom.report.results import ALL, Results, System, measure
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import CHANCE, SCORED, chance_cell, counts_tables, failed, scored_cell
+from fathom.report.thinking import thinking_tables
 from fathom.report.truncation import truncation_tables
 
 MANY = 0.9
@@ -40,12 +44,35 @@ def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> tuple[Table, ...]
 
 
 def tables_of(results: Results) -> tuple[Table, ...]:
-    """All tables of a report on results that are already measured."""
+    """All tables of a report on results that are already measured.
+
+    Of published averages without any reply there are only those of questions, and settings.
+    """
+    replies = bool(results.systems)
+    return (
+        *([headline(results)] if replies else []),
+        *category_tables(results.categories, results.systems),
+        *breakdown_tables(results),
+        *thinking_tables(results),
+        *(scores(results, system) for system in results.systems),
+        *rank_tables(results),
+        *repeats_tables(results),
+        *(_of_replies(results) if replies else []),
+        Table(
+            name="settings",
+            section="settings",
+            title="Settings",
+            about="What the rows say of how they came about.",
+            columns=(Column("Setting", number=False), Column("Value", number=False)),
+            rows=tuple((Cell(label), Cell(value)) for label, value in results.settings),
+        ),
+    )
+
+
+def _of_replies(results: Results) -> tuple[Table, ...]:
+    """What only replies themselves can tell, after their scores."""
     broken_down = results.systems if len(results.tasks) > 1 else ()
     return (
-        headline(results),
-        *category_tables(results.categories, results.systems),
-        *(scores(results, system) for system in results.systems),
         longscores(results, None),
         *(longscores(results, system) for system in broken_down),
         effective_lengths(results, None),
@@ -56,14 +83,6 @@ def tables_of(results: Results) -> tuple[Table, ...]:
         *known_tables(results),
         *graders_tables(results),
         *counts_tables(results),
-        Table(
-            name="settings",
-            section="settings",
-            title="Settings",
-            about="What the rows say of how they came about.",
-            columns=(Column("Setting", number=False), Column("Value", number=False)),
-            rows=tuple((Cell(label), Cell(value)) for label, value in results.settings),
-        ),
     )
 
 

@@ -32,6 +32,11 @@ def change(value: float | None) -> str:
     return text if text.startswith("−") or text in ("0.0", "∞") else f"+{text}"
 
 
+def points(value: float | None) -> str:
+    """A small difference of fractions in percentage points with two decimals: 0.0092 is "0.92"; None is a dash."""
+    return f"{100 * value:.2f}" if value is not None and _known(value) else ABSENT
+
+
 def bounds(interval: Interval | None, *, signed: bool = False) -> str:
     """The interval of a fraction: "[64.0, 77.9]"; "" where there is none."""
     if interval is None or not (_known(interval.low) and _known(interval.high)):

@@ -1,0 +1,99 @@
+"""Scores by groups of questions: language, difficulty, length, how much of the context is needed, task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fathom.analysis import GroupScore
+from fathom.analysis.groups import place
+from fathom.report import words
+from fathom.report.by_question import OVERALL, ByQuestion
+from fathom.report.colours import heat_step
+from fathom.report.labels import label, legend, title
+from fathom.report.results import ALL, Results, System
+from fathom.report.table import Cell, Column, Table
+
+ABOUT = (
+    "Mean score in percent over the questions of a group. Every question counts alike, whatever its task and length; "
+    "its repeats are averaged first. A dash is a score that is absent, which is not a score of zero."
+)
+INTERVALS = "Ranges are 95% intervals over questions."
+PUBLISHED = (
+    "Scores without an interval are averages as they were published, without the replies behind them; a reply that "
+    "failed counts as 0 in them."
+)
+REQUIREMENT = ("Full", "Partial")
+
+
+def breakdown_tables(results: Results) -> list[Table]:
+    """One table a dimension: models down, the highest overall score first, groups to the right."""
+    found = results.by_question
+    return [
+        _table(found, dimension, results.systems, about(found) if number == 0 else "")
+        for number, dimension in enumerate(found.dimensions)
+    ]
+
+
+def cells_of(found: ByQuestion, dimension: str) -> dict[tuple[str, str], dict[str, GroupScore]]:
+    """Mean scores of a dimension by system and group, ``all`` among them."""
+    cells: dict[tuple[str, str], dict[str, GroupScore]] = {system: {} for system in found.systems}
+    for one in found.scores:
+        if one.dimension in (dimension, OVERALL) and (one.model, one.variant) in cells:
+            cells[one.model, one.variant][one.group if one.dimension == dimension else ALL] = one
+    return {system: groups for system, groups in cells.items() if len(groups) > 1}
+
+
+def groups_of(found: ByQuestion, dimension: str) -> list[str]:
+    """The groups of a dimension, in the order of the papers."""
+    return sorted({one.group for one in found.scores if one.dimension == dimension}, key=place)
+
+
+def about(found: ByQuestion) -> str:
+    """What is to be said of these scores."""
+    said = [ABOUT]
+    if any(one.interval is not None for one in found.scores):
+        said.append(INTERVALS)
+    if found.published:
+        said.append(PUBLISHED)
+    return " ".join(said)
+
+
+def _table(found: ByQuestion, dimension: str, systems: Sequence[System], first: str) -> Table:
+    groups = groups_of(found, dimension)
+    numbers = {System(*system): number for number, system in enumerate(systems)}
+    differing = tuple(groups) == REQUIREMENT
+    columns = (
+        Column("Model", number=False),
+        Column("All", help="Mean over all questions"),
+        *(Column(label(dimension, group), help=_help(dimension, group)) for group in groups),
+        *([Column("Partial − Full", help="Difference in percentage points")] if differing else []),
+    )
+    rows = tuple(
+        (
+            Cell(System(*system).name, series=numbers.get(System(*system))),
+            *(_cell(scores.get(group)) for group in (ALL, *groups)),
+            *([_difference(scores)] if differing else []),
+        )
+        for system, scores in cells_of(found, dimension).items()
+    )
+    name = f"breakdown-{dimension.replace('_', '-')}"
+    names = "; ".join(legend(groups))
+    said = " ".join(filter(None, (first, f"{names}." if names else "")))
+    folded = dimension == "secondary_task"
+    return Table(name, "breakdown", title(dimension), said, columns, rows, detail=folded)
+
+
+def _help(dimension: str, group: str) -> str:
+    short = label(dimension, group)
+    return next((name.removeprefix(f"{short} ") for name in legend([group])), "")
+
+
+def _cell(one: GroupScore | None) -> Cell:
+    if one is None:
+        return Cell()
+    return Cell(words.percent(one.score), words.bounds(one.interval), words.sentence(one.note), heat_step(one.score))
+
+
+def _difference(scores: Mapping[str, GroupScore]) -> Cell:
+    full, partial = (scores.get(group) for group in REQUIREMENT)
+    return Cell(words.change(partial.score - full.score)) if full and partial else Cell()
