@@ -52,7 +52,7 @@ def tiers(tmp_path: Path) -> Path:
 def test_breakdown_prints_groups_and_measures(call: Call, rows: Path) -> None:
     code, out, _ = call("analyze", "breakdown", rows, "--by", "overall,difficulty", "--measures", "mean,pass_at")
     assert code == 0
-    assert [word for word in ("overall", "Easy", "Hard", "pass_at", "0.900") if word not in out] == []
+    assert [word for word in ("Score by difficulty", "Easy", "Hard", "Pass at 1 by difficulty", "90.0") if word not in out] == []
     assert "note" not in out
     code, out, _ = call("analyze", "breakdown", rows, "--json")
     assert code == 0

@@ -12,9 +12,7 @@ import polars as pl
 from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws, profiles
 
-OVER_LENGTHS = (
-    "the mean over lengths with different questions at each (the mean over questions: `fathom analyze categories`)"
-)
+OVER_LENGTHS = "the mean over lengths with different questions at each (over questions: `fathom analyze breakdown`)"
 
 
 @dataclass(frozen=True, slots=True)

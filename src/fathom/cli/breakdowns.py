@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from fathom import api
-from fathom.cli.analyze import Seed, Sources, finite, known_of, print_flat
+from fathom.cli.analyze import Seed, Sources, finite, known_of
 from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, names_of, print_records, tell
 
 if TYPE_CHECKING:
@@ -49,7 +49,10 @@ def breakdown(
     as_json: AsJson = False,
 ) -> None:
     """Mean over questions in each group, best of n and pass at n, as in LongBench Pro."""
-    chosen = known_of(filter, threshold, panel) | {"by": names_of(by), "unscored": unscored}
+    dimensions = names_of(by)
+    if dimensions and not as_json:  # tables have a column for the whole
+        dimensions = tuple(dict.fromkeys(("overall", *dimensions)))
+    chosen = known_of(filter, threshold, panel) | {"by": dimensions, "unscored": unscored}
     chosen["measures"] = names_of(measures)
     _print("breakdown", sources, seed, judge, chosen, as_json)
 
@@ -117,7 +120,10 @@ def _print(
     elif not found:
         tell(NOTHING[study])
     elif study == "breakdown":
-        print_flat(found)
+        from fathom.report import show
+        from fathom.report.breakdown import score_tables
+
+        show(score_tables(found))
     else:
         for lines in TABLES[study](found):
             print_records(_used(lines), as_json=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fathom.analysis import GroupScore
 from fathom.analysis.groups import place
 from fathom.report import words
-from fathom.report.by_question import OVERALL, ByQuestion
+from fathom.report.by_question import OVERALL, ByQuestion, order
 from fathom.report.colours import heat_step
 from fathom.report.labels import label, legend, title
 from fathom.report.results import ALL, Results, System
@@ -23,6 +24,7 @@ PUBLISHED = (
     "failed counts as 0 in them."
 )
 REQUIREMENT = ("Full", "Partial")
+WHAT = {"mean": "Score", "best_of": "Best of {n}", "pass_at": "Pass at {n}"}
 
 
 def breakdown_tables(results: Results) -> list[Table]:
@@ -34,18 +36,35 @@ def breakdown_tables(results: Results) -> list[Table]:
     ]
 
 
+def score_tables(scores: Sequence[GroupScore]) -> list[Table]:
+    """Tables of any scores of groups, for a terminal: one for each measure and dimension, best of 2 and of 3 apart.
+
+    Args:
+        scores: What ``fathom.analysis.breakdown`` gave, the whole (``overall``) among them.
+    """
+    tables: list[Table] = []
+    for measure, n in dict.fromkeys((one.measure, 0 if one.measure == "mean" else one.n) for one in scores):
+        part = tuple(one for one in scores if one.measure == measure and n in (0, one.n))
+        found = ByQuestion(systems=order(part), scores=part)
+        for dimension in dict.fromkeys(one.dimension for one in part if one.dimension != OVERALL) or (OVERALL,):
+            table = _table(found, dimension, (), about(found) if not tables else "")
+            heading = title(dimension, WHAT[measure].format(n=n)) if dimension != OVERALL else WHAT[measure].format(n=n)
+            tables.append(replace(table, title=heading, detail=False))
+    return tables
+
+
 def cells_of(found: ByQuestion, dimension: str) -> dict[tuple[str, str], dict[str, GroupScore]]:
     """Mean scores of a dimension by system and group, ``all`` among them."""
     cells: dict[tuple[str, str], dict[str, GroupScore]] = {system: {} for system in found.systems}
     for one in found.scores:
         if one.dimension in (dimension, OVERALL) and (one.model, one.variant) in cells:
             cells[one.model, one.variant][one.group if one.dimension == dimension else ALL] = one
-    return {system: groups for system, groups in cells.items() if len(groups) > 1}
+    return {system: groups for system, groups in cells.items() if set(groups) - {ALL} or dimension == OVERALL}
 
 
 def groups_of(found: ByQuestion, dimension: str) -> list[str]:
     """The groups of a dimension, in the order of the papers."""
-    return sorted({one.group for one in found.scores if one.dimension == dimension}, key=place)
+    return sorted({one.group for one in found.scores if one.dimension == dimension != OVERALL}, key=place)
 
 
 def about(found: ByQuestion) -> str:

@@ -86,7 +86,7 @@ def by_question(replies: pl.DataFrame, averages: pl.DataFrame, *, seed: int = 0)
     scores = breakdown(rows, by=(OVERALL, *by), seed=seed) if by else []
     trends = breakdown(rows, by=(OVERALL,), measures=("best_of", "pass_at"), seed=seed) if repeated else []
     return ByQuestion(
-        systems=_order((*scores, *trends)),
+        systems=order((*scores, *trends)),
         published=frozenset(averages.select("model", "variant").unique().rows()),
         scores=tuple(scores),
         trends=tuple(trends),
@@ -141,7 +141,8 @@ def _ranks(replies: pl.DataFrame, seed: int) -> tuple[Neighbour, ...]:
     return tuple(found) if any(one.gap is not None for one in found) else ()
 
 
-def _order(scores: Sequence[GroupScore]) -> tuple[tuple[str, str], ...]:
-    """Systems by their overall score, the highest first."""
+def order(scores: Sequence[GroupScore]) -> tuple[tuple[str, str], ...]:
+    """Systems by their overall score, the highest first; those without one as they come."""
     means = {(one.model, one.variant): one.score for one in reversed(scores) if one.dimension == OVERALL}
-    return tuple(sorted(means, key=lambda system: -means[system]))
+    there = dict.fromkeys((one.model, one.variant) for one in scores)
+    return tuple(sorted(there, key=lambda system: -means.get(system, -1.0)))

@@ -20,9 +20,9 @@ LANGUAGES = {"en": "English", "zh": "Chinese"}
 _NUMBERED = re.compile(r"(T\d+(?:\.\d+)?)\.? +(.+)")
 
 
-def title(dimension: str) -> str:
+def title(dimension: str, what: str = "Score") -> str:
     """The heading of scores by a dimension."""
-    return f"Score by {NAMES[dimension]}"
+    return f"{what} by {NAMES.get(dimension, printable(dimension).replace('_', ' '))}"
 
 
 def label(dimension: str, group: str) -> str:

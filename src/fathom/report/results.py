@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
@@ -92,7 +93,7 @@ class Results:
     Attributes:
         systems: Models and variants: the comparable ones by average score, then the others likewise.
         comparable: Systems whose averages are over the same tasks and lengths.
-        tasks: Names of the tasks, in the order of the rows.
+        tasks: Names of the tasks, in the order of the rows and of the numbers in their names.
         lengths: Lengths in tokens, ascending.
         average: Average score by system and task (``all`` too).
         curve: Score by system, task (``all`` too) and length.
@@ -184,7 +185,7 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
     return replace(
         scores,
         systems=tuple(sorted(systems, key=_place(scores))),
-        tasks=tuple(task for task in asked["task"].unique(maintain_order=True) if task != ALL),
+        tasks=numbered(task for task in asked["task"].unique(maintain_order=True) if task != ALL),
         lengths=tuple(sorted(set(asked["length"]))),
         position=tuple(position(kept, seed=seed)),
         by_task=_by_task(cell_counts(kept)),
@@ -248,6 +249,18 @@ def _by_task(counted: Sequence[Counts]) -> dict[tuple[System, str], Counts]:
 
 def _mean(point: AverageScore | None) -> float:
     return point.mean if point is not None and point.mean is not None else -1.0
+
+
+def numbered(names: Iterable[str]) -> tuple[str, ...]:
+    """Names in their order, but those that differ in numbers only together and by these: ``t2`` before ``t10``."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(re.sub("[0-9]+", "0", name), []).append(name)
+    return tuple(
+        name
+        for group in alike.values()
+        for name in sorted(group, key=lambda one: [int(digits) for digits in re.findall("[0-9]+", one)])
+    )
 
 
 def total(counts: Sequence[Counts]) -> Counts:

@@ -118,7 +118,7 @@ def _apart(results: Results) -> str:
     of = f" of {few}" if len(natural) < len(results.tasks) else ""
     return (
         f"Every question{of} stands at one length only: curves, LongScore and effective lengths compare different "
-        "questions there, and an average score is the mean over lengths; fathom analyze categories gives the mean over "
+        "questions there, and an average score is the mean over lengths; fathom analyze breakdown gives the mean over "
         "questions."
     )
 

@@ -72,9 +72,11 @@ def tables_of(results: Results) -> tuple[Table, ...]:
 def _of_replies(results: Results) -> tuple[Table, ...]:
     """What only replies themselves can tell, after their scores."""
     broken_down = results.systems if len(results.tasks) > 1 else ()
+    # Task by task, a model without a LongScore anywhere would have a page of dashes.
+    defined = {system for (system, _), one in results.longscore.items() if not one.undefined}
     return (
         longscores(results, None),
-        *(longscores(results, system) for system in broken_down),
+        *(longscores(results, system) for system in broken_down if system in defined),
         effective_lengths(results, None),
         *(effective_lengths(results, system) for system in broken_down),
         *contrast_tables(results.contrasts, results.systems),
