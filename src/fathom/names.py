@@ -1,4 +1,4 @@
-"""The error for a name that nobody knows, with the names that it may have been meant for."""
+"""Names as people write them, and the error for one that nobody knows."""
 
 from __future__ import annotations
 
@@ -21,3 +21,8 @@ def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list"
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
     return FathomError(f"unknown {kind} {name!r}; {hint} (see `{see}`)")
+
+
+def system_name(model: str, variant: str) -> str:
+    """A model with its variant, if it has one."""
+    return f"{model} · {variant}" if variant else model

@@ -133,6 +133,10 @@ def test_what_cannot_be_grouped_is_said_here() -> None:
         breakdown(rows, by=("a b",))
     with pytest.raises(FathomError, match="unknown measure 'median': choose mean"):
         breakdown(rows, measures=("median",))
+    with pytest.raises(FathomError, match="nothing to measure by: choose mean"):
+        breakdown(rows, measures=())
+    with pytest.raises(FathomError, match="'run' groups single repeats, which have a mean only"):
+        breakdown(rows, by=("run",), measures=("best_of",))
     assert breakdown(rows.clear()) == []
 
 

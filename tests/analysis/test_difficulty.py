@@ -108,7 +108,7 @@ def test_models_of_several_variants_are_named_with_them() -> None:
 
 def test_what_cannot_be_labelled_is_said() -> None:
     frame = table(dict.fromkeys(TIERS, (3,)))
-    with pytest.raises(FathomError, match="tier 'low' has 1 models, and 1 may be right"):
+    with pytest.raises(FathomError, match=r"tier 'low' has too few models \(1\): 1 may be right"):
         difficulty(frame, NAMES | {"low": ("low 0",)})
     with pytest.raises(FathomError, match="choose majority, any, all, mean"):
         difficulty(frame, NAMES, correct="most")  # type: ignore[arg-type]  # not one of them
@@ -130,22 +130,38 @@ def test_questions_that_nobody_shares_give_no_labels() -> None:
 # ---------------------------------------------------------------------------------------------- stability
 
 
-def test_models_that_are_all_alike_give_the_same_labels_whichever_are_drawn() -> None:
-    found = difficulty(table({"high": (0, 5, 5, 5), "mid": (5, 0, 5, 5), "low": (5, 5, 0, 5)}), NAMES)
+def test_a_tier_that_is_all_right_or_all_wrong_is_judged_by_jeffreys_prior() -> None:
+    """Where no question tells the models of a tier apart, 5 of 5 right have the posterior Beta(5.5, 0.5)."""
+    rng = np.random.default_rng(3)
+    found = difficulty(table({"high": (0, 0), "mid": (5, 5), "low": (5, 5)}), NAMES)
+    beyond = (rng.binomial(SIZE, rng.beta(0.5, SIZE + 0.5, 400_000)) <= 1).mean()
+    assert [one.stability for one in found.labels] == pytest.approx([beyond] * 2, abs=0.003)
+    assert found.moved["Extreme", "Extreme"] == pytest.approx(found.agreement)
+
+
+def test_models_that_agree_on_every_question_leave_little_doubt() -> None:
+    found = difficulty(table({"high": (0, 5, 5, 5), "mid": (0, 0, 5, 5), "low": (0, 0, 0, 5)}), NAMES)
     assert labels(found) == ["Extreme", "Hard", "Moderate", "Easy"]
-    assert [one.stability for one in found.labels] == [1.0] * 4
-    assert found.agreement == 1.0
-    assert all(share == float(one == other) for (one, other), share in found.moved.items())
+    assert min(one.stability for one in found.labels) > 0.9
 
 
-def test_the_stability_of_a_question_at_the_border_is_the_binomial_share() -> None:
-    """k of 5 models right: a drawn tier has Binomial(5, k/5) right, and at most one of them with a known chance."""
-    found = difficulty(table({"high": (1, 2), "mid": (5, 5), "low": (5, 5)}), NAMES, replicates=20_000)
-    beyond = [sum(math.comb(5, j) * (k / 5) ** j * (1 - k / 5) ** (5 - j) for j in (0, 1)) for k in (1, 2)]
-    assert labels(found) == ["Extreme", "Easy"]
-    assert [one.stability for one in found.labels] == pytest.approx([beyond[0], 1 - beyond[1]], abs=0.01)
-    assert found.moved["Extreme", "Easy"] == pytest.approx(1 - beyond[0], abs=0.01)
-    assert found.agreement == pytest.approx(np.mean([one.stability for one in found.labels]))
+@pytest.mark.parametrize("spread", [0.3, 1.6, 5.0])
+def test_the_stability_foretells_what_other_models_of_the_tiers_say(spread: float) -> None:
+    """Tiers of models that are right with a chance that questions and tiers decide; then other models of the kind."""
+    rng = np.random.default_rng(11)
+    easiness = rng.normal(0, spread, 300)
+    chance = {tier: 1 / (1 + np.exp(-(easiness + skill))) for tier, skill in zip(TIERS, (1.5, 0.0, -1.5), strict=True)}
+
+    def drawn() -> dict[str, tuple[int, ...]]:
+        return {tier: tuple(map(int, rng.binomial(SIZE, share))) for tier, share in chance.items()}
+
+    foretold, same = [], []
+    for _ in range(6):
+        found, other = difficulty(table(drawn()), NAMES), difficulty(table(drawn()), NAMES)
+        foretold.append(found.agreement)
+        same.append(np.mean([one == two for one, two in zip(labels(found), labels(other), strict=True)]))
+    # What the tiers have in common is not used, which makes labels look a little more stable than they are.
+    assert np.mean(same) - 0.02 < np.mean(foretold) < np.mean(same) + 0.07
 
 
 def test_labels_follow_thresholds_that_are_known() -> None:
@@ -165,8 +181,9 @@ def test_labels_follow_thresholds_that_are_known() -> None:
     by_item = {one.item: one for one in found.labels}
     for number, (label, far) in enumerate(zip(expected, clear, strict=True)):
         if far:
-            assert (by_item[f"kv/{number}"].label, by_item[f"kv/{number}"].stability) == (label, 1.0)
-    assert 0.9 < found.agreement < 1.0
+            assert by_item[f"kv/{number}"].label == label
+            assert by_item[f"kv/{number}"].stability > 0.75
+    assert 0.75 < found.agreement < 1.0
 
 
 @settings(max_examples=20)
@@ -175,11 +192,11 @@ def test_shares_add_up_and_more_right_answers_are_never_harder(
     counts: list[tuple[int, int, int]], allowed: int
 ) -> None:
     frame = table(dict(zip(TIERS, zip(*counts, strict=True), strict=True)))
-    found = difficulty(frame, NAMES, allowed=allowed, replicates=50)
+    found = difficulty(frame, NAMES, allowed=allowed)
     assert sum(found.counts.values()) == len(found.labels) == len(counts)
     for label in set(labels(found)):
         assert sum(found.moved[label, other] for other in LABELS) == pytest.approx(1)
-    assert found == difficulty(frame, NAMES, allowed=allowed, replicates=50)
+    assert found == difficulty(frame, NAMES, allowed=allowed)
     more = [tuple(min(SIZE, count + 1) for count in one) for one in counts]
     easier = difficulty(table(dict(zip(TIERS, zip(*more, strict=True), strict=True))), NAMES, allowed=allowed)
     for before, after in zip(found.labels, easier.labels, strict=True):

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import beta
 
 from fathom.analysis.interval import generator, interval_of, mean_interval, resampled_means
+from fathom.types import FathomError
 
 
 def scores(right: int, wrong: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -84,3 +85,8 @@ def test_memory_is_bounded_for_many_items() -> None:
     draws = resampled_means(np.ones((30_000, 1)), generator(0, "kv"), replicates=300)
     assert draws.shape == (300, 1)
     assert draws.min() > 0.999
+
+
+def test_a_seed_below_0_is_refused() -> None:
+    with pytest.raises(FathomError, match="seed -1: expected a whole number from 0 on"):
+        generator(-1, "kv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import polars as pl
@@ -63,12 +63,14 @@ def test_uneven_questions_stay_in_the_mean() -> None:
     found = of(scores)
     assert (found.questions, found.runs, found.uneven) == (4, 3, 2)
     assert found.mean == pytest.approx((2 / 3 + 1 / 3 + 1 + 1) / 4)
-    assert found.note == "questions without any score, left out: 1"
+    assert found.note == (
+        "questions without any score, left out: 1; questions with one scored repeat, taken to vary as the others do: 1"
+    )
     # The question with one reply is given the mean of the others' variances: 1/3, 1/3 and 0.
     assert found.error_replies == pytest.approx(math.sqrt(1 / 9 + 1 / 9 + 2 / 9) / 4)
     assert [one.best_of for one in found.trend] == pytest.approx([0.75, 1.0, 1.0])
-    # At n = 3 the two questions with three replies are left.
-    assert found.trend[1].best_of_unbiased == pytest.approx((1 + 2 / 3 + 1) / 3)
+    # A question with fewer than n replies has the best of those, so that no question leaves.
+    assert found.trend[1].best_of_unbiased == pytest.approx((1 + 2 / 3 + 1 + 1) / 4)
     assert found.trend[2].best_of_unbiased == 1.0
     zero = of(scores, unscored="zero")
     assert (zero.questions, zero.uneven, zero.note) == (5, 0, "")
@@ -92,7 +94,10 @@ def test_repeats_that_only_few_questions_have() -> None:
     found = of([[1.0], [0.0], [0.5, 1.0]])
     assert (found.runs, found.uneven, len(found.trend)) == (1, 0, 1)
     assert found.mean == pytest.approx((1 + 0 + 0.75) / 3)
-    assert found.note == "some questions have 2 repeats, most have 1"
+    assert found.note == (
+        "questions with one scored repeat, taken to vary as the others do: 2; "
+        "some questions have 2 repeats, most have 1"
+    )
 
 
 def test_a_repeat_without_any_score_is_no_number() -> None:
@@ -106,11 +111,18 @@ def test_a_repeat_without_any_score_is_no_number() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(1, 6))
 def test_the_expected_best_is_the_mean_over_all_choices(values: list[float], n: int) -> None:
     table = np.array([[*values, math.nan]])
-    found = expected_best(table, n)[0]
-    if n > len(values):
-        assert math.isnan(found)
-    else:
-        assert found == pytest.approx(np.mean([max(chosen) for chosen in combinations(values, n)]))
+    drawn = min(n, len(values))
+    expected = np.mean([max(chosen) for chosen in combinations(values, drawn)])
+    assert expected_best(table, n)[0] == pytest.approx(expected)
+
+
+@given(st.lists(st.lists(st.sampled_from([None, 0.0, 0.3, 1.0]), min_size=4, max_size=4), min_size=1, max_size=6))
+def test_more_tries_are_never_worse(scores: list[list[float | None]]) -> None:
+    """Replies without a score leave the questions behind each n the same, so that no figure falls with n."""
+    found = of([[1.0], *scores])
+    for figures in ("best_of", "best_of_unbiased", "pass_at", "pass_at_unbiased"):
+        values = [getattr(one, figures) for one in found.trend]
+        assert all(later >= earlier - 1e-12 for earlier, later in pairwise(values))
 
 
 @given(st.integers(1, 12), st.integers(0, 12), st.integers(1, 12))

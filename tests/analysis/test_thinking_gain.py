@@ -67,6 +67,8 @@ def test_groups_and_models_with_one_mode() -> None:
     ]
     assert thinking_gain(to_frame(replies("on", [1.0]))) == []
     assert thinking_gain(to_frame([row(1.0)])) == []
+    # Asked both ways, but no question twice: nothing is paired, which is no fault of what is grouped by.
+    assert thinking_gain(to_frame([*replies("on", [1.0, None]), *replies("off", [None, 1.0])])) == []
     with pytest.raises(FathomError, match="'domain' to group by"):
         thinking_gain(to_frame(rows), by=("domain",))
 

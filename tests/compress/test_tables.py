@@ -185,11 +185,12 @@ def test_an_item_with_several_samples_is_several_items(tmp_path: Path) -> None:
         row("a", "y@8k", 1.0),
         row("a", "x@0", 0.125, length=0, facets={"context": "none"}),
         row("a", "x@4k", 0.75, length=4096, facets={"cut_from": 8192}),
+        row("a", "told", 0.5, length=0, facets={"aggregate": "overall"}),
     ]
     path = tmp_path / "rows.parquet"
     write_rows(to_frame(rows), path)
     found = read_matrix(path)
-    assert found.items == ("x@8k", "x@16k", "y@8k")  # neither the question without context nor the cut prompt
+    assert found.items == ("x@8k", "x@16k", "y@8k")  # no question without context, no cut prompt, no average
     assert found.scores.tolist() == [[0.5, 0.25, 1.0]]
 
 

@@ -3,7 +3,8 @@
 As the released code of LongBench Pro makes its averages (``modules/utils.py``): the repeats of a question are averaged
 first, and every question then has the same weight, whatever its task (``categories`` gives every task the same weight
 instead). Best of n takes the best of a question's first n repeats in place of their mean; pass at n is the share of
-questions of which one of the first n repeats passes, a summary above 0.65 and any other reply with 1.
+questions of which one of the first n repeats passes, a summary above 0.65 and any other reply with 1. A reply without
+a score is none of these repeats: those after it move up, so that the same questions are behind every n.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fathom.analysis.grid import Unscored
 from fathom.analysis.groups import DIMENSIONS, check_dimensions, groups_of, not_there, place
 from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.published import published
-from fathom.analysis.questions import Asked, asked, best_of_first, row_means
+from fathom.analysis.questions import Asked, asked, best_of_first, passed, row_means
 from fathom.analysis.shared_weights import Scored, resampled_together
 from fathom.types import FathomError
 
@@ -67,8 +68,8 @@ def breakdown(
     """Scores by groups of questions, per model and variant.
 
     Intervals take every question as drawn for itself: questions that share a context are not told apart, so that they
-    are too narrow where an item has many. A repeat without a score is left out of the mean of its question and of the
-    best of the first n; a question without any is in no group.
+    are too narrow where an item has many. A repeat without a score is left out of the mean of its question and is none
+    of the first n; a question without any is in no group.
 
     Args:
         rows: A rows table; may be empty. Published averages are passed through, without an interval.
@@ -83,17 +84,22 @@ def breakdown(
         Scores in the order in which the rows name models, then by dimension as ``by`` has them, group, measure and n.
 
     Raises:
-        FathomError: Unknown measure, or no question has what is to be grouped by, unless ``by`` is left as it is.
+        FathomError: Unknown measure or none, ``run`` without ``mean``, or no question has what is to be grouped by,
+            unless ``by`` is left as it is.
     """
     check_dimensions(by)
     if wrong := [name for name in measures if name not in MEASURES]:
         raise FathomError(f"unknown measure {wrong[0]!r}: choose {', '.join(MEASURES)}")
+    if not measures:
+        raise FathomError(f"nothing to measure by: choose {', '.join(MEASURES)}")
+    if RUN in by and "mean" not in measures:
+        raise FathomError(f"{RUN!r} groups single repeats, which have a mean only: add mean to the measures")
     known = asked(rows, unscored)
     found = [*_measured(known, by, measures, seed), *_published(rows, by, measures)]
     lacking = [name for name in by if all(one.dimension != name for one in found)]
     if found and lacking and tuple(by) != DIMENSIONS:
         raise not_there(lacking[0], rows)
-    if not found and known and measures:
+    if not found and known:
         raise not_there(by[0], rows)
     systems = rows.select("model", "variant").unique(maintain_order=True).rows()
     order = {system: number for number, system in enumerate(systems)}
@@ -149,8 +155,7 @@ def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_
     columns, values = _columns(one, measures)
     for dimension in by:
         if dimension == RUN:
-            if "mean" in measures:
-                yield from _runs(one)
+            yield from _runs(one)
             continue
         groups = groups_of(one.about, dimension)
         without = groups.null_count()
@@ -163,7 +168,8 @@ def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_
 
 def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]], Floats]:
     """Scores of every question by every measure, and n of each."""
-    tables: Mapping[str, Floats] = {"best_of": one.scores, "pass_at": one.passes}
+    passing = passed(one.tries, one.threshold[:, None])
+    tables: Mapping[str, Floats] = {"best_of": one.tries, "pass_at": passing}
     found = [(("mean", one.runs), row_means(one.scores))] if "mean" in measures else []
     for measure, table in tables.items():
         if measure in measures:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from fathom.analysis.side_rows import is_aggregate
+
 JUDGE = "judge"
 """Names of graders that are models begin with this word."""
 
@@ -35,14 +37,16 @@ class Graded:
 
 
 def graders(rows: pl.DataFrame) -> list[Graded]:
-    """Graders by task, in the order of the rows; rows without a grader (requests that failed) are left out.
+    """Graders by task, in the order of the rows.
+
+    Rows without a grader (requests that failed) are left out, and published averages.
 
     Args:
         rows: A rows table; may be empty.
     """
     scored = pl.col("value").fill_nan(None).is_not_null()
     table = (
-        rows.filter(pl.col("grader").fill_null("") != "")
+        rows.filter(pl.col("grader").fill_null("") != "", ~is_aggregate())
         .group_by("task", "metric", "grader", maintain_order=True)
         .agg(scored=scored.sum(), failed=(~scored & (pl.col("status") == "ok")).sum())
     )

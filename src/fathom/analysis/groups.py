@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -66,6 +66,15 @@ def check_dimensions(by: Sequence[str]) -> None:
 
 def not_there(dimension: str, rows: pl.DataFrame) -> FathomError:
     """The error for a dimension that no question of the rows has."""
-    names = sorted({name for text in rows["facets"].unique() for name in json.loads(text)})
+    names = sorted({name for text in rows["facets"].unique() for name in _facets(text)})
     has = f"the rows have the facets {', '.join(names)}" if names else "the rows have no facets"
     return FathomError(f"no question with a score has {dimension!r} to group by; {has}")
+
+
+def _facets(text: str) -> Mapping[str, object]:
+    """The facets of a row; none where a table of anyone's holds something else."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

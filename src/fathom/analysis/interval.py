@@ -27,6 +27,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.types import FathomError
+
 Floats: TypeAlias = NDArray[np.float64]
 
 LEVEL = 0.95
@@ -57,7 +59,12 @@ def generator(seed: int, stratum: str) -> np.random.Generator:
     Args:
         seed: Seed of the analysis, 0 or more.
         stratum: Name of the task.
+
+    Raises:
+        FathomError: The seed is below 0.
     """
+    if seed < 0:
+        raise FathomError(f"seed {seed}: expected a whole number from 0 on")
     return np.random.default_rng([seed, zlib.crc32(stratum.encode("utf-8", "surrogatepass"))])
 
 

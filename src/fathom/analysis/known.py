@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias, get_args
 import polars as pl
 
 from fathom.analysis.closed_book import QUESTION, SYSTEM, Known, answers_of, counted, marked
+from fathom.names import system_name
 from fathom.types import FathomError
 
 Policy: TypeAlias = Literal["own", "panel", "intersection", "none"]
@@ -139,10 +140,6 @@ def _panel_answers(answers: pl.DataFrame, panel: pl.DataFrame | Sequence[str] | 
 # ----------------------------------------------------------------------------------------------------------- notes
 
 
-def _name(model: str, variant: str) -> str:
-    return f"{model} · {variant}" if variant else model
-
-
 def _differences(questions: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
     """The pair of models that is compared on the most different questions."""
     asked, without = _by_system(questions), _by_system(lost)
@@ -157,8 +154,8 @@ def _differences(questions: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
     count, among, one, other = max(differing, key=lambda pair: pair[0])
     also = f" (the most of {len(differing)} such pairs)" if len(differing) > 1 else ""
     yield (
-        f"{_name(*one)} and {_name(*other)} are averaged over different questions: {count} of {among} count for one of "
-        f"them only{also}. The policy 'intersection' compares them on the same questions."
+        f"{system_name(*one)} and {system_name(*other)} are averaged over different questions: {count} of {among} "
+        f"count for one of them only{also}. The policy 'intersection' compares them on the same questions."
     )
 
 
@@ -174,8 +171,8 @@ def _untested(removed: Sequence[Known], policy: Policy) -> Iterator[str]:
     for one in removed:
         if one.asked < one.questions:
             yield (
-                f"{_name(one.model, one.variant)} was asked {one.asked} of {one.questions} questions of {one.task} "
-                f"without context: {what}."
+                f"{system_name(one.model, one.variant)} was asked {one.asked} of {one.questions} questions of "
+                f"{one.task} without context: {what}."
             )
 
 
@@ -198,4 +195,4 @@ def _uncertain(removed: Sequence[Known]) -> Iterator[str]:
 def _emptied(removed: Sequence[Known]) -> Iterator[str]:
     for one in removed:
         if one.questions and one.removed == one.questions:
-            yield f"No question of {one.task} is left for {_name(one.model, one.variant)}: all are known."
+            yield f"No question of {one.task} is left for {system_name(one.model, one.variant)}: all are known."

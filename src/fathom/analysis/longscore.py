@@ -25,6 +25,7 @@ from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws, profiles
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
 from fathom.length import format_length
+from fathom.names import system_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +118,7 @@ def longscore_of(ready: Sequence[Profile], base_lengths: Sequence[int] = BASE_LE
     """The same from profiles that are there already."""
     found = [_longscore(profile, base_lengths) for profile in ready]
     shared = shared_lengths(
-        (f"{one.model} · {one.variant}" if one.variant else one.model, one.task, _lengths(one))
-        for one in found
-        if one.average is not None
+        (system_name(one.model, one.variant), one.task, _lengths(one)) for one in found if one.average is not None
     )
     notes = uneven_notes(shared, "LongScores are averaged over {lengths}, which all have")
     return [

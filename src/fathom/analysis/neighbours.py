@@ -33,7 +33,7 @@ class Neighbour:
         gap: Mean difference to the next one below on the questions of both; None for the last, and where they share
             none.
         gap_interval: 95% interval of the gap, paired over questions.
-        tied: Whether that interval holds 0.
+        tied: Whether that interval holds 0; None where there is none.
     """
 
     rank: int
@@ -44,7 +44,7 @@ class Neighbour:
     questions: int
     gap: float | None
     gap_interval: Interval | None
-    tied: bool
+    tied: bool | None
 
 
 def neighbours(rows: pl.DataFrame, *, unscored: Unscored = "drop", seed: int = 0) -> list[Neighbour]:
@@ -85,5 +85,5 @@ def _gap(one: Asked, below: Asked, seed: int) -> tuple[float | None, Interval | 
 def _neighbour(rank: int, one: Asked, gap: tuple[float | None, Interval | None], seed: int) -> Neighbour:
     score, interval = mean_interval(one.means, generator(seed, "score"))
     between = gap[1]
-    tied = between is not None and between.low <= 0 <= between.high
+    tied = None if between is None else between.low <= 0 <= between.high
     return Neighbour(rank, one.model, one.variant, score, interval, len(one.about), *gap, tied)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from fathom.analysis.columns import facet
 from fathom.analysis.grid import Unscored, scored_rows
@@ -30,6 +31,8 @@ class Asked:
             ``item``, ``sample``, ``language``, ``length``, ``facets``, and ``reasoning``, the mean number of reasoning
             tokens of its replies.
         scores: Their scores, questions x repeats; NaN where a repeat has none.
+        tries: The same without the gaps of replies that have no score: those after them have moved up. What was never
+            asked stays a gap.
         threshold: Score above which a reply to the question passes; NaN where it must be 1.
         runs: Repeats that most questions were asked, whatever became of them; the larger number of two alike.
         unscored: Questions that were asked and have no score.
@@ -39,6 +42,7 @@ class Asked:
     variant: str
     about: pl.DataFrame
     scores: Floats
+    tries: Floats
     threshold: Floats
     runs: int
     unscored: int
@@ -84,12 +88,33 @@ def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
         .sort("name")
         .with_columns(threshold=facet("pass_above").cast(pl.Float64, strict=False))
     )
-    cells = scored.group_by("name", "epoch").agg(pl.col("value").mean())
+    cells = replies.group_by("name", "epoch").agg(pl.col("value").mean()).join(about.select("name"), on="name")
     line = cells["name"].cast(pl.Enum(about["name"])).to_physical().to_numpy()
+    place = line, np.searchsorted(epochs.to_numpy(), cells["epoch"].to_numpy())
     scores = np.full((len(about), len(epochs)), np.nan)
-    scores[line, np.searchsorted(epochs.to_numpy(), cells["epoch"].to_numpy())] = cells["value"].to_numpy()
-    threshold = about["threshold"].to_numpy().astype(np.float64)
-    return Asked(model, variant, about.drop("threshold"), scores, threshold, runs, len(number) - len(about))
+    scores[place] = cells["value"].to_numpy()
+    asked_at = np.zeros(scores.shape, dtype=bool)
+    asked_at[place] = True
+    return Asked(
+        model=model,
+        variant=variant,
+        about=about.drop("threshold"),
+        scores=scores,
+        tries=_moved_up(scores, asked_at),
+        threshold=about["threshold"].to_numpy().astype(np.float64),
+        runs=runs,
+        unscored=len(number) - len(about),
+    )
+
+
+def _moved_up(scores: Floats, asked_at: NDArray[np.bool_]) -> Floats:
+    """Scores of each row in the first places at which it was asked."""
+    known = ~np.isnan(scores)
+    places = np.argsort(~asked_at, axis=1, kind="stable")
+    line, column = np.nonzero(known)
+    tries = np.full(scores.shape, np.nan)
+    tries[line, places[line, known.cumsum(axis=1)[line, column] - 1]] = scores[line, column]
+    return tries
 
 
 def passed(scores: Floats, threshold: Floats) -> Floats:

@@ -11,7 +11,8 @@ Best of n and pass at n are given twice: of the first n repeats, as the released
 the expected value for n of the repeats drawn without replacement, which uses all of them and is unbiased. For pass at n
 that is 1 - C(N - c, n) / C(N, n) where c of N repeats pass (Chen et al. 2021, "Evaluating Large Language Models Trained
 on Code", section 2.1); for best of n it is the sum over j of the j-th highest score times C(N - j, n - 1) / C(N, n),
-the share of draws of which it is the best.
+the share of draws of which it is the best. A reply without a score is no repeat here; where fewer than n have one, the
+best of those counts, so that the same questions are behind every n.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from fathom.analysis.grid import Unscored
 from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
-from fathom.analysis.questions import Asked, asked, best_of_first
+from fathom.analysis.questions import Asked, asked, best_of_first, passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,8 @@ class Repeats:
 def repeats(rows: pl.DataFrame, *, unscored: Unscored = "drop", seed: int = 0) -> list[Repeats]:
     """What repeats say, per model and variant.
 
-    Every question is taken as drawn for itself: questions that share a context are not told apart. Questions with fewer
-    scored repeats than n are left out of the unbiased figures at n; those with one are given the mean variance of the
-    others.
+    Every question is taken as drawn for itself: questions that share a context are not told apart. Those with one
+    scored repeat are given the mean variance of the others.
 
     Args:
         rows: A rows table; may be empty. Published averages have no repeats and are left out.
@@ -113,13 +114,14 @@ def expected_best(table: Floats, n: int) -> Floats:
         n: How many are drawn, 1 or more.
 
     Returns:
-        One value for each row; NaN where it has fewer than n.
+        One value for each row, the highest of all where it has fewer than n; NaN where it has none.
     """
     count = (~np.isnan(table)).sum(axis=1)
     falling = -np.sort(-table, axis=1)  # NaN comes last
     best = np.full(len(table), math.nan)
-    for known in np.unique(count[count >= n]):
-        shares = [math.comb(known - place, n - 1) / math.comb(known, n) for place in range(1, known + 1)]
+    for known in np.unique(count[count > 0]):
+        drawn = min(n, known)
+        shares = [math.comb(known - place, drawn - 1) / math.comb(known, drawn) for place in range(1, known + 1)]
         rows = count == known
         best[rows] = falling[rows, :known] @ np.array(shares)
     return best
@@ -147,7 +149,7 @@ def _of_model(one: Asked, seed: int) -> Repeats:
         error_replies=replies,
         run_means=tuple(_mean(column) for column in one.scores.T[: one.runs]),
         trend=tuple(_trend(one, best, passes, draws[:, 1:])),
-        note="; ".join(_notes(one, most)),
+        note="; ".join(_notes(one, count)),
     )
 
 
@@ -171,13 +173,14 @@ def _errors(scores: Floats) -> tuple[float, float, float]:
 
 
 def _trend(one: Asked, best: Sequence[Floats], passes: Sequence[Floats], draws: Floats) -> Iterable[Trend]:
+    tried = passed(one.tries, one.threshold[:, None])
     for place, (values, passing) in enumerate(zip(best, passes, strict=True)):
         best_of, pass_at = _mean(values), _mean(passing)
         yield Trend(
             n=place + 1,
-            best_of=_mean(best_of_first(one.scores, place + 1)),
+            best_of=_mean(best_of_first(one.tries, place + 1)),
             best_of_unbiased=best_of,
-            pass_at=_mean(best_of_first(one.passes, place + 1)),
+            pass_at=_mean(best_of_first(tried, place + 1)),
             pass_at_unbiased=pass_at,
             best_of_interval=interval_of(draws[:, place], best_of),
             pass_at_interval=interval_of(draws[:, len(best) + place], pass_at),
@@ -189,10 +192,13 @@ def _mean(values: Floats) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
-def _notes(one: Asked, most: int) -> Iterable[str]:
+def _notes(one: Asked, count: NDArray[np.int_]) -> Iterable[str]:
+    most, single = int(count.max()), int((count == 1).sum())
     if one.unscored:
         yield f"questions without any score, left out: {one.unscored}"
     if most < 2:
         yield "no question has two scored repeats: the errors of questions and of replies cannot be told apart"
-    elif most > one.runs:
+    elif single:
+        yield f"questions with one scored repeat, taken to vary as the others do: {single}"
+    if most > one.runs:
         yield f"some questions have {most} repeats, most have {one.runs}"

@@ -21,6 +21,7 @@ from fathom.analysis.log_ratio import log_ratios
 from fathom.analysis.profile import Profile, profiles
 from fathom.analysis.retention import mean_retention, retentions
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
+from fathom.names import system_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def steady_of(ready: Sequence[Profile]) -> list[Steady]:
     """The same from profiles that are there already."""
     found = [_steady(profile, corrected(profile)) for profile in ready]
     shared = shared_lengths(
-        (f"{one.model} · {one.variant}" if one.variant else one.model, one.task, [point.length for point in one.points])
+        (system_name(one.model, one.variant), one.task, [point.length for point in one.points])
         for one in found
         if one.points
     )

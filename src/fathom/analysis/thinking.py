@@ -5,7 +5,7 @@ Rows say in the facet ``thinking`` whether a reply was given with it ("on") or w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +69,7 @@ def thinking_gain(
 
     Returns:
         Gains in the order in which the rows name models, then by dimension as ``by`` has them, and group. Models with
-        one mode only are left out.
+        one mode only, or without a question that has a score both ways, are left out.
 
     Raises:
         FathomError: No question has what is to be grouped by.
@@ -79,8 +79,8 @@ def thinking_gain(
     told = rows.with_columns(mode).filter(pl.col("variant").is_in(MODES))
     modes = {(one.model, one.variant): one for one in asked(told, unscored)}
     models = rows["model"].unique(maintain_order=True).to_list()
-    measured = [model for model in models if all((model, one) in modes for one in MODES)]
-    cells = [cell for model in measured for cell in _cells(modes[model, MODES[0]], modes[model, MODES[1]], by)]
+    measured = {model: pair for model in models if (pair := _pair(modes, model))}
+    cells = [cell for off, on in measured.values() for cell in _cells(off, on, by)]
     tables = [Scored(f"{cell.dimension} {cell.group}", tuple(cell.about["name"]), cell.both) for cell in cells]
     found = [_gain(cells[number], draws) for number, draws in resampled_together(tables, seed)]
     averages = [gain for gain in _of_averages(rows) if gain.model not in measured]
@@ -90,6 +90,12 @@ def thinking_gain(
             raise not_there(name, rows)
     order = {model: number for number, model in enumerate(models)}
     return sorted(found, key=lambda one: (order[one.model], by.index(one.dimension), place(one.group)))
+
+
+def _pair(modes: Mapping[tuple[str, str], Asked], model: str) -> tuple[Asked, Asked] | None:
+    """The replies of a model without and with thinking; None where no question has a score both ways."""
+    off, on = (modes.get((model, mode)) for mode in MODES)
+    return (off, on) if off and on and len(shared_questions(off, on)[0]) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

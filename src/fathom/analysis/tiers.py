@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fathom.analysis.questions import Asked
-from fathom.names import unknown
+from fathom.names import system_name, unknown
 from fathom.types import FathomError
 
 TIERS = ("high", "mid", "low")
@@ -69,11 +69,6 @@ def models_of(tiers: Mapping[str, Sequence[str]], known: Sequence[Asked]) -> dic
     chosen = {tier: tuple(_find(name, full) for name in names) for tier, names in tiers.items()}
     _check_once((tier, system_name(one.model, one.variant)) for tier, models in chosen.items() for one in models)
     return chosen
-
-
-def system_name(model: str, variant: str) -> str:
-    """A model with its variant, as people write it."""
-    return f"{model} · {variant}" if variant else model
 
 
 def _find(name: str, full: Mapping[str, Asked]) -> Asked:

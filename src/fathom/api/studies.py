@@ -62,7 +62,6 @@ def analyze(
     tiers: Path | str | Mapping[str, Sequence[str]] | None = None,
     correct: str = "majority",
     allowed: int = 1,
-    replicates: int = 1000,
     out: Path | str | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Sequence[Any]:
@@ -95,7 +94,6 @@ def analyze(
         tiers: For ``difficulty``: the models of the tiers, or a TOML file that names them.
         correct: For ``difficulty``: when a model that was asked several times is right.
         allowed: For ``difficulty``: models of a tier that may be right although a question is beyond the tier.
-        replicates: For ``difficulty``: how often the models of each tier are drawn anew.
         out: For ``difficulty``: a table of the labels to write, ``.parquet``, ``.csv`` or ``.jsonl``.
         tell: Told what the filter removed, and what that makes of comparisons.
 
@@ -142,7 +140,7 @@ def analyze(
     if study in _OF_QUESTIONS:
         return _of_questions(study, left.rows, by, measures, cast("Unscored", unscored), seed)
     if tiers is not None:
-        return [_difficulty(left.rows, tiers, cast("Correct", correct), allowed, replicates, seed, out)]
+        return [_difficulty(left.rows, tiers, cast("Correct", correct), allowed, out)]
     if study == "agreement":
         return analysis.agreement(left.rows, seed=seed)
     if study == "position":
@@ -193,14 +191,12 @@ def _difficulty(
     tiers: Path | str | Mapping[str, Sequence[str]],
     correct: Correct,
     allowed: int,
-    replicates: int,
-    seed: int,
     out: Path | str | None,
 ) -> Difficulty:
     from fathom import analysis
 
     named = analysis.read_tiers(Path(tiers)) if isinstance(tiers, Path | str) else tiers
-    found = analysis.difficulty(frame, named, correct=correct, allowed=allowed, replicates=replicates, seed=seed)
+    found = analysis.difficulty(frame, named, correct=correct, allowed=allowed)
     if out is not None:
         from fathom.rows.schema import write_table
 

@@ -103,14 +103,18 @@ def where_of(given: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
     """The values of ``--where`` by the facet that they are of.
 
     Raises:
-        FathomError: One of them has no name or no value.
+        FathomError: One of them has no name or no value, or a length is none.
     """
+    from fathom.length import format_length, parse_length
+
     found: dict[str, tuple[str, ...]] = {}
     for pair in given or ():
         name, _, values = pair.partition("=")
         named = tuple(filter(None, (value.strip() for value in values.split(","))))
         if not name.strip() or not named:
             raise FathomError(f"--where {pair!r}: expected FACET=VALUE,VALUE, for instance difficulty=Hard,Extreme")
+        if name.strip() == "length":
+            named = tuple(format_length(parse_length(value)) for value in named)
         found[name.strip()] = (*found.get(name.strip(), ()), *named)
     return found
 

@@ -35,7 +35,6 @@ def difficulty(
     allowed: Annotated[
         int, typer.Option(help="Models of a tier that may be right although a question is beyond the tier.")
     ] = 1,
-    replicates: Annotated[int, typer.Option(help="How often the models of each tier are drawn anew.")] = 1000,
     out: Annotated[
         Path | None, typer.Option(help="Write the label of each question here: .parquet, .csv or .jsonl.")
     ] = None,
@@ -53,7 +52,6 @@ def difficulty(
         tiers=tiers,
         correct=correct,
         allowed=allowed,
-        replicates=replicates,
         out=out,
         seed=seed,
         judge=judge,
@@ -65,7 +63,7 @@ def difficulty(
         return
     print_records(_lines(found), as_json=False)
     if found.labels:
-        print(f"agreement {found.agreement:.3f}: the mean share of other draws of models that give the same label")
+        print(f"agreement {found.agreement:.3f}: how likely other models of these tiers give a question the same label")
     for note in found.notes:
         print(note)
     if out is not None:
@@ -86,7 +84,7 @@ def as_record(found: Difficulty) -> dict[str, Any]:
 
 
 def _lines(found: Difficulty) -> list[Mapping[str, str]]:
-    """One line for each label: its questions, and the labels that other draws of models would give them."""
+    """One line for each label: its questions, and how likely other models would give them which."""
     asked = sum(found.counts.values())
     return [
         {

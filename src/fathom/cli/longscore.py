@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from fathom.names import system_name
 from fathom.printing import printable
 from fathom.types import FathomError
 
@@ -189,7 +190,7 @@ def notes_of(found: Sequence[LongScore | Steady | CurvePoint | EffectiveLength])
 
 
 def _name(one: LongScore | Steady | CurvePoint | EffectiveLength) -> str:
-    return f"{one.model} · {one.variant}" if one.variant else one.model
+    return system_name(one.model, one.variant)
 
 
 def _names(one: CurvePoint | EffectiveLength) -> dict[str, str]:

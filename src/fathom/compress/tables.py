@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from fathom.analysis.side_rows import is_side_row
 from fathom.compress.checking import checked_matrix
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.released import is_released, read_released
@@ -111,9 +112,9 @@ def of_rows(frame: pl.DataFrame, source: str, wanted: Collection[str] = ()) -> S
     """The matrix of a rows table: each sample is an item, and each model with its variant a model.
 
     Where every item has one sample, items have the names of the rows' items, else those of the samples. Questions asked
-    without their context and over cut prompts are left out. Epochs are averaged. The category of an item is the facet
-    ``category``; its cost is the tokens of its prompt, the suite's own count or the provider's. Samples that a model
-    has no score on are gaps.
+    without their context and over cut prompts, and published averages, are left out. Epochs are averaged. The category
+    of an item is the facet ``category``; its cost is the tokens of its prompt, the suite's own count or the provider's.
+    Samples that a model has no score on are gaps.
 
     Args:
         frame: A rows table.
@@ -123,7 +124,7 @@ def of_rows(frame: pl.DataFrame, source: str, wanted: Collection[str] = ()) -> S
     Raises:
         FathomError: No row has a score, or two suites have samples of one name.
     """
-    frame = frame.filter(~_beside())
+    frame = frame.filter(~is_side_row())
     if frame.is_empty() or frame["value"].is_null().all():
         raise FathomError(f"{source}: no row has a score, so there is no score matrix")
     suites = frame.group_by("sample").agg(pl.col("suite").n_unique().alias("suites")).filter(pl.col("suites") > 1)
@@ -158,12 +159,6 @@ def of_rows(frame: pl.DataFrame, source: str, wanted: Collection[str] = ()) -> S
         lengths=items["length"].to_numpy(),
         costs=np.where(costs > 0, costs, 1.0),
     )
-
-
-def _beside() -> pl.Expr:
-    """Rows that stand beside a benchmark's own: questions without their context, and over prompts that were cut."""
-    without = pl.col("facets").str.json_path_match("$.context").is_in(["none", "alone"]).fill_null(False)
-    return (without & (pl.col("length") == 0)) | pl.col("facets").str.json_path_match("$.cut_from").is_not_null()
 
 
 def _of_table(frame: pl.DataFrame, source: str) -> ScoreMatrix:
