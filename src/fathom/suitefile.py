@@ -37,6 +37,7 @@ _FACTS = (
     *("id", "item", "task", "language", "length", "tokens", "chance", "targets", "facets", "asked"),
     "thinking_tokens",
 )
+_COUNT_AS_FACETS = ("task", "language", "item", "length")
 _GROUP = 128  # samples held in memory while writing or reading
 _TEXTS = 4_000_000  # characters of documents that are written and read together
 _HELD = 64_000_000  # characters of documents held in memory while their prompts are put together
@@ -81,7 +82,7 @@ class BuiltSuite:
                     continue
                 # Questions without their context come with length 0, in more than one way.
                 facets = json.loads(record["facets"])
-                if where and not is_where(_named(record, facets), where):
+                if where and not is_where(_facts(record, facets), where):
                     continue
                 kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
                 cell = record["task"], record["language"], record["length"], kind
@@ -130,12 +131,11 @@ def is_where(facets: Mapping[str, Facet], where: Where) -> bool:
 
 def facts_of(sample: Sample) -> dict[str, Facet]:
     """What ``is_where`` looks at in a sample."""
-    about = {"task": sample.task, "language": sample.language, "item": sample.item}
-    return {**sample.facets, **about, "length": format_length(sample.length)}
+    return _facts({name: getattr(sample, name) for name in _COUNT_AS_FACETS}, sample.facets)
 
 
-def _named(record: Mapping[str, Any], facets: Mapping[str, Facet]) -> dict[str, Facet]:
-    about = {name: record[name] for name in ("task", "language", "item")}
+def _facts(record: Mapping[str, Any], facets: Mapping[str, Facet]) -> dict[str, Facet]:
+    about = {name: record[name] for name in _COUNT_AS_FACETS}
     return {**facets, **about, "length": format_length(record["length"])}
 
 

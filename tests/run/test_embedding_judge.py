@@ -241,6 +241,9 @@ def test_a_server_that_stumbles_is_asked_again(tmp_path: Path, server: Embedding
         (give([1.0, 0.0]), "1 vectors for 3 texts"),
         (give([1.0], [1.0, 0.0], [1.0]), "dimensions"),
         (give([1.0, float("nan")], [1.0, 0.0], [1.0, 0.0]), "finite numbers"),
+        (give([0.0, 0.0], [0.0, 0.0], [0.0, 0.0]), "without direction"),
+        (give([], [], []), "without direction"),
+        (give([1e200, 1e200], [1e200, 1e200], [1e200, 1e200]), "without direction"),
         (400, "not now"),
     ],
 )

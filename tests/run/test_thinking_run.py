@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from run_suites import FILLER, TOKENS, sample
-from scripted_server import Act, ScriptedServer, completion
+from scripted_server import Act, ScriptedServer, completion, refusal
 
 from command_line import Call
 from fathom.registry import get_task
@@ -383,6 +383,26 @@ def test_a_switch_that_the_server_does_not_obey_is_told(
     assert [hint in found for found in summary.hints] == ([True] if hint else [])
 
 
+@pytest.mark.parametrize(
+    ("mode", "complaint", "named"),
+    [
+        ("on", "Unrecognized request argument supplied: chat_template_kwargs", "chat_template_kwargs"),
+        ("off", "'enable_thinking' is not supported by this template", "enable_thinking"),
+        ("on", "temperature must be below 1", ""),
+        (None, "what is enable_thinking", ""),
+    ],
+)
+def test_a_server_that_refuses_the_switch_says_what_to_do(
+    tmp_path: Path, server: ScriptedServer, mode: str | None, complaint: str, named: str
+) -> None:
+    server.script = lambda number, before: refusal(400, complaint)
+    with pytest.raises(FathomError) as raised:
+        go(make_suite(tmp_path), server, tmp_path / "run", thinking=mode, model_kind=mode and "mixed")
+    assert complaint in str(raised.value)
+    assert ("--thinking-switch" in str(raised.value)) == bool(named)
+    assert f"({named} is sent to switch reasoning" in str(raised.value) or not named
+
+
 # ----------------------------------------------------------------------------------------- folders and variants
 
 
@@ -390,7 +410,7 @@ def test_modes_do_not_mix_in_a_folder(tmp_path: Path, server: ScriptedServer) ->
     suite = make_suite(tmp_path)
     asked: dict[str, Any] = {"temperature": 0.0, "max_output_tokens": 9, "on_overflow": "refuse"}
     go(suite, server, tmp_path / "plain", **asked)
-    with pytest.raises(FathomError, match=r"thinking\.kind = None, but now thinking.kind = 'instruct'"):
+    with pytest.raises(FathomError, match=r"thinking\.mode = None, but now thinking.mode = 'off'"):
         go(suite, server, tmp_path / "plain", **asked, thinking="off", model_kind="instruct")
     go(suite, server, tmp_path / "off", **asked, thinking="off", model_kind="instruct")
     with pytest.raises(FathomError, match=r"thinking\.mode = 'off', but now thinking.mode = 'on'"):

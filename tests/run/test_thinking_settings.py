@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fathom.run.limit import TRUNCATION, find_limit
 from fathom.run.model import Settings
 from fathom.run.overflow import POLICIES
-from fathom.run.preflight import TRUNCATION, find_limit, output_caps, reasons
+from fathom.run.preflight import output_caps, reasons
 from fathom.run.prices import UNKNOWN, Price
 from fathom.run.switching import switch_of
 from fathom.run.thinking import Thinking, ThinkingSettings, describe_thinking, doubts, thinking_settings
@@ -280,6 +281,21 @@ def test_what_was_decided_rules_caps_windows_and_reasoning() -> None:
     assert ruled(thinks, mode="on", window=32_768) == (8192, True, 32_768 - 8192)
     assert ruled(thinks, mode="off", window=32_768) == (1024, False, 32_768 - 1024)
     assert ruled(thinks, mode="off", kind="instruct", switch="effort") == (1024, False, 120_000)
+
+
+def test_a_window_of_the_table_rules_where_it_has_no_truncation_length() -> None:
+    def budget(entry: ModelSettings, **given: int) -> int | None:
+        decided = decide(model="vllm/q", entry=entry, mode="on", **given)
+        asked = Settings("vllm/q", window=given.get("window"), on_overflow="middle", thinking=decided.thinking)
+        limit = find_limit(asked, Windowless(), Price(window=50_000), entry.context)  # type: ignore[arg-type]  # as above
+        return limit.budget(1000)
+
+    # The table of models goes before that of prices; prompt and reply share its window, unless replies have their own.
+    assert budget(ModelSettings("mixed", context=32_000)) == 31_000
+    assert budget(ModelSettings("mixed", context=32_000, longest_output=8000)) == 32_000
+    assert budget(ModelSettings("mixed", context=32_000, truncation=20_000)) == 20_000
+    assert budget(ModelSettings("mixed", context=32_000, longest_output=8000), window=9000) == 8000
+    assert budget(ModelSettings("mixed")) == 49_000
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from time import process_time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,3 +67,14 @@ def test_of_two_longest_subsequences_the_one_of_the_package_counts() -> None:
     # "a b" and "b a" have two subsequences of one word: it finds that which ends first in the reply.
     assert rouge_l("a b. x", "b a") == plain_rouge("a b. x", "b a", None)
     assert walked(["b", "a"], ["a", "b"])[1] == {"a"}
+
+
+def test_a_long_reply_without_full_stops_costs_no_more_than_its_length() -> None:
+    # Seconds; with a copy of all places for each word it would be most of a minute.
+    words = [f"w{number % 50_000}" for number in range(1_500_000)]
+    precision, recall = 3 / 50_000, 3 / 4
+    started = process_time()
+    assert rouge_l(" ".join(words), "w1 w2 x w3") == pytest.approx(
+        2 * precision * recall / (precision + recall), abs=1e-6
+    )
+    assert process_time() - started < 15

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.score.similarity import character_similarity
+from fathom.score.similarity import character_similarity, nearest
 
 
 @given(st.text(), st.text())
@@ -40,3 +40,8 @@ def test_the_numbers_are_those_of_any_machine() -> None:
     # " ab ", " ac ": one of three pairs and no triple is shared, five runs each.
     assert character_similarity("ab", "AC ") == pytest.approx(1 / 5)
     assert character_similarity("塔很旧", "塔旧") == pytest.approx(2 / (7 * 5) ** 0.5)
+
+
+@given(st.text(), st.lists(st.text(), min_size=1, max_size=4))
+def test_the_nearest_of_several_counts(text: str, others: list[str]) -> None:
+    assert nearest(text, others) == max(character_similarity(text, one) for one in others)

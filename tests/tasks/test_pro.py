@@ -69,7 +69,9 @@ def test_both_prompts_are_those_of_the_released_code_to_the_last_character(tmp_p
 def test_samples_say_what_their_records_say(tmp_path: Path) -> None:
     rows = make_all(100)
     del rows[8]["difficulty"]
-    for sample in made(tmp_path, rows=rows).samples():
+    samples = list(made(tmp_path, rows=rows).samples())
+    assert len(samples) == 100
+    for sample in samples:
         task, language, name = sample.item.split("/")
         row = next(row for row in rows if row["id"] == name)
         assert (task, language) == (sample.task, sample.language)

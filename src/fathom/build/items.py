@@ -109,6 +109,8 @@ def _of_scene(
             yield samples
     if standing:
         standing.items += made
+        standing.stated = stock.stated
+        standing.elsewhere += stock.elsewhere
         standing.published = published(wanted, task, stock)
     else:
         notes += short(wanted, task, scene, made)

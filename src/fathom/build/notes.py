@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fathom.build.order import Order
 from fathom.length import format_length
-from fathom.sources.longbench_pro_tasks import LENGTHS, SECONDARY
 from fathom.types import Sample, Scene, Stock, Task
 
 SHOWN = 3  # tasks that are named where many have the same note
-STATED = frozenset(task.task for task in SECONDARY)  # tasks whose records state the length at which they stand
-_COUNTED = re.compile(r"(records .*: )(\d+)")
 
 
 def short(wanted: Order, task: Task, scene: Scene, made: int) -> list[str]:
@@ -66,8 +62,10 @@ class Standing:
         published: Items that could be made of all that was published and is wanted; None where that is not known.
         lengths: Samples by length.
         cut: Samples by the length that they had to be cut to.
-        over: Samples by length that have more tokens than that, and stand there because they say so.
+        over: Samples by length that have more tokens than that.
         bare: Samples that are questions without their text.
+        stated: Whether records stand at the lengths that they state, see ``Stock``.
+        elsewhere: Records that state lengths that the build has not.
     """
 
     items: int = 0
@@ -76,6 +74,8 @@ class Standing:
     cut: Tally[int] = field(default_factory=Tally)
     over: Tally[int] = field(default_factory=Tally)
     bare: int = 0
+    stated: bool = False
+    elsewhere: int = 0
 
     def update(self, samples: Iterable[Sample]) -> None:
         """Count some samples; prompts that were also cut to be compared, and bare questions, aside."""
@@ -112,21 +112,23 @@ def about_records(notes: Sequence[str], wanted: Order, records: Mapping[str, Sta
     if not records:
         return list(notes)
     shared: dict[str, dict[str, None]] = {}  # names of tasks by what is said of them; other notes have no names
-    counts = Tally[str]()  # of records, by what is said of so many
     for note in notes:
         name, _, text = note.partition(": ")
-        if name not in records:
+        if name in records:
+            shared.setdefault(text, {})[name] = None
+        else:
             shared.setdefault(note, {})
-            continue
-        if counted := _COUNTED.fullmatch(text):
-            text = counted[1]
-            counts[text] += int(counted[2])
-        shared.setdefault(text, {})[name] = None
-    found = []
-    for text, names in shared.items():
-        said = f"{text}{counts[text]:,}" if text in counts else text
-        found.append(f"{_listed(list(names))}: {said}" if names else said)
-    return found + _coverage(wanted, records) + _places(wanted, records)
+    found = [f"{_listed(list(names))}: {text}" if names else text for text, names in shared.items()]
+    return found + _elsewhere(records) + _coverage(wanted, records) + _places(wanted, records)
+
+
+def _elsewhere(records: Mapping[str, Standing]) -> list[str]:
+    """How many records state lengths that the build has not."""
+    counts = {name: standing.elsewhere for name, standing in records.items() if standing.elsewhere}
+    if not counts:
+        return []
+    why = "records left out, because the build has not the lengths that they state"
+    return [f"{_listed(list(counts))}: {why}: {sum(counts.values()):,}"]
 
 
 def _coverage(wanted: Order, records: Mapping[str, Standing]) -> list[str]:
@@ -140,15 +142,16 @@ def _coverage(wanted: Order, records: Mapping[str, Standing]) -> list[str]:
     if wanted.common and absent:
         return [f"left out, because a record stands at one length and --common wants all: {', '.join(absent)}"]
     partly = [f"not all that was published is in the data: {', '.join(fewer)}"] if fewer else []
-    none = [f"left out, because the data hold none of their records{_asked_for(wanted, absent)}"] if absent else []
+    which = _asked_for(wanted, records, absent)
+    none = [f"left out, because the data hold none of their records{which}"] if absent else []
     whole = [name for name, standing in records.items() if standing.items and not standing.bare]
     bare = [f"{_listed(whole)}: not asked without the text, for which there is no prompt"] if wanted.closed_book else []
     return partly + none + (bare if whole else [])
 
 
-def _asked_for(wanted: Order, absent: Sequence[str]) -> str:
+def _asked_for(wanted: Order, records: Mapping[str, Standing], absent: Sequence[str]) -> str:
     """What was asked for of the records of some tasks, and the names of these tasks."""
-    lengths = " at these lengths" if STATED.issuperset(absent) and set(LENGTHS.values()) - set(wanted.lengths) else ""
+    lengths = " at these lengths" if any(records[name].elsewhere for name in absent) else ""
     if wanted.where:  # it is meant to leave out most of them
         return f"{lengths} that --where asks for: {_listed(absent)}"
     return f"{lengths}: {', '.join(absent)}"
@@ -157,9 +160,9 @@ def _asked_for(wanted: Order, absent: Sequence[str]) -> str:
 def _places(wanted: Order, records: Mapping[str, Standing]) -> list[str]:
     """At which lengths records stand, which have more tokens than that, and which had to be cut."""
     lengths, stated, over, cut = Tally[int](), Tally[int](), Tally[int](), Tally[int]()
-    for name, standing in records.items():
-        (stated if name in STATED else lengths).update(standing.lengths)
-        over.update(standing.over if name in STATED else {})
+    for standing in records.values():
+        (stated if standing.stated else lengths).update(standing.lengths)
+        over.update(standing.over if standing.stated else {})
         cut.update(standing.cut)
     found = []
     if lengths:

@@ -88,12 +88,15 @@ class EmbeddingClient:
         # Half a letter of two (a lone surrogate) cannot be sent, nor read by a tokenizer.
         vectors, tokens = self._embedder.embed([text.encode("utf-8", "replace").decode() for text in texts])
         units = dict(zip(texts, _units(vectors), strict=True))
+        if not all(units[text].any() for text in references):
+            raise FathomError("the model gave a reference a vector without direction; is it a model of embeddings?")
         compared = [max(float(units[text] @ units[other]) for other in references) for text in summaries]
         return Reply("ok", json.dumps({"cosines": compared}), stop="stop", tokens_in=tokens, tokens_out=0)
 
 
 def _units(vectors: Floats) -> Floats:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):  # of a length beyond all numbers there is no direction
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units: Floats = vectors / np.where(lengths > 0, lengths, 1.0)
     return units
 

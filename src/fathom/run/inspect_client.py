@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fathom.run.answers import Output, to_reply
 from fathom.run.failures import Failure, understand
 from fathom.run.model import Call, RequestError, Settings
 from fathom.run.overflow import Overflow
+from fathom.run.switching import unknown_switch
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class InspectClient:
             failure = understand(error)
             if failure.kind == "bad" and self._model.api.should_retry(_innermost(error)):
                 failure = Failure("busy", failure.message, failure.wait)
+            if self._settings.thinking and (advice := unknown_switch(failure.message, self._settings.generation)):
+                failure = replace(failure, message=f"{failure.message} ({advice})")
             raise RequestError(failure) from None
         return to_reply(read_output(output))
 

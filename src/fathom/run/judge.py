@@ -16,13 +16,13 @@ from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kin
 from fathom.run.judge_plan import Docket, JudgePlan, Pending, check_limits, find_cases, plan_judging
 from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
+from fathom.run.loop import drive
 from fathom.run.manifest import read_manifest
 from fathom.run.model import Client, Settings, open_client
 from fathom.run.options import check_settings, check_work, generation_of
 from fathom.run.preflight import output_caps
 from fathom.run.prices import FREE, Price, find_price
 from fathom.run.retry import Retry
-from fathom.run.runner import drive
 from fathom.score.judge_case import JudgeKind
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json

@@ -21,6 +21,7 @@ from fathom.types import FathomError, Json
 
 FILE = "run.json"
 FORMAT = 1
+MODE = "thinking.mode"
 
 # What may lie in a folder before run.json does: another process may be starting.
 _OURS = (".run-", "replies.sqlite", FILE)
@@ -243,7 +244,8 @@ def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
 def _compare(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """The server's address, the suite's place and versions may change; nothing that shapes replies may."""
     olds, news = _shaping(old), _shaping(json.loads(json.dumps(new)))
-    for name in sorted(set(olds) | set(news)):
+    # A mode decides most of the rest, and so is named before it.
+    for name in sorted({*olds, *news}, key=lambda name: (name != MODE, name)):
         before, now = olds.get(name), news.get(name)
         if before != now:
             raise FathomError(

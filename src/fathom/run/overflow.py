@@ -6,6 +6,7 @@ is shortened in silence.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,6 +15,13 @@ from fathom.types import FathomError
 
 Overflow: TypeAlias = Literal["refuse", "middle", "left", "right"]
 POLICIES: tuple[Overflow, ...] = ("refuse", "middle", "left", "right")
+FATES: Mapping[Overflow, str] = {
+    "refuse": "are not sent",
+    "middle": "lose their middle",
+    "left": "lose their beginning",
+    "right": "lose their end",
+}
+"""What becomes of prompts that are too long, in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from fathom.run.limit import TRUNCATION, Limit
 from fathom.run.manner import PLAIN, Manners
-from fathom.run.model import Client, Settings
-from fathom.run.overflow import Overflow
+from fathom.run.model import Settings
+from fathom.run.overflow import FATES, Overflow
 from fathom.run.prices import Price
 from fathom.types import FathomError, Sample
 
@@ -15,8 +16,6 @@ from fathom.types import FathomError, Sample
 REASONING_ALLOWANCE = 16_384
 # Tokens that a question takes in the prompt of a second request, which has no document in it.
 QUESTION = 1024
-# Where a limit is known from that holds for the prompt alone.
-TRUNCATION = "truncation length"
 
 Caps = Callable[[str], int]
 
@@ -54,7 +53,7 @@ class Preflight:
         finished: Replies that it holds already.
         lengths: One forecast a length, ascending.
         window: The model's window in tokens; None if unknown, and then nothing is cut or refused beforehand.
-        window_from: Where the window is known from: ``--window``, ``price table``, ``reader``, ``TRUNCATION`` or "".
+        window_from: Where the window is known from: see ``Limit``.
         on_overflow: What happens to prompts beyond the window.
         checked: Month in which the price was last checked; "" if no price is known.
         source: The provider's price page.
@@ -107,51 +106,9 @@ class Preflight:
         """What happens to prompts beyond the window, in words; "" if there are none."""
         if not self.beyond:
             return ""
-        words = {
-            "refuse": "are not sent and count as overflow",
-            "middle": "lose their middle",
-            "left": "lose their beginning",
-            "right": "lose their end",
-        }
         window = "" if self.window_from == TRUNCATION else "the window of "
-        return f"{self.beyond} prompts exceed {window}{self.window:,} tokens: they {words[self.on_overflow]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The window that rules a run, and who cuts.
-
-    Attributes:
-        window: Tokens; None if unknown.
-        source: Where it is known from.
-        policy: What happens beyond it.
-        by_client: Whether the client cuts itself, and then the reply takes no room in the window.
-    """
-
-    window: int | None
-    source: str
-    policy: Overflow
-    by_client: bool = False
-
-    @property
-    def of_prompts(self) -> bool:
-        """Whether prompts may take all of it, because replies have room of their own."""
-        return self.by_client or self.source == TRUNCATION
-
-    def budget(self, cap: int) -> int | None:
-        """Prompt tokens that fit beside a reply of ``cap`` tokens; None if the window is unknown."""
-        return None if self.window is None else self.window if self.of_prompts else self.window - cap
-
-
-def find_limit(settings: Settings, client: Client, price: Price) -> Limit:
-    """The window of a model: the user's, the client's own, the truncation length, or that of the price table."""
-    if settings.window is not None:
-        return Limit(settings.window, "--window", settings.on_overflow)
-    if client.window is not None:
-        return Limit(client.window, "reader", client.policy, by_client=True)
-    if settings.thinking is not None and settings.thinking.truncation is not None:
-        return Limit(settings.thinking.truncation, TRUNCATION, settings.on_overflow)
-    return Limit(price.window, "price table" if price.window else "", settings.on_overflow)
+        counted = " and count as overflow" if self.on_overflow == "refuse" else ""
+        return f"{self.beyond} prompts exceed {window}{self.window:,} tokens: they {FATES[self.on_overflow]}{counted}"
 
 
 def reasons(settings: Settings, price: Price) -> bool:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 from fathom.length import thinking as with_thoughts
 from fathom.run.ledger import Ledger
+from fathom.run.limit import Limit, find_limit
+from fathom.run.loop import drive
 from fathom.run.manifest import check_run, describe_run, join_run
 from fathom.run.manner import Manners, manners, parse_chat_template
 from fathom.run.model import Client, Settings, open_client
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
 from fathom.run.preflight import (
     Caps,
-    Limit,
     Preflight,
     check_budget,
-    find_limit,
     forecast_run,
     output_caps,
     reasons,
@@ -38,8 +36,6 @@ from fathom.suitefile import open_suite
 from fathom.suites.models import find_settings
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
-
-Outcome = TypeVar("Outcome")
 
 
 def run(
@@ -133,10 +129,11 @@ def run(
     """
     chosen = read_subset(Path(subset)) if subset is not None else None
     price = find_price(model, model_base_url)
+    entry = find_settings(model) if thinking is not None else None
     decided = thinking_settings(
         thinking,
         model,
-        find_settings(model) if thinking is not None else None,
+        entry,
         kind=model_kind,
         switch=thinking_switch,
         base_url=model_base_url,
@@ -196,7 +193,7 @@ def run(
             f"{' with these facets' if where else ''}; its manifest.json lists the first, `fathom show` the facets"
         )
     client = open_client(settings, tokenizer)
-    window_limit = find_limit(settings, client, price)
+    window_limit = find_limit(settings, client, price, entry.context if entry else None)
     caps = output_caps(settings, price, _task_cap)
     manner = manners(
         settings.chat_template,
@@ -256,26 +253,6 @@ async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSumma
     finally:
         ledger.close()
         await client.close()
-
-
-def drive(task: Coroutine[Any, Any, Outcome]) -> Outcome:
-    """Run a coroutine to its end, also from within a running loop.
-
-    Raises:
-        FathomError: It was interrupted.
-    """
-    try:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(task)
-        # A notebook has a loop of its own, and loops do not nest.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, task).result()
-    except KeyboardInterrupt:
-        raise FathomError(
-            "interrupted; all replies that came are kept. Run the same command again to go on from here"
-        ) from None
 
 
 def _look_ahead(

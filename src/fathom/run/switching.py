@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,6 +74,23 @@ def describe_switch(generation: Mapping[str, Json]) -> list[str]:
     # Other fields of the body are not about reasoning, and may be secret.
     ours = {name: body[name] for name in _FIELDS if name in body} if isinstance(body, Mapping) else {}
     return [f"{name}={generation[name]}" for name in names if name in generation] + _leaves(ours)
+
+
+def unknown_switch(message: str, generation: Mapping[str, Json]) -> str:
+    """What to do where the error of a server names an option that switches reasoning; "" where it names none.
+
+    Args:
+        message: The error.
+        generation: The generation options that were sent.
+    """
+    places = [one.partition("=")[0] for one in describe_switch(generation)]
+    named = [name for place in places for name in place.split(".") if re.search(rf"\b{name}\b", message)]
+    if not named:
+        return ""
+    return (
+        f"{named[0]} is sent to switch reasoning; if this server does not know it, say how it does with "
+        "--thinking-switch, none to send nothing, in another run folder"
+    )
 
 
 def _options(switch: Switch, native: bool, model: str, cap: int) -> Mapping[str, Json]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar, get_args
 
-from fathom.run.overflow import Overflow, parse_policy
+from fathom.run.overflow import FATES, Overflow, parse_policy
 from fathom.run.switching import describe_switch, switch_of, switched
 from fathom.suites.models import KINDS, SWITCHES, Kind, ModelSettings, Switch, like_models
 from fathom.types import FathomError, Json
@@ -26,9 +26,6 @@ PROMPTS: tuple[Prompt, ...] = get_args(Prompt)
 # Cap on replies with thinking, and the window from which on it is the longer one: section 5.1.
 OUTPUT, LONG_OUTPUT, LONG_WINDOW = 8_192, 32_768, 256_000
 TEMPERATURE = 1.0
-
-_FATES = {"refuse": "are not sent", "middle": "lose their middle", "left": "lose their beginning"}
-_FATES |= {"right": "lose their end"}
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -142,7 +139,7 @@ def thinking_settings(
         kind=known,
         prompt="thinking" if known == "instruct" and chosen == "on" else "plain",
         switch=way,
-        truncation=entry.truncation if entry and window is None else None,
+        truncation=_truncation(entry) if entry and window is None else None,
     )
     _check_reasoning(generation or {}, thinking)
     cap = max_output_tokens
@@ -178,9 +175,9 @@ def describe_thinking(settings: ThinkingSettings, *, window: int | None) -> str:
     given = settings.temperature
     words.append("the provider's temperature" if given is None else f"temperature {given:g}")
     if thinking.truncation is not None:
-        words.append(f"prompts beyond {thinking.truncation:,} tokens {_FATES[settings.on_overflow]}")
+        words.append(f"prompts beyond {thinking.truncation:,} tokens {FATES[settings.on_overflow]}")
     elif window is not None:
-        words.append(f"prompts that with their reply exceed {window:,} tokens {_FATES[settings.on_overflow]}")
+        words.append(f"prompts that with their reply exceed {window:,} tokens {FATES[settings.on_overflow]}")
     return ", ".join([*words, *describe_switch(settings.generation)])
 
 
@@ -238,6 +235,13 @@ def _check_reasoning(generation: Mapping[str, Json], thinking: Thinking) -> None
                 f"{'on' if thinking.native else 'off'} in a model of kind {thinking.kind}; drop the option, or say "
                 "what the model is with --model-kind"
             )
+
+
+def _truncation(entry: ModelSettings) -> int | None:
+    """Tokens that the prompt alone may have; a window that does not hold the reply is of the prompt alone."""
+    if entry.truncation is None and entry.longest_output is not None:
+        return entry.context
+    return entry.truncation
 
 
 def _output(entry: ModelSettings | None, window: int | None, known_window: int | None) -> int:

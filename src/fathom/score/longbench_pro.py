@@ -28,7 +28,7 @@ from fathom.score.longbench_pro_answers import answered, lines
 from fathom.score.longbench_pro_official import Compare, fold, is_chinese, max_rouge_l, summary_texts
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.rouge import rouge_l
-from fathom.score.similarity import character_similarity
+from fathom.score.similarity import nearest
 from fathom.types import Verdict
 
 SIMILARITY_SHARE = 0.5
@@ -107,7 +107,8 @@ def strict_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> floa
         chinese: Whether words are cut as in Chinese.
     """
     cut = spaced if chinese else str
-    return max((rouge_l(cut(reply), cut(one)) or 0.0 for one in references), default=0.0)
+    words = cut(reply)
+    return max((rouge_l(words, cut(one)) or 0.0 for one in references), default=0.0)
 
 
 def _strict_rouge_half(row: ScoringRow) -> Verdict:
@@ -140,7 +141,7 @@ def _strict_summary(row: ScoringRow) -> Verdict:
 
 
 def _by_characters(rule: str, valid: bool, reply: str, references: Sequence[str], rouge: float) -> Verdict:
-    similarity = max(character_similarity(reply, one) for one in references)
+    similarity = nearest(reply, references)
     return Verdict(summary_score(similarity, rouge), valid, reply or None, f"{rule} ({BY_CHARACTERS})", _NOT_THE_PAPERS)
 
 
@@ -149,7 +150,7 @@ def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Me
 
 
 def _of_lines(name: str, official: Compare, strict: Compare, description: str) -> Metric:
-    return _metric(name, released.released(official), strict_lines(strict), description)
+    return _metric(name, released.official_lines(official), strict_lines(strict), description)
 
 
 METRICS = (

@@ -36,7 +36,7 @@ def is_chinese(language: str) -> bool:
     return language in ("zh", "Chinese")
 
 
-def released(compare: Compare) -> Scorer:
+def official_lines(compare: Compare) -> Scorer:
     """The scorer that puts the lines of a reply to ``compare``."""
 
     def score(row: ScoringRow) -> Verdict:
@@ -141,7 +141,8 @@ def max_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> float:
         chinese: Whether words are cut as in Chinese.
     """
     cut = spaced if chinese else str
-    found = [rouge_l(cut(reply), cut(one), OFFICIAL_STEPS) for one in references]
+    words = cut(reply)
+    found = [rouge_l(words, cut(one), OFFICIAL_STEPS) for one in references]
     return 0.0 if None in found else max(value for value in found if value is not None)
 
 

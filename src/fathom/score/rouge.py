@@ -44,19 +44,24 @@ class _Sentence:
     def __init__(self, text: str) -> None:
         self.words = " ".join(text.split()).split(" ")
         self.distinct = frozenset(self.words)
-        self._places: dict[str, int] = {}
+        self._places: dict[str, list[int]] = {}
 
-    @property
-    def places(self) -> dict[str, int]:
+    def places(self, wanted: frozenset[str]) -> dict[str, int]:
+        """The places of those of the wanted words that it has."""
         if not self._places:
-            bit = 1
-            for word in self.words:
-                self._places[word] = self._places.get(word, 0) | bit
-                bit <<= 1
-        return self._places
+            for place, word in enumerate(self.words):
+                self._places.setdefault(word, []).append(place)
+        return {word: self._bits(self._places[word]) for word in wanted & self.distinct}
+
+    def _bits(self, places: Sequence[int]) -> int:
+        # Not one shift after the other: each would copy a number as long as the sentence.
+        bits = bytearray(len(self.words) // 8 + 1)
+        for place in places:
+            bits[place >> 3] |= 1 << (place & 7)
+        return int.from_bytes(bits, "little")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)  # replies may be long
 def _sentences(text: str) -> tuple[_Sentence, ...]:
     return tuple(_Sentence(piece) for piece in text.split(".") if piece)
 
@@ -72,7 +77,7 @@ def _collect(first: _Sentence, second: _Sentence, shared: set[str], most_steps: 
         return most_steps is None or len(theirs) <= most_steps
     if not short and most_steps is not None and min(len(mine), len(theirs)) > most_steps:
         return False
-    steps, words = _search(mine, second.places, len(theirs))
+    steps, words = _search(mine, second.places(first.distinct), len(theirs))
     shared |= words
     return short or most_steps is None or steps <= most_steps
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 SIZES = (2, 3)
 
@@ -20,11 +20,21 @@ def character_similarity(first: str, second: str) -> float:
     Returns:
         A number in [0, 1]: 1.0 for equal texts, 0.0 where they share no two characters in a row or one says nothing.
     """
-    mine, theirs = _weights(first), _weights(second)
+    return nearest(first, [second])
+
+
+def nearest(text: str, others: Sequence[str]) -> float:
+    """The best ``character_similarity`` of a text, which may be long, with any of some others; at least one."""
+    mine = _weights(text)
+    size = _squares(mine)
+    return max(_cosine(mine, size, _weights(other)) for other in others)
+
+
+def _cosine(mine: Mapping[str, float], size: float, theirs: Mapping[str, float]) -> float:
     if not mine or not theirs:
         return 0.0
     shared = math.fsum(weight * theirs[run] for run, weight in mine.items() if run in theirs)
-    return min(1.0, shared / math.sqrt(_squares(mine) * _squares(theirs)))
+    return min(1.0, shared / math.sqrt(size * _squares(theirs)))
 
 
 def _weights(text: str) -> Mapping[str, float]:

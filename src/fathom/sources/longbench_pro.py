@@ -174,8 +174,9 @@ def _shown(value: object) -> str:
 
 
 def _short(value: object) -> str:
-    text = value if isinstance(value, str) else str(value)
-    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...") if isinstance(value, str) else text[:SHOWN]
+    if not isinstance(value, str):
+        return str(value)[:SHOWN]
+    return repr(value if len(value) <= SHOWN else f"{value[:SHOWN]}...")
 
 
 SOURCES = (

@@ -117,10 +117,12 @@ def _read(path: Path, columns: frozenset[str]) -> Iterator[Record | Fault]:
 
 def _read_json(path: Path) -> Iterator[Record | Fault]:
     """One list of objects, or an object a line."""
+    number = 0
     try:
         first = next((chunk.lstrip()[:1] for chunk in read_chunks(path) if chunk.strip()), b"")
         if first == b"[":
-            yield from (_record(number, entry) for number, entry in enumerate(read_list(path), start=1))
+            for number, entry in enumerate(read_list(path), start=1):
+                yield _record(number, entry)
             return
         for number, line in enumerate(read_lines(path), start=1):
             if line.strip():
@@ -133,7 +135,11 @@ def _read_json(path: Path) -> Iterator[Record | Fault]:
     except DamagedError as error:
         yield Fault(None, f"the file {error}")
     except (ValueError, RecursionError) as error:
-        yield Fault(None, f"the file is not JSON that can be read: {error}")
+        yield Fault(None, f"the file is not JSON that can be read{_after(number)}: {_first_line(error)}")
+
+
+def _after(number: int) -> str:
+    return f" after row {number:,}" if number else ""
 
 
 def _record(number: int, value: object) -> Record | Fault:

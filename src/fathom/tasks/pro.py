@@ -60,12 +60,8 @@ def stock(scene: Scene, task: SecondaryTask) -> Stock:
         for record in records
         if (length := LENGTHS[str(record.meta["token_length"])]) in scene.lengths
     ]
-    left_out = len(records) - len(cards)
-    notes = (
-        (f"records left out, because the build has not the lengths that they state: {left_out}",) if left_out else ()
-    )
     # How many were published says nothing of somebody's own benchmark, which has the same form.
-    return Stock((), cards, notes, shuffled=False)
+    return Stock((), cards, shuffled=False, stated=True, elsewhere=len(records) - len(cards))
 
 
 def plan(draw: Draw, task: SecondaryTask) -> Plan:

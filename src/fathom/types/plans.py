@@ -221,6 +221,8 @@ class Stock:
         shuffled: Whether the cards are shuffled before they are dealt; published cases keep their order.
         published: How many items their publishers have, where that is known; there are fewer cards where their data
             are at hand in part.
+        stated: Whether cards stand at the lengths that their publishers state, however many tokens they have.
+        elsewhere: How many are not among the cards because they state lengths that the build has not.
     """
 
     fillers: Sequence[Span]
@@ -228,6 +230,8 @@ class Stock:
     notes: tuple[str, ...] = ()
     shuffled: bool = True
     published: int | None = None
+    stated: bool = False
+    elsewhere: int = 0
 
 
 @dataclass(frozen=True)
