@@ -420,7 +420,7 @@ def test_a_replacement_killed_half_way_is_undone(tmp_path: Path, corpus: Path) -
     (tmp_path / "a").rename(tmp_path / f".a.{dead.pid}.old")
     (tmp_path / f".a.{dead.pid}.part").mkdir()
     (tmp_path / f".a.{os.getpid()}.part").mkdir()
-    from fathom.suitefile import _sweep
+    from fathom.suitefile.fresh import _sweep
 
     _sweep(tmp_path / "a")
     assert list(open_suite(tmp_path / "a").samples())

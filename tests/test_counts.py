@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -45,6 +46,13 @@ def test_cut_points_ascend_and_end_with_the_text(text: str) -> None:
     assert points[0] == 0
     assert points[-1] == len(text)
     assert points == sorted(set(points))
+
+
+def test_counting_leaves_no_second_copy_of_the_text_in_memory() -> None:
+    made = document("“Fährmann!” 船夫。" * 500)
+    before = sys.getsizeof(made.text)  # with the UTF-8 that Python keeps for who asked for it
+    assert TokenCounter(get_tokenizer("tekken")).size(made) > 500
+    assert sys.getsizeof(made.text) == before
 
 
 def test_abbreviations_do_not_end_sentences() -> None:

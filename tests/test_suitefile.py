@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom import suitefile
 from fathom.length import render, thinking
 from fathom.suitefile import (
     DOCUMENTS,
@@ -22,9 +22,12 @@ from fathom.suitefile import (
     facts_of,
     is_where,
     open_suite,
+    wanted_of,
+    why_none,
     write_documents,
     write_manifest,
 )
+from fathom.suitefile import texts as texts_module
 from fathom.types import Document, FathomError, Json, Sample, Span
 from made import make_document
 
@@ -66,15 +69,15 @@ def test_texts_are_read_in_groups_and_the_last_ones_are_held(
     tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = len(documents[0].text)
-    monkeypatch.setattr(suitefile, "_TEXTS", 3 * size)
-    monkeypatch.setattr(suitefile, "_HELD", 10 * size)
+    monkeypatch.setattr(texts_module, "TOGETHER", 3 * size)
+    monkeypatch.setattr(texts_module, "HELD", 10 * size)
     texts = written(tmp_path / "suite", documents, []).texts()
     assert pyarrow.parquet.ParquetFile(tmp_path / "suite" / DOCUMENTS).num_row_groups > 10
     assert len(texts) == len(documents) == len(set(texts))
     rng = random.Random(0)
     for document in rng.choices(documents, k=300):
         assert texts[document.id] == document.text
-        assert isinstance(texts, suitefile._Texts)
+        assert isinstance(texts, texts_module.Texts)
         held = sum(len(text) for group in texts._held.values() for text in group.values())
         assert held == texts._size <= 10 * size
     with pytest.raises(KeyError):
@@ -85,13 +88,22 @@ def test_texts_are_read_in_groups_and_the_last_ones_are_held(
 def test_texts_can_be_asked_for_from_several_threads(
     tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suitefile, "_TEXTS", 2000)
-    monkeypatch.setattr(suitefile, "_HELD", 8000)
+    monkeypatch.setattr(texts_module, "TOGETHER", 2000)
+    monkeypatch.setattr(texts_module, "HELD", 8000)
     texts = written(tmp_path / "suite", documents, []).texts()
     wanted = documents * 20
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda document: texts[document.id], wanted))
     assert found == [document.text for document in wanted]
+
+
+def test_writing_leaves_no_second_copy_of_the_texts_in_memory(tmp_path: Path) -> None:
+    texts = [f"“Fährmann” {number} 船夫" * 500 for number in range(5)]
+    documents = [Document(str(number), text, "made") for number, text in enumerate(texts)]
+    before = [sys.getsizeof(text) for text in texts]  # with the UTF-8 that Python keeps for who asked for it
+    suite = written(tmp_path / "suite", documents, [])
+    assert [sys.getsizeof(text) for text in texts] == before
+    assert dict(suite.texts()) == {document.id: document.text for document in documents}
 
 
 def test_a_damaged_file_of_texts_says_what_to_do(tmp_path: Path, documents: list[Document]) -> None:
@@ -118,6 +130,47 @@ def test_samples_are_chosen_by_their_facets(tmp_path: Path, documents: list[Docu
     assert chosen(length=("8k",), language=("en",), task=("t",)) == ["0", "1", "2", "3"]
     assert chosen(length=("16k",)) == chosen(nothing=("x",)) == []
     assert chosen(item=("t/en/3",)) == ["3"]
+
+
+VALUES = {"level": {"Easy", "Hard"}, "length": {"8k", "16k", "128k"}, "task": {"t"}, "item": {"t/en/1"}}
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ({"levl": ["Hard"]}, "--where levl=Hard leaves no sample: none has the facet 'levl'."),
+        ({"level": ["Hrad", "x"]}, "--where level=Hrad,x leaves no sample: none has such a value of level."),
+        (
+            {"length": ["8k"], "level": ["hard"]},
+            "--where length=8k --where level=hard leaves no sample: none has all of this at once.",
+        ),
+    ],
+)
+def test_where_nothing_is_chosen_it_is_said_why_and_what_there_is(where: dict[str, list[str]], why: str) -> None:
+    first, *lines = why_none(where, VALUES).split("\n")
+    assert first == f"{why} There are:"
+    assert sorted(lines) == ["  length: 8k, 16k, 128k", "  level: Easy, Hard", "  task: t"]
+    assert lines[0].split(":")[0].strip() == next((name for name in where if name in VALUES), "length")
+
+
+def test_of_many_and_long_values_a_few_are_named() -> None:
+    values = {"n": set(map(str, range(1000))), "long": {"x" * 900}, "odd": {"a\nb", "²", "9" * 5000}}
+    message = why_none({"n": ["?"]}, values)
+    assert "\n  n: 0, 1, 2, 3, 4, 5 and 994 more\n" in message
+    assert f"\n  long: {'x' * 60}..." in message
+    assert (message.count("\n"), len(message) < 500) == (3, True)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("ab"), st.text(max_size=3))), st.text(max_size=3))
+def test_a_choice_keeps_what_is_where_and_notes_all_values(facets: list[dict[str, str]], value: str) -> None:
+    samples = [sample_of(number, make_document(0, "en", 3), **one) for number, one in enumerate(facets)]
+    values: dict[str, set[str]] = {}
+    where = {"a": [value]}
+    kept = wanted_of(samples, where, values)
+    assert kept == [sample for sample in samples if is_where(facts_of(sample), where)]
+    assert values.get("b", set()) == {one["b"] for one in facets if "b" in one}
+    assert values.get("length", set()) == ({"8k"} if samples else set())
+    assert why_none(where, values).startswith("--where a=")
 
 
 @given(st.text(), st.integers(1, 10**6))

@@ -150,6 +150,8 @@ class TokenCounter:
         return known
 
     def _tokenize(self, text: str) -> Outline:
+        # Engines leave the UTF-8 of a text beside it in memory for as long as the text lives: they see a copy.
+        text = text.encode().decode()
         points = cut_points(text)
         tokens, joins = array("i", [0]), array("i", [0])
         count = self.tokenizer.count

@@ -175,6 +175,7 @@ def test_files_of_any_name_are_found_under_a_folder_and_by_themselves(tmp_path: 
         found = found_in(place)
         assert sorted(map(str, ids(found))) == [f"pro-{number:05d}" for number in range(50)]
         assert not found.problems
+        assert not found.bad
 
 
 def test_a_compressed_copy_is_found(tmp_path: Path) -> None:
@@ -229,8 +230,9 @@ def test_without_bad_rows_the_good_ones_are_read_and_the_bad_ones_told(tmp_path:
     rows[3]["id"] = "a b"
     found = found_in(write_pro(tmp_path, rows=rows), skip_bad=True)
     assert ids(found) == [f"pro-{number:05d}" for number in (1, 2, 4, 5)]
-    assert [problem.split(": ")[0] for problem in found.problems] == [
-        f"{tmp_path / 'longbench_pro.json'}:{row}" for row in (1, 4)
+    assert not found.problems
+    assert [(problem.path, problem.line) for problem in found.bad[NAME]] == [
+        (str(tmp_path / "longbench_pro.json"), row) for row in (1, 4)
     ]
 
 
@@ -294,6 +296,38 @@ def test_a_build_is_strict_unless_it_is_told_otherwise(tmp_path: Path, call: Any
     assert manifest["left_out_in_all"] == 1
     assert "longbench_pro.json:26: the field 'answer'" in manifest["left_out"][0]
     assert sum(manifest["samples"].values()) == 25
+
+
+def test_the_manifest_names_every_row_that_was_left_out(tmp_path: Path, call: Any) -> None:
+    rows = [{**make_pro(number), **({"answer": "x" * number} if number % 2 else {})} for number in range(260)]
+    path = write_pro(tmp_path / "data", rows=rows) / "longbench_pro.json"
+    words = ["build", "pro", "--data", tmp_path / "data", "--tokenizer", "words", "--out", "suite"]
+    code, _, error = call(*words, "--skip-bad")
+    assert code == 0
+    manifest = json.loads((tmp_path / "suite" / "manifest.json").read_text())
+    assert [problem.split(": ")[0] for problem in manifest["left_out"]] == [f"{path}:{row}" for row in range(2, 261, 2)]
+    assert all("the field 'answer' holds a value of type str" in problem for problem in manifest["left_out"])
+    assert manifest["left_out_in_all"] == 130
+    assert error.count("left out: ") == 11
+    assert "left out: 120 more, see manifest.json" in error
+
+
+def test_data_of_which_nothing_can_be_used_are_not_said_to_be_absent(tmp_path: Path, call: Any) -> None:
+    path = write_pro(tmp_path / "data", rows=spoiled(lambda number: {"answer": None}, 30)) / "longbench_pro.json"
+    words = ["build", "pro", "--tokenizer", "words", "--out", "suite", "--skip-bad", "--data"]
+    code, _, error = call(*words, tmp_path / "data")
+    assert code == 2
+    assert error.rstrip().endswith(
+        "nothing to build: the data hold nothing that can be used of longbench_pro\n"
+        f"  {path}: rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 20 more: the field 'answer' is missing; expected a list of "
+        "texts: the lines of the right answer, or the reference summaries"
+    )
+    path.unlink()
+    code, _, error = call(*words, tmp_path / "data")
+    assert code == 2
+    assert error.rstrip().endswith(
+        "nothing to build: sources that are not there: longbench_pro (see `fathom data fetch --help`)"
+    )
 
 
 def test_the_same_records_are_the_same_suite_whatever_stood_between_them(tmp_path: Path) -> None:

@@ -181,22 +181,40 @@ def test_own_benchmarks_of_any_size_are_built_without_a_word_of_what_was_publish
     assert absent == [f"left out, because the data hold none of their records: {others}"]
 
 
+def test_where_no_record_has_the_lengths_the_error_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FathomError, match=r"nothing to build: .*none of their records at these lengths: pro_t1_1, "):
+        made(tmp_path, lengths=(4096,))
+
+
 @pytest.mark.parametrize(
-    ("choices", "message"),
+    ("choices", "why"),
     [
-        ({"lengths": (4096,)}, "none of their records at these lengths: pro_t1_1, "),
-        (
-            {"where": {"difficulty": ["Hrad"]}},
-            "none of their records that --where asks for: pro_t1_1, pro_t1_2, pro_t2_1",
-        ),
+        ({"where": {"difficulty": ["Hrad"]}}, "--where difficulty=Hrad leaves no sample: none has such a value of "),
+        ({"where": {"foo": ["bar"]}}, "--where foo=bar leaves no sample: none has the facet 'foo'. There are:"),
     ],
 )
-def test_where_nothing_is_left_the_error_says_what_was_asked_for(
-    tmp_path: Path, choices: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(FathomError, match="nothing to build") as caught:
+def test_where_nothing_is_left_the_error_names_what_there_is(tmp_path: Path, choices: dict[str, Any], why: str) -> None:
+    with pytest.raises(FathomError) as caught:
         made(tmp_path, **choices)
-    assert message in str(caught.value)
+    message = str(caught.value)
+    assert message.startswith(f"nothing to build: {why}")
+    assert "\n  contextual_requirement: Full, Partial\n" in message
+    assert "\n  difficulty: Easy, Extreme, Hard, Moderate\n" in message
+    assert "\n  length: 8k, 16k\n" in message
+    assert "\n  task: pro_t1_1, pro_t1_2, pro_t2_1, pro_t2_2, pro_t3_1, pro_t3_2 and 19 more" in message
+    assert len(message) < 2000
+
+
+def test_a_run_that_chooses_nothing_names_what_there_is(tmp_path: Path, call: Call) -> None:
+    folder = made(tmp_path, where={"difficulty": ["Easy", "Hard"]}).folder
+    words = ["run", folder, "--model", "fathom/guess", "--out", tmp_path / "run", "--quiet"]
+    code, _, error = call(*words, "--where", "difficulty=Extreme")
+    assert code == 2
+    assert f"{folder}: --where difficulty=Extreme leaves no sample: none has such a value of difficulty." in error
+    assert "\n  difficulty: Easy, Hard\n" in error
+    code, _, error = call(*words, "--where", "difficulty=Easy", "--where", "length=16k", "--tasks", "pro_t1_1")
+    assert code == 2
+    assert "leaves no sample: none has all of this at once. There are:\n" in error
 
 
 def test_there_is_no_question_without_the_context(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from fathom.corpus.spec import path_of
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.printing import printable
 from fathom.registry import get_task
+from fathom.sources.strict import in_short
 from fathom.sources.templates import Templates
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import Document, FathomError, Json, Span
@@ -35,7 +36,7 @@ __all__ = ["Built", "Order", "build", "order"]
 
 FORMAT = 4
 FILES = (suitefile.MANIFEST, suitefile.SAMPLES, suitefile.DOCUMENTS)
-LISTED = 100  # problems of the corpus that the manifest names one by one
+LISTED = 100  # problems of the corpus that the manifest names one by one; of strict sources it names all
 SHOWN = 10  # of them in an error message
 
 
@@ -175,9 +176,10 @@ def _write(
     shelf = Shelf(material.all(), counter)
     notes = list(material.notes)
     counts: dict[str, int] = {}
+    values: suitefile.Values = {}
     used: set[str] = set()
     with suitefile.SampleWriter(folder) as writer:
-        for done, samples in enumerate(contexts(wanted, material, shelf, notes), start=1):
+        for done, samples in enumerate(contexts(wanted, material, shelf, notes, values), start=1):
             for sample in samples:
                 writer.add(sample)
                 counts[sample.task] = counts.get(sample.task, 0) + 1
@@ -185,10 +187,7 @@ def _write(
             if progress:
                 progress(done, max(done, expected(wanted, material)))
     if not counts:
-        unread = "".join(f"\n  {problem}" for problem in material.problems[:SHOWN])
-        more = f"\n  and {len(material.problems) - SHOWN:,} more problems" if len(material.problems) > SHOWN else ""
-        why = "; ".join(notes) or "no document could be read"
-        raise FathomError(f"nothing to build: {why}{unread}{more}")
+        raise FathomError(f"nothing to build: {_why_nothing(wanted, material, notes, values)}")
     documents = [shelf.documents[id] for id in sorted(used)]
     suitefile.write_documents(folder, documents)
     facts = {
@@ -211,14 +210,25 @@ def _write(
         "samples": counts,
         "documents": len(documents),
         "notes": list(notes),
-        "left_out": list(material.problems[:LISTED]),
-        "left_out_in_all": len(material.problems),
+        "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
+        "left_out_in_all": len(material.bad) + len(material.problems),
         "duplicates": material.duplicates,
         "inputs": inputs,
     }
     manifest = _storable(facts)
     suitefile.write_manifest(folder, manifest)
     return manifest
+
+
+def _why_nothing(wanted: Order, material: Material, notes: Sequence[str], values: suitefile.Values) -> str:
+    """Why no sample was made, and what could not be read."""
+    if values:  # there were samples, but none with the facets that were asked for
+        return suitefile.why_none(dict(wanted.where), values)
+    # Without any document there is nothing to say of the tasks.
+    why = "; ".join(notes if material.languages() else material.notes) or "no document could be read"
+    lines = [*in_short(material.bad), *material.problems[:SHOWN]]
+    more = len(material.problems) - SHOWN
+    return "\n  ".join([why, *lines, *([f"and {more:,} more problems"] if more > 0 else [])])
 
 
 def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document], templates: Templates | None) -> str:

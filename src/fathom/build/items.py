@@ -17,7 +17,7 @@ from fathom.compose import Composed, CorpusTooSmallError, Shelf, UnfitError, com
 from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
 from fathom.registry import get_task
-from fathom.suitefile import Where, facts_of, is_where
+from fathom.suitefile import Values, Where, wanted_of
 from fathom.tasks import passages
 from fathom.tasks.related import related
 from fathom.types import Card, Draw, Ending, Facet, FathomError, Passages, Plan, Sample, Scene, Span, Stock, Task
@@ -38,10 +38,13 @@ def expected(wanted: Order, material: Material) -> int:
     return sum(per_task) * wanted.items * len(wanted.lengths) * len(material.languages()) + records
 
 
-def contexts(wanted: Order, material: Material, shelf: Shelf, notes: list[str]) -> Iterator[list[Sample]]:
+def contexts(
+    wanted: Order, material: Material, shelf: Shelf, notes: list[str], values: Values
+) -> Iterator[list[Sample]]:
     """The samples of one context after the other: task by task, item by item, lengths ascending.
 
-    Common prefixes then follow each other.
+    Common prefixes then follow each other. What there is to say is added to ``notes``, and to ``values`` the facets of
+    all samples that could be chosen, where some are.
     """
     kin = cache(lambda: related(shelf.documents.values()))
     records = {name: Standing() for name in wanted.tasks if get_task(name).gold == RECORDS}
@@ -59,7 +62,7 @@ def contexts(wanted: Order, material: Material, shelf: Shelf, notes: list[str]) 
             templates = (said.prompts, said.caps) if said else (None, {})
             scene = Scene(language, golds, noise, wanted.lengths, shelf.counter, *templates)
             if not (lacking := _lacking(task, scene)):
-                yield from _of_scene(wanted, task, scene, shelf, kin, notes, records.get(name))
+                yield from _of_scene(wanted, task, scene, shelf, kin, notes, values, records.get(name))
             elif task.gold != RECORDS:
                 notes.append(f"{name}: left out in language {language!r}: {lacking}")
     notes[:] = about_records(notes, wanted, records)
@@ -72,6 +75,7 @@ def _of_scene(
     shelf: Shelf,
     kin: Callable[[], Kin],
     notes: list[str],
+    values: Values,
     standing: Standing | None,
 ) -> Iterator[list[Sample]]:
     """The samples of a task in one language."""
@@ -93,7 +97,7 @@ def _of_scene(
             continue
         contexts = list(_item(wanted, task, scene, _distractors(stock, card, avoided), card, index, item, shelf))
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
-        contexts = _chosen(contexts, dict(wanted.where))
+        contexts = _chosen(contexts, dict(wanted.where), values)
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
             continue
         made += 1
@@ -118,12 +122,11 @@ def _of_scene(
     notes += uncut(wanted, task, scene, asked)
 
 
-def _chosen(contexts: Sequence[list[Sample]], where: Where) -> list[list[Sample]]:
+def _chosen(contexts: Sequence[list[Sample]], where: Where, values: Values) -> list[list[Sample]]:
     """The samples that an order asks for, by their facets; contexts of which none is left are left out."""
     if not where:
         return list(contexts)
-    kept = ([sample for sample in samples if is_where(facts_of(sample), where)] for samples in contexts)
-    return [samples for samples in kept if samples]
+    return [kept for samples in contexts if (kept := wanted_of(samples, where, values))]
 
 
 def _lacking(task: Task, scene: Scene) -> str:

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 from fathom.build.order import Order
-from fathom.corpus import is_world, merged, parse_spec, read_corpus
+from fathom.corpus import Problem, is_world, merged, parse_spec, read_corpus
 from fathom.corpus.spec import path_of
 from fathom.corpus.stackexchange import case_documents, thread_documents
 from fathom.counts import TokenCounter
-from fathom.sources import read_sources
+from fathom.sources import Found, read_sources
 from fathom.sources.templates import Templates, read_templates
 from fathom.types import ROLES, Document, FathomError, Role
 
 
 @dataclass
 class Material:
-    """Documents by what they are for and by language, and what was left out."""
+    """Documents by what they are for and by language, and what was left out.
+
+    Attributes:
+        roles: Documents by role, language and id.
+        problems: What could not be read and why, one line each; of a file with many the first ones.
+        bad: All rows and files of strict sources that cannot be used.
+        notes: What is to be said of the sources.
+        duplicates: Documents whose text came before.
+        templates: The publishers' prompts, where they are wanted.
+    """
 
     roles: dict[Role, dict[str, dict[str, Document]]] = field(default_factory=lambda: {role: {} for role in ROLES})
     problems: list[str] = field(default_factory=list)
+    bad: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     duplicates: int = 0
     templates: Templates | None = None
@@ -86,6 +97,7 @@ def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None)
         names = tuple(dict.fromkeys(name for _, listed in wanted.sources for name in listed))
         found = read_sources(names, [path_of(folder) for folder in wanted.data], skip_bad=wanted.skip_bad)
         material.problems += found.problems
+        material.bad += chain.from_iterable(found.bad.values())
         for role, listed in wanted.sources:
             for name in listed:
                 material.add(found.documents.get(name, ()), (role,), wanted.languages)
@@ -95,13 +107,20 @@ def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None)
         if not material.languages():
             told |= set(names)
         # What is missing of published records, their tasks say.
-        if missing := [name for name in names if name in told and not found.documents.get(name)]:
-            material.notes.append(f"sources that are not there: {', '.join(missing)} (see `fathom data fetch --help`)")
+        material.notes += _missing([name for name in names if name in told and not found.documents.get(name)], found)
     if absent := [language for language in wanted.languages if language not in material.languages()]:
         raise FathomError(
             f"{', '.join(wanted.given())}: no document in language {absent[0]!r}; drop it from --language"
         )
     return material
+
+
+def _missing(names: Sequence[str], found: Found) -> list[str]:
+    """That some sources gave no document: there is nothing of them, or nothing that can be used."""
+    spoiled = [name for name in names if name in found.bad or name in found.files]
+    absent = [name for name in names if name not in spoiled]
+    notes = [f"sources that are not there: {', '.join(absent)} (see `fathom data fetch --help`)"] if absent else []
+    return notes + ([f"the data hold nothing that can be used of {', '.join(spoiled)}"] if spoiled else [])
 
 
 def _read(material: Material, spec: str, roles: Sequence[Role], wanted: Order) -> None:

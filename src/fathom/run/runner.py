@@ -32,7 +32,7 @@ from fathom.run.subset import describe_subset, members_of
 from fathom.run.thinking import describe_thinking, thinking_settings
 from fathom.run.worker import this_worker
 from fathom.subsetfile import read_subset
-from fathom.suitefile import open_suite
+from fathom.suitefile import Values, open_suite, wanted_of, why_none
 from fathom.suites.models import find_settings
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
@@ -188,9 +188,14 @@ def run(
         return facts(parts=True)
 
     if next(facts(), None) is None:
+        values: Values = {}
+        if where:
+            wanted_of(built.samples(tasks=tasks, lengths=lengths, only=only, parts=False), where, values)
+        if where and values:
+            raise FathomError(f"{suite}: {why_none(where, values)}")
         raise FathomError(
-            f"{suite}: no sample has the tasks and lengths asked for together{' in this subset' if only else ''}"
-            f"{' with these facets' if where else ''}; its manifest.json lists the first, `fathom show` the facets"
+            f"{suite}: no sample has the tasks and lengths asked for together{' in this subset' if only else ''}; "
+            "its manifest.json lists them"
         )
     client = open_client(settings, tokenizer)
     window_limit = find_limit(settings, client, price, entry.context if entry else None)

@@ -34,13 +34,15 @@ class Found:
 
     Attributes:
         documents: Documents by name of the source, each text once; sources that were not found are absent.
-        files: Files by name of the source.
-        problems: What could not be read and why, one line each.
+        files: Files that were read, by name of the source; of some none of the records can be used.
+        problems: What could not be read and why, one line each; of each file the first ones.
+        bad: All rows and files of strict sources that cannot be used, by name of the source.
     """
 
     documents: Mapping[str, Sequence[Document]]
     files: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     problems: Sequence[str] = ()
+    bad: Mapping[str, Sequence[Problem]] = field(default_factory=dict)
 
 
 def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: bool = False) -> Found:
@@ -57,7 +59,7 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
     Args:
         names: Names of data sources.
         folders: Folders, each searched to its bottom, or files.
-        skip_bad: Whether rows of strict sources that cannot be used are among the problems too.
+        skip_bad: Whether to go on without the rows of strict sources that cannot be used.
 
     Returns:
         What was found; a source that was passed over for its fields is among the problems where nothing was found.
@@ -82,15 +84,19 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
             claimed.setdefault(name, []).append((claim, file))
     documents: dict[str, Sequence[Document]] = {}
     files: dict[str, Sequence[Path]] = {}
+    bad: dict[str, Sequence[Problem]] = {}
     for name in dict.fromkeys(names):
         taken = _read_source(sources[name], claimed.get(name, []))
-        if taken.bad and not skip_bad:
-            raise FathomError(f"{name}: {refusal(taken.bad, _shown)}")
+        if taken.bad:
+            bad[name] = tuple(taken.bad)
+            if not skip_bad:
+                raise FathomError(f"{name}: {refusal(taken.bad)}")
         problems += taken.problems
         if taken.documents:
             documents[name] = tuple(map(_one, taken.documents.values()))
+        if taken.files:
             files[name] = tuple(dict.fromkeys(file.path for file in taken.files))
-    return Found(documents, files, tuple(map(_shown, problems)))
+    return Found(documents, files, tuple(map(_shown, problems)), bad)
 
 
 @dataclass
@@ -196,8 +202,10 @@ def _read_file(source: Source, file: DataFile, table: Mapping[str, str], taken: 
         if unread and not names_itself(file.name, source):  # something else in a folder of the source's name
             taken.passed_over.append(str(problems[0]))
             return
-    taken.problems += _listed(problems, file)
-    taken.bad += problems if source.strict else ()
+    if source.strict:
+        taken.bad += (replace(problem, reason=_shown(problem.reason)) for problem in problems)
+    else:
+        taken.problems += _listed(problems, file)
     taken.problems += [f"{file}: {count:,} rows passed over: {reason}" for reason, count in unwanted.items()]
 
 

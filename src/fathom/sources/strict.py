@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from fathom.corpus.gathering import Problem
 from fathom.sources.source import Shape, Source
@@ -23,20 +23,25 @@ def lacking(source: Source, fields: Collection[str]) -> str:
     return what.format(", ".join(map(repr, missing)))
 
 
-def refusal(bad: Sequence[Problem], shown: Callable[[str], str]) -> str:
-    """Why a build stops: rows with the same problem stand together, and what is too much is counted.
+def refusal(bad: Sequence[Problem]) -> str:
+    """Why a build stops.
 
     Args:
         bad: All rows and files that cannot be used, and why.
-        shown: Makes a line of it fit to print.
     """
+    count = "1 row or file cannot" if len(bad) == 1 else f"{len(bad):,} rows or files cannot"
+    listed = "".join(f"\n  {line}" for line in in_short(bad))
+    return f"{count} be used:{listed}\nMend the data, or go on without what cannot be used: --skip-bad"
+
+
+def in_short(bad: Sequence[Problem]) -> list[str]:
+    """Problems as lines to print: rows with the same problem stand together, and what is too much is counted."""
     lines: dict[tuple[str, str], list[int]] = {}
     for problem in bad:
         lines.setdefault((problem.path, problem.reason), []).extend([problem.line] if problem.line else [])
-    listed = "".join(f"\n  {shown(_told(path, why, rows))}" for (path, why), rows in list(lines.items())[:LISTED])
-    more = f"\n  and {len(lines) - LISTED:,} more kinds of problem" if len(lines) > LISTED else ""
-    count = "1 row or file cannot" if len(bad) == 1 else f"{len(bad):,} rows or files cannot"
-    return f"{count} be used:{listed}{more}\nMend the data, or go on without what cannot be used: --skip-bad"
+    listed = [_told(path, why, rows) for (path, why), rows in list(lines.items())[:LISTED]]
+    more = len(lines) - LISTED
+    return listed + ([f"and {more:,} more kinds of problem"] if more > 0 else [])
 
 
 def _told(path: str, reason: str, rows: Sequence[int]) -> str:

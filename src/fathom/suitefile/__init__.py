@@ -1,0 +1,167 @@
+"""The files of a built suite: recipes and texts in Parquet, and a manifest that says how they were made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fathom.suitefile.fresh import fresh_folder
+from fathom.suitefile.samples import FACTS, SAMPLES, SampleWriter, read_groups, sample_of
+from fathom.suitefile.texts import DOCUMENTS, Texts, write_documents
+from fathom.suitefile.where import Values, Where, facts_in, facts_of, is_where, wanted_of, why_none
+from fathom.types import Document, FathomError, Json, Sample
+
+__all__ = [
+    "DOCUMENTS",
+    "MANIFEST",
+    "SAMPLES",
+    "BuiltSuite",
+    "SampleWriter",
+    "Values",
+    "Where",
+    "facts_of",
+    "fresh_folder",
+    "is_suite",
+    "is_where",
+    "open_suite",
+    "read_manifest",
+    "wanted_of",
+    "why_none",
+    "write_documents",
+    "write_manifest",
+]
+
+MANIFEST = "manifest.json"
+_MANIFEST = {
+    "suite": str,
+    "fingerprint": str,
+    "tokenizer": str,
+    "lengths": list,
+    "tasks": list,
+    "samples": dict,
+    "notes": list,
+    "left_out": list,
+    "left_out_in_all": int,
+    "duplicates": int,
+    "inputs": dict,
+}
+
+
+@dataclass(frozen=True)
+class BuiltSuite:
+    """A suite folder, open for reading."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+
+    def samples(
+        self,
+        tasks: Sequence[str] | None = None,
+        lengths: Sequence[int] | None = None,
+        limit: int | None = None,
+        *,
+        only: Collection[str] | None = None,
+        where: Where | None = None,
+        parts: bool = True,
+    ) -> Iterator[Sample]:
+        """Samples in run order: those with a common prefix follow each other. Memory does not grow with their number.
+
+        Args:
+            tasks: Only these tasks.
+            lengths: Only these lengths, in tokens: of a prompt that was cut, the length that it was cut to. Questions
+                without their context (length 0) come with any.
+            limit: At most this many samples of each task, language and length; of those without their context, at most
+                this many of each kind, and of prompts that were cut, at most this many of each length besides.
+            only: Only samples with one of these ids, or of an item with one of these names; None for all.
+            where: Only samples that have, of each facet named, one of its values; see ``is_where``.
+            parts: Whether recipes are wanted too; without them reading is quick, and ``Sample.parts`` is empty.
+        """
+        taken: dict[tuple[str, str, int, object], int] = {}
+        columns = None if parts else list(FACTS)
+        for records in read_groups(self.folder / SAMPLES, columns):
+            for record in records:
+                if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in (0, *lengths)):
+                    continue
+                if only is not None and record["id"] not in only and record["item"] not in only:
+                    continue
+                # Questions without their context come with length 0, in more than one way.
+                facets = json.loads(record["facets"])
+                if where and not is_where(facts_in(record, facets), where):
+                    continue
+                kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
+                cell = record["task"], record["language"], record["length"], kind
+                taken[cell] = taken.get(cell, 0) + 1
+                if limit is None or taken[cell] <= limit:
+                    yield sample_of(record)
+
+    def names(self) -> frozenset[str]:
+        """The ids of all samples, and the names of their items."""
+        groups = read_groups(self.folder / SAMPLES, columns=["id", "item"])
+        return frozenset(name for rows in groups for row in rows for name in (row["id"], row["item"]))
+
+    def sample(self, name: str) -> Sample:
+        """The sample of that id, or the first one of that item with its context; the first of all where it is "".
+
+        Raises:
+            FathomError: There is none.
+        """
+        for sample in self.samples():
+            if name == sample.id or (sample.length and name in (sample.item, "")):
+                return sample
+        first = next(self.samples(), None)
+        hint = f"; its first sample is {first.id!r}" if first else ""
+        raise FathomError(f"{self.folder}: no sample or item {name!r}{hint}")
+
+    def documents(self, only: Collection[str]) -> dict[str, Document]:
+        """Some of the documents that recipes borrow from, by id; without questions and summaries."""
+        groups = read_groups(self.folder / DOCUMENTS)
+        return {row["id"]: Document(**row) for rows in groups for row in rows if row["id"] in only}
+
+    def texts(self) -> Mapping[str, str]:
+        """The texts that recipes borrow from, by document id; read as they are asked for."""
+        return Texts(self.folder / DOCUMENTS)
+
+
+def is_suite(folder: Path) -> bool:
+    """Whether a folder holds a built suite."""
+    return (folder / MANIFEST).is_file() and (folder / SAMPLES).is_file()
+
+
+def open_suite(folder: Path) -> BuiltSuite:
+    """Open a folder that ``fathom build`` wrote.
+
+    Raises:
+        FathomError: It is not one, or its manifest cannot be read.
+    """
+    if not is_suite(folder):
+        raise FathomError(f"{folder} is not a built suite (it has no {MANIFEST}); make one with `fathom build`")
+    return BuiltSuite(folder, read_manifest(folder))
+
+
+def read_manifest(folder: Path) -> Mapping[str, Any]:
+    """The manifest of a suite folder.
+
+    Raises:
+        FathomError: It is missing or damaged.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FathomError(f"{path}: cannot be read ({error}); build the suite again with --force") from error
+    if not isinstance(manifest, dict) or manifest.get("fathom") != "suite":
+        raise FathomError(f"{path}: not the manifest of a suite; choose a folder that `fathom build` wrote")
+    wrong = [name for name, kind in _MANIFEST.items() if not isinstance(manifest.get(name), kind)]
+    if wrong:
+        raise FathomError(
+            f"{path}: {', '.join(wrong)} missing or of the wrong type; build the suite again with --force"
+        )
+    return manifest
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Json]) -> None:
+    """Write the manifest into a folder."""
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,140 @@
+"""Recipes of samples in Parquet: written one by one, and read a group at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fathom.suitefile.texts import readable
+from fathom.types import Part, Sample, Span
+
+SAMPLES = "samples.parquet"
+FACTS = (
+    *("id", "item", "task", "language", "length", "tokens", "chance", "targets", "facets", "asked"),
+    "thinking_tokens",
+)
+"""Columns that are read where recipes are not wanted."""
+
+_GROUP = 128  # samples held in memory while writing or reading
+
+
+class SampleWriter:
+    """Writes samples one by one into ``samples.parquet``, a group at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        text, integer = pyarrow.string(), pyarrow.int32()
+        part = pyarrow.struct([("text", text), ("doc", text), ("start", integer), ("end", integer)])
+        self._schema = pyarrow.schema(
+            [
+                ("id", text),
+                ("item", text),
+                ("task", text),
+                ("language", text),
+                ("length", integer),
+                ("tokens", integer),
+                ("chance", pyarrow.float64()),
+                ("targets", pyarrow.list_(text)),
+                ("facets", text),
+                ("asked", text),
+                ("thinking", text),
+                ("thinking_tokens", integer),
+                ("parts", pyarrow.list_(part)),
+            ]
+        )
+        self._writer = pyarrow.parquet.ParquetWriter(folder / SAMPLES, self._schema, compression="zstd")
+        self._records: list[dict[str, object]] = []
+
+    def add(self, sample: Sample) -> None:
+        """Write a sample."""
+        self._records.append(_record(sample))
+        if len(self._records) >= _GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow
+
+        if self._records:
+            self._writer.write_table(pyarrow.Table.from_pylist(self._records, schema=self._schema))
+            self._records = []
+
+    def __enter__(self) -> SampleWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        if kind is None:
+            self._flush()
+        self._writer.close()
+
+
+def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[dict[str, Any]]]:
+    """Records of a Parquet file, a group at a time.
+
+    Raises:
+        FathomError: The file is missing or damaged.
+    """
+    import pyarrow.parquet
+
+    with readable(path):
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=_GROUP, columns=columns):
+            if "parts" not in batch.schema.names:
+                yield batch.to_pylist()
+                continue
+            plain = batch.drop_columns(["parts"]).to_pylist()
+            yield [record | {"parts": parts} for record, parts in zip(plain, _parts(batch["parts"]), strict=True)]
+
+
+def _parts(column: Any) -> Iterator[tuple[Part, ...]]:
+    """Recipes of a column, decoded field by field: as dictionaries they would cost more than the request itself."""
+    fields = (field.to_pylist() for field in column.flatten().flatten())
+    flat = [text if doc is None else Span(doc, start, end) for text, doc, start, end in zip(*fields, strict=True)]
+    start = 0
+    for size in column.value_lengths().to_pylist():
+        yield tuple(flat[start : start + size])
+        start += size
+
+
+def _record(sample: Sample) -> dict[str, object]:
+    return {
+        "id": sample.id,
+        "item": sample.item,
+        "task": sample.task,
+        "language": sample.language,
+        "length": sample.length,
+        "tokens": sample.tokens,
+        "chance": sample.chance,
+        "targets": list(sample.targets),
+        "facets": json.dumps(dict(sample.facets), ensure_ascii=False),
+        "asked": sample.asked,
+        "thinking": sample.thinking,
+        "thinking_tokens": sample.thinking_tokens,
+        "parts": [
+            {"text": part} if isinstance(part, str) else {"doc": part.doc, "start": part.start, "end": part.end}
+            for part in sample.parts
+        ],
+    }
+
+
+def sample_of(record: Mapping[str, Any]) -> Sample:
+    """The sample of a record; of one that was read without its recipe, without parts."""
+    return Sample(
+        id=record["id"],
+        item=record["item"],
+        task=record["task"],
+        parts=record.get("parts", ()),
+        targets=tuple(record["targets"]),
+        length=record["length"],
+        tokens=record["tokens"],
+        language=record["language"],
+        chance=record["chance"],
+        facets=json.loads(record["facets"]),
+        asked=record["asked"],
+        # Suites of earlier versions have no such prompts.
+        thinking=record.get("thinking") or "",
+        thinking_tokens=record.get("thinking_tokens") or 0,
+    )
