@@ -57,6 +57,48 @@ def test_cut_replies_can_count_as_wrong() -> None:
     assert (found.gain, found.questions, found.tokens) == (-0.5, 2, None)
 
 
+def counted(counts: Sequence[int | None], model: str = "m", status: str = "ok") -> list[Row]:
+    """Replies with thinking and so many reasoning tokens, one a question; they have scores where they are ok."""
+    value = 1.0 if status == "ok" else None
+    made = replies("on", [value] * len(counts), model)
+    return [
+        replace(one, tokens_reasoning=count, status=status)  # type: ignore[arg-type]
+        for one, count in zip(made, counts, strict=True)
+    ]
+
+
+def test_reasoning_tokens_are_those_of_all_replies() -> None:
+    off = replies("off", [0.0, 0.0, 0.0])
+    # The longest thoughts are those that were cut, and what did not think counts too.
+    assert only([*off, *counted([100, None, 500])]).tokens == 200.0
+    cut = [replace(one, epoch=2) for one in counted([1000], status="incomplete")]
+    assert only([*off, *counted([100, None, 500]), *cut]).tokens == 400.0
+    # A question that has no scored reply is in no gain, but its thoughts are.
+    unpaired = [replace(one, item="kv/9", sample="kv/9") for one in cut]
+    found = only([*off, *counted([100, None, 500]), *unpaired])
+    assert (found.questions, found.tokens) == (3, 400.0)
+    refused = [replace(one, epoch=2) for one in counted([None], status="refused")]
+    assert only([*off, *counted([100, None, 500]), *refused]).tokens == 150.0
+
+
+@pytest.mark.parametrize("status", ["error", "overflow"])
+def test_requests_without_a_reply_have_no_thoughts(status: str) -> None:
+    failed = [replace(one, epoch=2) for one in counted([None, None], status=status)]
+    assert only([*replies("off", [0.0]), *counted([100]), *failed]).tokens == 100.0
+
+
+def test_reasoning_tokens_go_by_group_and_are_absent_where_none_are_known() -> None:
+    off = [one for model in ("m", "quiet") for one in replies("off", [0.0] * 4, model)]
+    # The second half of "m" has no count: nothing was thought there. Of "quiet" nothing is known; counts of replies
+    # without thinking say nothing.
+    rows = [*off, *counted([100, 200, None, None]), *counted([None] * 4, "quiet"), *replies("off", [0.0], "quiet", 9)]
+    found = {(one.model, one.group): one.tokens for one in thinking_gain(to_frame(rows), by=("overall", "half"))}
+    assert found == {
+        ("m", "all"): 75.0, ("m", "first"): 150.0, ("m", "second"): 0.0,
+        ("quiet", "all"): None, ("quiet", "first"): None, ("quiet", "second"): None,
+    }  # fmt: skip
+
+
 def test_groups_and_models_with_one_mode() -> None:
     rows = [*replies("on", [1.0], "thinker"), *replies("off", [0.0, 0.0, 1.0]), *replies("on", [1.0, 0.0, 1.0])]
     found = thinking_gain(to_frame(rows), by=("half", "overall"))

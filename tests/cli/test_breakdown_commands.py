@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -67,7 +68,8 @@ def test_breakdown_prints_groups_and_measures(call: Call, rows: Path) -> None:
 def test_repeats_prints_errors_and_trends(call: Call, rows: Path) -> None:
     code, out, _ = call("analyze", "repeats", rows)
     assert code == 0
-    assert [word for word in ("of replies", "best of first", "0.0000", "0.900 0.900") if word not in out] == []
+    words = ("Runs and errors", "Standard", "replies", "90.0", "0.00", "Best of n, pass at n", "first: 90.0")
+    assert [word for word in words if word not in out] == []
     code, out, _ = call("analyze", "repeats", rows, "--json")
     assert [one["n"] for one in json.loads(out)[0]["trend"]] == [1, 2]
 
@@ -75,7 +77,8 @@ def test_repeats_prints_errors_and_trends(call: Call, rows: Path) -> None:
 def test_neighbours_prints_ranks_and_ties(call: Call, rows: Path) -> None:
     code, out, _ = call("analyze", "neighbours", rows)
     assert code == 0
-    assert out.count("with the next") >= 6
+    assert len(re.findall(r"\btied\n", re.sub(r" +\n", "\n", out))) >= 6
+    assert "are tied: their order is not known" in " ".join(out.split())
     code, out, _ = call("analyze", "neighbours", rows, "--json")
     assert [one["rank"] for one in json.loads(out)] == list(range(1, 13))
 
@@ -83,9 +86,50 @@ def test_neighbours_prints_ranks_and_ties(call: Call, rows: Path) -> None:
 def test_thinking_prints_gains_and_tokens(call: Call, rows: Path) -> None:
     code, out, _ = call("analyze", "thinking", rows)
     assert code == 0
-    assert [word for word in ("+0.100", "1,200", "mixed") if word not in out] == []
+    assert [word for word in ("+10.0", "1,200", "mixed", "Questions") if word not in out] == []
+    code, out, _ = call("analyze", "thinking", rows, "--by", "difficulty")
+    assert code == 0
+    assert [word for word in ("Gain by difficulty", "Easy", "Hard", "1,200 tokens", " → ") if word not in out] == []
+    assert "Without" not in out
     code, out, _ = call("analyze", "thinking", rows, "--by", "difficulty", "--json")
     assert {one["group"] for one in json.loads(out)} == {"Easy", "Hard"}
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "120"])
+def test_nothing_is_cut_in_a_narrow_terminal(
+    call: Call, rows: Path, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    for study, figure in (
+        ("repeats", r"\[\d+\.\d, \d+\.\d\]"),
+        ("neighbours", r"\[[+−]?\d+\.\d, [+−]?\d+\.\d\]"),
+        ("thinking", r"\[[+−]\d+\.\d, [+−]\d+\.\d\]"),
+    ):
+        code, out, _ = call("analyze", study, rows)
+        assert code == 0
+        assert "…" not in out
+        assert out.count("[") == out.count("]") == len(re.findall(figure, out)) >= 6
+        assert max(map(len, out.splitlines())) <= int(columns)
+
+
+def test_notes_of_repeats_are_printed(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "once.parquet"
+    to_frame([reply("m", "on", item, 1, item % 2) for item in range(4)]).write_parquet(path)
+    code, out, _ = call("analyze", "repeats", path)
+    assert code == 0
+    assert "¹ No question has two scored repeats" in out
+
+
+def test_names_of_models_stay_whole_in_the_list_of_settings(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, err = call("list", "settings")
+    assert code == 0
+    shown = {line.split()[0]: line.split()[1:] for line in out.splitlines()[1:] if line.strip()}
+    names = [one["model"] for one in json.loads(call("list", "settings", "--json")[1])]
+    assert list(shown) == names
+    assert shown["Qwen3-32B"] == ["mixed", "120000", "1024/8192", "0.7/0.6"]
+    assert shown["GPT-5"] == ["thinking", "272000", "-/32768", "-/1.0"]
+    assert "without/with thinking" in err
 
 
 def test_difficulty_prints_and_writes_labels(call: Call, rows: Path, tiers: Path, tmp_path: Path) -> None:

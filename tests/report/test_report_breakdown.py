@@ -84,6 +84,7 @@ def test_every_dimension_has_a_table_of_models_with_the_highest_first(own: Resul
     assert [column.label for column in tables[1].columns] == ["Model", "All", "Easy", "Moderate", "Hard", "Extreme"]
     assert [column.label for column in tables[4].columns][2:] == [f"T{number}" for number in range(1, 12)]
     assert "T10 Rule Induction & In-Context Learning" in tables[4].about
+    assert ["draw questions from all tasks together" in table.about for table in tables] == [True] + [False] * 5
 
 
 def test_scores_are_means_over_questions_of_means_over_repeats() -> None:
@@ -108,8 +109,10 @@ def test_the_difference_of_partial_and_full_is_that_of_their_scores(own: Results
 def test_thinking_is_there_where_a_model_has_both_modes(own: Results) -> None:
     table = named(own, "thinking")
     assert [row[0].text for row in table.rows] == ["deep-1"]
-    assert [column.label for column in table.columns][:6] == ["Model", "Kind", "Without", "With", "Gain", "Tokens"]
-    assert (table.rows[0][1].text, table.rows[0][5].text) == ("mixed", "900")
+    assert [column.label for column in table.columns][:7] == [
+        *("Model", "Kind", "Without", "With", "Gain", "Questions", "Tokens")
+    ]
+    assert [table.rows[0][place].text for place in (1, 5, 6)] == ["mixed", "50", "900"]
     assert float(table.rows[0][4].text) == pytest.approx(15, abs=5)
     assert table.rows[0][4].interval.startswith("[+")
     one_mode = measure(make_pro({("a", "thinking"): 0.5, ("b", "non-thinking"): 0.4}, questions=20, epochs=1))
@@ -121,8 +124,9 @@ def test_models_have_ranks_and_those_that_are_not_told_apart_are_marked() -> Non
     table = named(measure(make_pro(alike, epochs=1)), "ranks")
     assert [row[1].text for row in table.rows] == ["1", "2", "3"]
     assert {row[0].text for row in table.rows[:2]} == {"one", "other"}
-    assert [row[5].text for row in table.rows] == ["tied with the next", "yes", "–"]
+    assert [row[5].text for row in table.rows] == ["tied", "yes", "–"]
     assert 25 < float(table.rows[1][4].text) < 40
+    assert "narrower than the intervals of two scores suggest" in table.about
 
 
 def test_repeats_show_runs_errors_and_the_best_of_several(own: Results) -> None:
@@ -217,6 +221,7 @@ def test_published_averages_have_no_intervals_and_are_given_as_they_are(publishe
     table = named(published, "breakdown-language")
     assert "averages as they were published" in table.about
     assert "intervals over questions" not in table.about
+    assert "draw questions from all tasks together" not in table.about
     assert not any(cell.interval or cell.series is not None for row in table.rows for cell in row)
     assert texts(named(published, "thinking"))[0][:5] == ["deep-1", "mixed", "60.0", "70.0", "+10.0"]
     assert texts(named(published, "thinking"))[1][4] == "−10.0"

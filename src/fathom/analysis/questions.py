@@ -28,8 +28,7 @@ class Asked:
         model: Name of the model.
         variant: Name of the variant, "" if there is one only.
         about: One line for each question with a score, in the order of their names: ``name``, ``suite``, ``task``,
-            ``item``, ``sample``, ``language``, ``length``, ``facets``, and ``reasoning``, the mean number of reasoning
-            tokens of its replies.
+            ``item``, ``sample``, ``language``, ``length``, ``facets``.
         scores: Their scores, questions x repeats; NaN where a repeat has none.
         tries: The same without the gaps of replies that have no score: those after them have moved up. What was never
             asked stays a gap.
@@ -81,10 +80,7 @@ def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
     scored = replies.filter(pl.col("value").is_not_null())
     about = (
         scored.group_by("name")
-        .agg(
-            pl.col("suite", "task", "item", "sample", "language", "length", "facets").first(),
-            reasoning=pl.col("tokens_reasoning").mean(),
-        )
+        .agg(pl.col("suite", "task", "item", "sample", "language", "length", "facets").first())
         .sort("name")
         .with_columns(threshold=facet("pass_above").cast(pl.Float64, strict=False))
     )

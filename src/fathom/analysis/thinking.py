@@ -19,8 +19,11 @@ from fathom.analysis.neighbours import shared_questions
 from fathom.analysis.published import published
 from fathom.analysis.questions import Asked, asked
 from fathom.analysis.shared_weights import Scored, resampled_together
+from fathom.analysis.side_rows import is_side_row
 
 MODES = ("off", "on")
+NO_REPLY = ("error", "overflow")
+"""Statuses of rows behind which there is no reply: the request failed, or was never sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,9 @@ class ThinkingGain:
         interval: 95% interval of the gain, paired over questions; None for published averages.
         questions: Questions with both scores; None where it is not known.
         model_kind: ``thinking``, ``mixed`` or ``instruct``; "" where the rows do not say.
-        tokens: Reasoning tokens of a reply with thinking: mean over the questions of the mean of their replies. None
-            where they are not known.
+        tokens: Reasoning tokens of a reply with thinking: mean over all replies to questions of the group, also those
+            that were cut inside their thoughts and those to questions without a score. A reply of which none are
+            known counts as 0; None where none are known of any reply of the model with thinking.
     """
 
     model: str
@@ -80,7 +84,8 @@ def thinking_gain(
     modes = {(one.model, one.variant): one for one in asked(told, unscored)}
     models = rows["model"].unique(maintain_order=True).to_list()
     measured = {model: pair for model in models if (pair := _pair(modes, model))}
-    cells = [cell for off, on in measured.values() for cell in _cells(off, on, by)]
+    thoughts = _thoughts(told)
+    cells = [cell for off, on in measured.values() for cell in _cells(off, on, by, thoughts)]
     tables = [Scored(f"{cell.dimension} {cell.group}", tuple(cell.about["name"]), cell.both) for cell in cells]
     found = [_gain(cells[number], draws) for number, draws in resampled_together(tables, seed)]
     averages = [gain for gain in _of_averages(rows) if gain.model not in measured]
@@ -100,31 +105,45 @@ def _pair(modes: Mapping[tuple[str, str], Asked], model: str) -> tuple[Asked, As
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """The questions of one group: ``both`` are their scores without and with thinking."""
+    """The questions of one group: ``both`` are their scores without and with thinking, ``tokens`` those of thoughts."""
 
     model: str
     dimension: str
     group: str
     about: pl.DataFrame
     both: Floats
+    tokens: float | None
 
 
-def _cells(off: Asked, on: Asked, by: Sequence[str]) -> Iterable[_Cell]:
+def _cells(off: Asked, on: Asked, by: Sequence[str], thoughts: pl.DataFrame) -> Iterable[_Cell]:
     without, thinking = shared_questions(off, on)
     about = on.about[thinking]
     both = np.stack([off.means[without], on.means[thinking]], axis=1)
+    thoughts = thoughts.filter(pl.col("model") == on.model)
     for dimension in by:
         groups = groups_of(about, dimension)
+        tokens = _tokens(thoughts, dimension)
         for group in groups.drop_nulls().unique():
             here = (groups == group).fill_null(False)
-            yield _Cell(on.model, dimension, group, about.filter(here), both[here.to_numpy()])
+            yield _Cell(on.model, dimension, group, about.filter(here), both[here.to_numpy()], tokens.get(group))
+
+
+def _thoughts(told: pl.DataFrame) -> pl.DataFrame:
+    """Replies with thinking, scored or not, of models of which some reasoning tokens are known."""
+    replies = told.filter(~is_side_row(), pl.col("variant") == "on", ~pl.col("status").is_in(NO_REPLY))
+    return replies.filter(pl.col("tokens_reasoning").is_not_null().any().over("model"))
+
+
+def _tokens(thoughts: pl.DataFrame, dimension: str) -> Mapping[str, float]:
+    """Mean number of reasoning tokens of the replies to the questions of each group."""
+    named = thoughts.select(groups_of(thoughts, dimension).alias("group"), pl.col("tokens_reasoning").fill_null(0))
+    return dict(named.drop_nulls("group").group_by("group").agg(pl.col("tokens_reasoning").mean()).iter_rows())
 
 
 def _gain(cell: _Cell, draws: Floats) -> ThinkingGain:
     without, thinking = (float(mean) for mean in cell.both.mean(axis=0))
     gain = thinking - without
     kinds = cell.about.select(facet("model_kind").alias("kind"))["kind"].drop_nulls()
-    tokens = cell.about["reasoning"].mean()
     return ThinkingGain(
         model=cell.model,
         dimension=cell.dimension,
@@ -135,7 +154,7 @@ def _gain(cell: _Cell, draws: Floats) -> ThinkingGain:
         interval=interval_of(draws[:, 1] - draws[:, 0], gain),
         questions=len(cell.about),
         model_kind=kinds[0] if len(kinds) else "",
-        tokens=float(tokens) if isinstance(tokens, float) else None,
+        tokens=cell.tokens,
     )
 
 

@@ -116,22 +116,30 @@ def build(
     return build(wanted, Path(out), force=force, progress=progress, reading=reading)
 
 
-def show(folder: Path | str, sample: str = "", *, text: bool = False) -> dict[str, Any]:
+def show(folder: Path | str, sample: str = "", *, text: bool = False, thinking: bool = False) -> dict[str, Any]:
     """One sample of a suite: its facts and where its text comes from (command ``fathom show``).
 
     Args:
         folder: A built suite.
         sample: Sample or item id; "" for the first sample.
         text: Add the whole prompt.
+        thinking: Show the sample with the prompt that asks for thoughts before the answer.
 
     Raises:
-        FathomError: There is no such suite or sample.
+        FathomError: There is no such suite or sample, or the sample has no prompt that asks for thoughts.
     """
     from fathom.length import render
+    from fathom.length import thinking as with_thinking
     from fathom.suitefile import open_suite
 
     suite = open_suite(Path(folder))
     found = suite.sample(sample)
+    if thinking:
+        if not found.thinking_tokens:
+            raise FathomError(
+                f"{folder}: sample {found.id!r} has no prompt that asks for thoughts; show it without --thinking"
+            )
+        found = with_thinking(found)
     borrowed = list(dict.fromkeys(part.doc for part in found.parts if isinstance(part, Span)))
     documents = suite.documents(borrowed)
     facts: dict[str, Any] = {

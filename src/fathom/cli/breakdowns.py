@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -12,10 +11,10 @@ import typer
 
 from fathom import api
 from fathom.cli.analyze import Seed, Sources, finite, known_of
-from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, names_of, print_records, tell
+from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, names_of, tell
 
 if TYPE_CHECKING:
-    from fathom.analysis import Interval, Neighbour, Repeats, ThinkingGain
+    from fathom.report import Table
 
 UnscoredAs: TypeAlias = Annotated[
     str,
@@ -105,7 +104,7 @@ def thinking(
 
 NOTHING = {
     "breakdown": "no row has a score",
-    "repeats": "no reply has a score",
+    "repeats": "no reply has a score; of published averages see `fathom analyze breakdown --measures best_of,pass_at`",
     "neighbours": "no reply has a score; published averages cannot be compared question by question",
     "thinking": "no model of these rows has scores both with thinking and without; run it with both modes",
 }
@@ -119,96 +118,23 @@ def _print(
         print(json.dumps([finite(dataclasses.asdict(one)) for one in found], indent=2))
     elif not found:
         tell(NOTHING[study])
-    elif study == "breakdown":
-        from fathom.report import show
-        from fathom.report.breakdown import score_tables
-
-        show(score_tables(found))
     else:
-        for lines in TABLES[study](found):
-            print_records(_used(lines), as_json=False)
+        from fathom.report import show
+
+        show(_tables(study, found))
 
 
-def _errors(one: Repeats) -> dict[str, str]:
-    return {
-        "model": one.model,
-        "variant": one.variant,
-        "questions": str(one.questions),
-        "runs": str(one.runs),
-        "uneven": str(one.uneven or ""),
-        "mean": _figure(one.mean),
-        "95%": _range(one.interval),
-        "error": _figure(one.error, 4),
-        "of questions": _figure(one.error_questions, 4),
-        "of replies": _figure(one.error_replies, 4),
-        "each run": " ".join(map(_figure, one.run_means)),
-        "note": one.note,
+def _tables(study: str, found: Sequence[Any]) -> list[Table]:
+    """Results as the report has them."""
+    from fathom.report.breakdown import score_tables
+    from fathom.report.ranks import neighbour_tables
+    from fathom.report.repeats import run_tables
+    from fathom.report.thinking import gain_tables
+
+    tables: Mapping[str, Callable[[Sequence[Any]], list[Table]]] = {
+        "breakdown": score_tables,
+        "repeats": run_tables,
+        "neighbours": neighbour_tables,
+        "thinking": gain_tables,
     }
-
-
-def _trend(one: Repeats) -> list[dict[str, str]]:
-    return [
-        {
-            "model": one.model,
-            "variant": one.variant,
-            "n": str(at.n),
-            "best of first": _figure(at.best_of),
-            "best of any": _figure(at.best_of_unbiased),
-            "best of 95%": _range(at.best_of_interval),
-            "pass at first": _figure(at.pass_at),
-            "pass at any": _figure(at.pass_at_unbiased),
-            "pass at 95%": _range(at.pass_at_interval),
-        }
-        for at in one.trend
-    ]
-
-
-def _rank(one: Neighbour) -> dict[str, str]:
-    return {
-        "rank": str(one.rank),
-        "model": one.model,
-        "variant": one.variant,
-        "score": _figure(one.score),
-        "95%": _range(one.interval),
-        "questions": str(one.questions),
-        "ahead by": _figure(one.gap),
-        "ahead 95%": _range(one.gap_interval),
-        "tied": "with the next" if one.tied else "",
-    }
-
-
-def _gain(one: ThinkingGain) -> dict[str, str]:
-    return {
-        "model": one.model,
-        "kind": one.model_kind,
-        "dimension": one.dimension,
-        "group": one.group,
-        "without": _figure(one.without),
-        "thinking": _figure(one.thinking),
-        "gain": f"{one.gain:+.3f}",
-        "95%": _range(one.interval),
-        "questions": "" if one.questions is None else str(one.questions),
-        "tokens": "" if one.tokens is None else f"{one.tokens:,.0f}",
-    }
-
-
-# How each study is printed: the lines of one table or more.
-TABLES: Mapping[str, Callable[[Sequence[Any]], list[list[dict[str, str]]]]] = {
-    "repeats": lambda found: [[_errors(one) for one in found], [line for one in found for line in _trend(one)]],
-    "neighbours": lambda found: [[_rank(one) for one in found]],
-    "thinking": lambda found: [[_gain(one) for one in found]],
-}
-
-
-def _used(lines: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Lines without the columns that are empty in all."""
-    used = [name for name in (lines[0] if lines else ()) if any(line[name] for line in lines)]
-    return [{name: line[name] for name in used} for line in lines]
-
-
-def _figure(value: float | None, digits: int = 3) -> str:
-    return "" if value is None or math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _range(interval: Interval | None) -> str:
-    return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
+    return tables[study](found)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +22,7 @@ from fathom.cli.arguments import (
     names_of,
     print_records,
     progress_bars,
+    tell,
     where_of,
 )
 from fathom.printing import printable
@@ -40,12 +42,26 @@ def list_(
 ) -> None:
     """Show what exists: suites, tasks, metrics, models, their settings, and data sources that suites are made from."""
     records = api.catalogue(kind)
+    if kind == "settings" and not as_json:
+        print_records([_settings(record) for record in records], as_json=False)
+        tell("output caps and temperatures are those without/with thinking; --json shows all settings")
+        return
     shown = {"suite", "tasks", "lengths", "task", "metric", "needs", "rules", "model", "window", "input", "output"}
     shown |= {"data", "dataset", "licence", "roles", "description"}
-    shown |= {"kind", "context", "truncation", "output_thinking", "temperature", "temperature_thinking", "switch"}
     if not as_json:
         records = [{k: v for k, v in record.items() if k in shown} for record in records]
     print_records(records, as_json)
+
+
+def _settings(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of one model in few columns, so that its name stays whole in a narrow terminal."""
+    pairs = {name: (record[name], record[f"{name}_thinking"]) for name in ("output", "temperature")}
+    return {
+        "model": record["model"],
+        "kind": record["kind"],
+        "cut to": record["truncation"],
+        **{name: "/".join("-" if one is None else str(one) for one in pair) for name, pair in pairs.items()},
+    }
 
 
 def build(
@@ -186,10 +202,13 @@ def show(
     folder: Annotated[Path, typer.Argument(help="A built suite.")],
     sample: Annotated[str, typer.Argument(help="Sample or item id; the first sample if left out.")] = "",
     text: Annotated[bool, typer.Option("--text", help="Print the whole prompt.")] = False,
+    thinking: Annotated[
+        bool, typer.Option("--thinking", help="The sample with the prompt that asks for thoughts before the answer.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show one sample: its facts and where its text comes from, or its prompt."""
-    shown = api.show(folder, sample, text=text)
+    shown = api.show(folder, sample, text=text, thinking=thinking)
     if text:
         print(shown["prompt"])
     elif as_json:

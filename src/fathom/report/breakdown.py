@@ -18,7 +18,11 @@ ABOUT = (
     "Mean score in percent over the questions of a group. Every question counts alike, whatever its task and length; "
     "its repeats are averaged first. A dash is a score that is absent, which is not a score of zero."
 )
-INTERVALS = "Ranges are 95% intervals over questions."
+INTERVALS = (
+    "Ranges are 95% intervals over questions. They draw questions from all tasks together, while those under "
+    "“Scores” and “At a glance” of a report draw them within each task and weigh tasks alike, so that the two differ "
+    "a little."
+)
 PUBLISHED = (
     "Scores without an interval are averages as they were published, without the replies behind them; a reply that "
     "failed counts as 0 in them."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from fathom.analysis import Repeats, Trend
@@ -15,6 +16,7 @@ RUNS = (
     "percentage points, has two parts: what other questions of the same kind would change, and what asking the same "
     "questions again would."
 )
+UNEVEN = "Uneven questions have fewer scored replies than most questions have repeats."
 BEST = (
     "Best of n is the mean over questions of their best of n replies; pass at n is the share of questions of which one "
     "of n replies passes: it has the full score, or for a summary more than its threshold. The first figure is what n "
@@ -30,14 +32,21 @@ PUBLISHED = (
 def repeats_tables(results: Results) -> list[Table]:
     """Runs and their errors, best of n and pass at n, and the same as others have published them."""
     found = results.by_question
-    numbers = {tuple(system): number for number, system in enumerate(results.systems)}
-    several = [one for one in found.repeats if one.runs > 1]
-    made = []
-    if several:
-        made += [_runs(several, numbers), _trends(several, numbers)]
-    if found.runs:
-        made.append(_published(found))
-    return made
+    made = run_tables([one for one in found.repeats if one.runs > 1], results.systems)
+    return [*made, _published(found)] if found.runs else made
+
+
+def run_tables(found: Sequence[Repeats], systems: Sequence[System] = ()) -> list[Table]:
+    """Runs and their errors, then best of n and pass at n, for the page and a terminal; none of none.
+
+    Args:
+        found: What ``fathom.analysis.repeats`` gave.
+        systems: Models and variants in the order of their colours; those that are not among them have none.
+    """
+    if not found:
+        return []
+    numbers = {tuple(system): number for number, system in enumerate(systems)}
+    return [_runs(found, numbers), _trends(found, numbers)]
 
 
 def _name(system: tuple[str, str], numbers: dict[tuple[str, ...], int]) -> Cell:
@@ -62,12 +71,18 @@ def _runs(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Tabl
             Cell(words.count(one.questions), beneath=(f"{words.count(one.uneven)} uneven",) if one.uneven else ()),
             Cell(words.percent(one.mean), words.bounds(one.interval), words.sentence(one.note)),
             *_padded([Cell(words.percent(mean)) for mean in one.run_means], most),
-            Cell(words.percent(max(one.run_means) - min(one.run_means))),
+            _spread(one.run_means),
             *(Cell(words.points(error)) for error in (one.error, one.error_questions, one.error_replies)),
         )
         for one in found
     )
-    return Table("repeats", "repeats", "Runs and errors", RUNS, columns, rows)
+    about = f"{RUNS} {UNEVEN}" if any(one.uneven for one in found) else RUNS
+    return Table("repeats", "repeats", "Runs and errors", about, columns, rows)
+
+
+def _spread(means: Sequence[float]) -> Cell:
+    known = [mean for mean in means if not math.isnan(mean)]
+    return Cell(words.percent(max(known) - min(known))) if len(known) > 1 else Cell()
 
 
 def _trends(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Table:
