@@ -4,9 +4,10 @@
     python benchmarks/pro_dry_run.py records.json --place FOLDER
 
 Builds the suite ``pro`` from the records, asks a local server that answers after a delay three times for each, kills
-the client at a third of the work and the server at two thirds (it comes back after a while), and then makes rows, the
-analyses and the report. The server answers rightly or not by a hash of the question and the number of the request; some
-replies have inline thoughts, some are cut inside them, some requests fail. Memory is the peak of the processes.
+the client at a third of the work and the server at two thirds (it comes back after a while), has the summaries judged
+by embeddings, and makes rows, the analyses and the report. The server answers rightly or not by a hash of the question
+and the number of the request; some replies have inline thoughts, some are cut inside them, some requests fail. Memory
+is the peak of each process.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class Server:
                 sizes = {name.lower(): value for name, value in names.items()}
                 body = await reader.readexactly(int(sizes.get(b"content-length", b"0")))
                 await asyncio.sleep(self.delay)
-                status, payload = self.answer(json.loads(body))
+                embeddings = b"/embeddings" in head.partition(b"\r\n")[0]
+                status, payload = (embedded if embeddings else self.answer)(json.loads(body))
                 line = (
                     f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(payload)}\r\n\r\n"
                 )
@@ -88,6 +90,16 @@ class Server:
         choices = [{"index": 0, "message": message, "finish_reason": finish}]
         found = {"id": "r", "object": "chat.completion", "created": 0, "model": "rehearsal", "choices": choices}
         return 200, json.dumps({**found, "usage": usage}).encode()
+
+
+def embedded(request: Mapping[str, Any]) -> tuple[int, bytes]:
+    """Vectors of texts: how often each of their letters stands in them, folded to 64 numbers."""
+    texts = [request["input"]] if isinstance(request["input"], str) else request["input"]
+    counts = [Counter(ord(letter) % 64 for letter in text) for text in texts]
+    vectors = [[float(count[place]) for place in range(64)] for count in counts]
+    data = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+    usage = {"prompt_tokens": sum(map(len, texts)) // 4, "total_tokens": sum(map(len, texts)) // 4}
+    return 200, json.dumps({"object": "list", "data": data, "model": "rehearsal", "usage": usage}).encode()
 
 
 def question_key(prompt: str) -> str:
@@ -164,8 +176,7 @@ def rehearse(records: Path, place: Path, delay: float, epochs: int, connections:
     """Build, run, kill, run on, report; print what was measured."""
     place.mkdir(parents=True, exist_ok=True)
     suite, run, log = place / "suite", place / "run", place / "server.log"
-    seconds, memory = call("build", "pro", "--data", records, "--tokenizer", tokenizer, "--out", suite, "--force", "-q")
-    print(f"build: {seconds:.0f} s, {memory:,.0f} MB", flush=True)
+    told("build", call("build", "pro", "--data", records, "--tokenizer", tokenizer, "--out", suite, "--force", "-q"))
     answers = place / "answers.json"
     answers.write_text(json.dumps(answers_of(records)))
     total = json.loads((suite / "manifest.json").read_text())["samples"]
@@ -196,20 +207,25 @@ def rehearse(records: Path, place: Path, delay: float, epochs: int, connections:
         time.sleep(REST)
         serving = server()
         peak = watch(asking, lambda: False)
+        seconds = time.monotonic() - started
+        statuses = Counter(log.read_text().split())
+        print(f"run: exit {asking.returncode}, {seconds:.0f} s, {peak:,.0f} MB, {finished(run):,} replies", flush=True)
+        print(f"requests answered: {statuses['200']:,}, with status 500: {statuses['500']:,}; {connections} at once")
+        address = f"http://127.0.0.1:{PORT}/v1"
+        told("judge", call("judge", run, "--judge", "embed/rehearsal", "--judge-base-url", address, "--yes", "-q"))
     finally:
         serving.kill()
         asking.kill()
-    seconds = time.monotonic() - started
-    statuses = Counter(log.read_text().split())
-    print(f"run: exit {asking.returncode}, {seconds:.0f} s, peak {peak:,.0f} MB, {finished(run):,} replies", flush=True)
-    print(f"requests answered: {statuses['200']:,}, with status 500: {statuses['500']:,}; {connections} at once")
-    table = place / "rows.parquet"
-    for said in (("rows", run, "--out", table), ("report", table, "--out", place / "report.html", "-q")):
-        seconds, memory = call(*said)
-        print(f"{said[0]}: {seconds:.0f} s, {memory:,.0f} MB", flush=True)
-    for name in ("breakdown", "repeats"):
-        seconds, memory = call("analyze", name, table)
-        print(f"analyze {name}: {seconds:.0f} s, {memory:,.0f} MB", flush=True)
+    table, page = place / "rows.parquet", place / "report.html"
+    told("rows", call("rows", run, "--out", table))
+    told("report", call("report", table, "--out", page, "-q"))
+    for study in ("breakdown", "repeats", "neighbours"):
+        told(f"analyze {study}", call("analyze", study, table))
+
+
+def told(step: str, cost: tuple[float, float]) -> None:
+    """Print what a step took."""
+    print(f"{step}: {cost[0]:.0f} s, {cost[1]:,.0f} MB", flush=True)
 
 
 def main() -> None:

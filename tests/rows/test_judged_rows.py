@@ -195,3 +195,31 @@ def test_the_official_rule(tmp_path: Path) -> None:
     assert without.row(0, named=True)["value"] == 1.0
     assert without.row(0, named=True)["metric"] == TASKS["answers"].official
     assert without["detail"].to_list()[-1] == "task 'unpublished' has no official rule"
+
+
+def test_a_run_that_was_not_judged_is_in_no_mean_and_told(tmp_path: Path) -> None:
+    """Its empty replies alone, at 0, would be its mean beside runs that were judged."""
+    judged = make_run(tmp_path / "judged", [(sample(0), "blue"), (sample(2), " ")])
+    ask(judged)
+    bare = make_run(tmp_path / "bare", [(sample(0), "blue"), (sample(2), " "), (sample(3, "plain"), "7")], "lab/n")
+    rows = api.rows([judged, bare])
+    values = {(model, name): value for model, name, value in rows.select("model", "sample", "value").rows()}
+    assert values["lab/m", sample(2).id] == 0.0
+    assert values["lab/n", sample(0).id] is values["lab/n", sample(2).id] is None
+    told: list[str] = []
+    api.analyze("breakdown", [judged, bare], by="overall", tell=told.append)
+    assert [note for note in told if "judged" in note] == [
+        "lab/n: 2 replies (answers) are not judged yet, and in no mean; run `fathom judge` on that run too, or compare "
+        "with --judge none"
+    ]
+
+
+def test_the_lines_of_one_answer_are_one_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = replace(TASKS["unpublished"], name="lines", lines=True)
+    monkeypatch.setitem(TASKS, "lines", lines)
+    both = ("blue", "green")
+    run = make_run(
+        tmp_path / "run",
+        [(sample(0, "lines", references=both), "blue"), (sample(1, "unpublished", references=both), "blue")],
+    )
+    assert seen(rows_from_run(run), "task", "target") == [("lines", "blue\ngreen"), ("unpublished", "blue")]

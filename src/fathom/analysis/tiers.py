@@ -59,11 +59,12 @@ def models_of(tiers: Mapping[str, Sequence[str]], known: Sequence[Asked]) -> dic
     """The replies of the models of each tier.
 
     Args:
-        tiers: Names as ``checked_tiers`` gives them: of a model that has one variant, or ``model · variant``.
+        tiers: Names as ``checked_tiers`` gives them: of a model that has one variant, with its provider or without, or
+            ``model · variant``.
         known: What models were asked.
 
     Raises:
-        FathomError: There is no such model, it has several variants, or two names are of the same one.
+        FathomError: There is no such model, it has several variants or providers, or two names are of the same one.
     """
     full = {system_name(one.model, one.variant): one for one in known}
     chosen = {tier: tuple(_find(name, full) for name in names) for tier, names in tiers.items()}
@@ -75,8 +76,14 @@ def _find(name: str, full: Mapping[str, Asked]) -> Asked:
     if name in full:
         return full[name]
     variants = [key for key, one in full.items() if one.model == name]
+    # Papers name models without their providers.
+    variants = variants or [key for key, one in full.items() if one.model.rpartition("/")[2] == name]
     if len(variants) > 1:
         raise FathomError(f"model {name!r} has several variants: name one of them, {', '.join(map(repr, variants))}")
+    if not full:
+        raise FathomError(
+            f"no reply of model {name!r}, or of any other, has a score: questions cannot be labelled from averages"
+        )
     if not variants:
         raise unknown("model", name, full, "fathom analyze counts")
     return full[variants[0]]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+from fathom.names import system_name
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -126,6 +127,9 @@ def without_known(frame: pl.DataFrame, how: PriorKnowledge) -> Filtered:
     voices: pl.DataFrame | list[str] | None = panel or None
     if panel and not missing:
         voices = rows(panel, judge=how.judge)
+    if how.tell is not None:
+        for note in _not_judged(frame):
+            how.tell(note)
     found = known_filter(frame, cast("Policy", policy), threshold=how.threshold, panel=voices, seed=how.seed)
     if how.tell is not None and found.removed:
         from fathom.report.known import said_of_filter
@@ -133,6 +137,21 @@ def without_known(frame: pl.DataFrame, how: PriorKnowledge) -> Filtered:
         for note in (said_of_filter(found), *found.notes):
             how.tell(note)
     return found
+
+
+def _not_judged(frame: pl.DataFrame) -> Iterator[str]:
+    """That models are without scores on tasks that a judge has scored for others: their means are over other tasks."""
+    import polars
+
+    from fathom.rows.scoring import NOT_JUDGED
+
+    waiting = frame.filter(polars.col("value").is_null(), polars.col("detail").str.starts_with(NOT_JUDGED))
+    for key, part in waiting.group_by("model", "variant", maintain_order=True):
+        tasks = ", ".join(part["task"].unique(maintain_order=True))
+        yield (
+            f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet, and in no mean; run "
+            "`fathom judge` on that run too, or compare with --judge none"
+        )
 
 
 def score(

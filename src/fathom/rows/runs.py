@@ -111,7 +111,7 @@ def _rows(folder: Path, manifest: Mapping[str, Any], rule: str, judged: Sequence
             status=reply.status,
             stop=reply.stop,
             answer=verdict.answer,
-            target=stored.targets[0] if stored.targets else "",
+            target=scored.target,
             language=stored.language,
             chance=stored.chance,
             tokens=stored.tokens,

@@ -18,6 +18,7 @@ from fathom.types import FathomError, Sample, Task, Verdict
 
 RULES = ("strict", "official")
 NO_JUDGE = "none"
+NOT_JUDGED = "not judged yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,13 @@ class Scored:
     Attributes:
         verdict: The verdict.
         metric: What its value is.
+        target: The gold answer: one of several, or all its lines.
         task_version: Version of the task; 0 where it is not installed.
     """
 
     verdict: Verdict
     metric: str = ""
+    target: str = ""
     task_version: int = 0
 
 
@@ -132,7 +135,8 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
         task = get_task(stored.task)
         rubric = get_rubric(task.rubric) if task.rubric and judged else None
     except FathomError as error:
-        return Scored(Verdict(None, valid=False, detail=str(error)))
+        return Scored(Verdict(None, valid=False, detail=str(error)), target=stored.targets[0] if stored.targets else "")
+    target = "\n".join(stored.targets if task.lines else stored.targets[:1])
     judge = next((one for one in judged if rubric is not None and one.kind == rubric.by), None)
     if rubric is not None and judge is not None:
         metric, score = f"judge_{rubric.name}", partial(_by_judge, task, rubric, stored, rule, judge)
@@ -141,8 +145,8 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
     else:
         metric, score = task.metric, partial(_by_task, task, stored)
     if stored.reply.status != "ok":
-        return Scored(Verdict(None, valid=False, detail=stored.reply.error), metric, task.version)
-    return Scored(_attempt(score), metric, task.version)
+        return Scored(Verdict(None, valid=False, detail=stored.reply.error), metric, target, task.version)
+    return Scored(_attempt(score), metric, target, task.version)
 
 
 def _attempt(score: Callable[[], Verdict]) -> Verdict:
@@ -189,15 +193,15 @@ def _by_judge(task: Task, rubric: Rubric, stored: StoredReply, rule: str, judged
     case = case_of(stored)
     own = _attempt(partial(_by_task, task, stored))
     verdict = replace(own, value=None, grader=f"judge {judged.name} ({rubric.name} v{rubric.version})")
-    if not case.said:
+    if not case.said and judged.judgements:  # of a run that was not judged, empty replies alone would be a mean
         return replace(verdict, value=0.0, detail="empty reply")
     found = judged.judgements.get(case_key(rubric, case))
     if found is None:
-        return replace(verdict, detail=f"not judged yet by {judged.name}: run `fathom judge`")
+        return replace(verdict, detail=f"{NOT_JUDGED} by {judged.name}: run `fathom judge`")
     if found.status == "ok":
         parts = ", ".join(f"{name} {value:.3g}" for name, value in found.parts.items())
         return replace(verdict, value=rubric.value(found.parts, rule), detail=parts)
-    why = "judgement unreadable" if found.status == "unreadable" else "not judged yet, the judge did not answer"
+    why = "judgement unreadable" if found.status == "unreadable" else f"{NOT_JUDGED}, the judge did not answer"
     return replace(verdict, detail=f"{why}: {found.detail}")
 
 

@@ -169,6 +169,7 @@ def _task(task: SecondaryTask) -> Task:
         rubric="similarity" if task.metric == "Summary" else "",
         official=official,
         capped=True,
+        lines=task.metric != "Summary",
     )
 
 

@@ -37,6 +37,7 @@ class Task:
         capped: Whether the output cap is part of the task: a reply that reaches it is whole.
         continued: Whether the prompt is a text to be continued, so that it should reach a model without a chat template
             where that is possible.
+        lines: Whether the gold answers of a sample are the lines of one answer; else any of them is right.
         follow_up: Given the first reply and the sample, a second prompt, whose reply is the one that is scored; the
             first reply is kept as reasoning. None where one request is all.
         follow_up_tokens: Output budget of the second reply; None for that of the first.
@@ -61,6 +62,7 @@ class Task:
     ordering: Callable[[Sample, Mapping[str, str]], Ordering] | None = None
     stop: tuple[str, ...] = ()
     capped: bool = False
+    lines: bool = False
     continued: bool = False
     follow_up: Callable[[str, Sample], str] | None = None
     follow_up_tokens: int | None = None
