@@ -6,11 +6,9 @@ models in each tier and asks each of them three times; it does not say when a mo
 answered right. Here more than half of its scored repeats must pass, unless another rule is chosen.
 
 The labels depend on which models stand for a tier. Their stability says how much: how likely as many other models of
-the same tiers give a question the same label. The chance that such a model is right differs between questions as a beta
-distribution does, which is fitted to the tier; where k of s models are right, its posterior has k and s - k added, and
-the number of other models that are right is beta-binomial. Drawing from the s models themselves would be too kind: a
-tier in which nobody is right stays so in every draw. Each tier is judged for itself, although a question that is hard
-for one tends to be hard for another: in simulations of that kind the mean stability is up to 0.05 too high.
+the same tiers give a question the same label. Drawing from the models themselves would be too kind, as a tier in which
+nobody is right stays so in every draw; and a question that is hard for one tier tends to be hard for another, so that
+the tiers cannot be judged each for itself. ``tier_draws`` fits both to the replies.
 """
 
 from __future__ import annotations
@@ -26,16 +24,13 @@ from numpy.typing import NDArray
 from fathom.analysis.columns import facet
 from fathom.analysis.interval import Floats
 from fathom.analysis.questions import Asked, asked, passed, row_means
+from fathom.analysis.tier_draws import beyond_others
 from fathom.analysis.tiers import TIERS, checked_tiers, models_of
 from fathom.types import FathomError
 
 Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
 CORRECT: tuple[Correct, ...] = get_args(Correct)
 LABELS = ("Easy", "Moderate", "Hard", "Extreme")
-# Without questions that differ there is nothing to fit; correlations between models of a tier beyond these are not
-# believed, however few the questions.
-JEFFREYS = 0.5, 0.5
-LEAST_ALIKE, MOST_ALIKE = 0.005, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,31 +190,12 @@ def _codes(right: Sequence[Floats], allowed: int) -> NDArray[np.int64]:
 
 
 def _shares(right: Sequence[Floats], allowed: int) -> Floats:
-    """Probability that other models of the same tiers give each question each label, questions x labels."""
-    high, mid, low = (_beyond(table.sum(axis=1), table.shape[1], allowed) for table in right)
-    within = (1 - high) * (1 - mid)
-    return np.stack([within * (1 - low), within * low, (1 - high) * mid, high], axis=1)
-
-
-def _beyond(right: Floats, size: int, allowed: int) -> Floats:
-    """Probability that at most ``allowed`` of ``size`` other models are right, where so many of a tier are."""
-    from scipy.stats import betabinom
-
-    one, other = _prior(right / size, size)
-    chance: Floats = betabinom.cdf(allowed, size, one + right, other + size - right)
-    return chance
-
-
-def _prior(shares: Floats, size: int) -> tuple[float, float]:
-    """The beta distribution whose beta-binomial numbers of right models have the mean and variance of these shares."""
-    mean = float(shares.mean()) if len(shares) else 0.0
-    if not 0 < mean < 1 or size == 1:
-        return JEFFREYS
-    # 1 where the models of a tier agree on every question, 1 / size where questions do not differ.
-    spread = float(shares.var()) / (mean * (1 - mean))
-    alike = min(max((size * spread - 1) / (size - 1), LEAST_ALIKE), MOST_ALIKE)
-    total = 1 / alike - 1
-    return mean * total, (1 - mean) * total
+    """Probability that other models of the same tiers give a question each label, questions x labels."""
+    counts = np.stack([table.sum(axis=1) for table in right], axis=1).astype(np.int64)
+    high, mid, low = (table.shape[1] for table in right)
+    joint = beyond_others(counts, (high, mid, low), allowed)
+    easy, moderate = joint[:, 0, 0, 0], joint[:, 0, 0, 1]
+    return np.stack([easy, moderate, joint[:, 0, 1].sum(axis=-1), joint[:, 1].sum(axis=(-2, -1))], axis=1)
 
 
 def _notes(labelled: pl.DataFrame, codes: NDArray[np.int64], asked_of_any: int) -> Iterable[str]:
