@@ -20,13 +20,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.grid import Unscored
-from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
+from fathom.analysis.interval import LEVEL, Floats, Interval, generator, interval_of, resampled_means
 from fathom.analysis.questions import Asked, asked, best_of_first, passed
 
 
@@ -69,6 +70,10 @@ class Repeats:
         error_questions: The part that other questions of the same kind would change; NaN where ``error_replies`` is.
         error_replies: The part that asking the same questions again would change; NaN where no question has two scored
             repeats.
+        interval_questions: 95% interval from the first part alone: what the mean of other questions could be, were each
+            asked infinitely often. None where the part is not known.
+        interval_replies: 95% interval from the second part alone: what the mean of these questions could be, were they
+            asked infinitely often. None where the part is not known.
         run_means: Mean of each repeat over the questions that it has a score for; NaN where it has none.
         trend: Best of n and pass at n, for n from 1 to ``runs``, as far as some question has n scored repeats.
         note: What the reader should know; "" if nothing.
@@ -84,6 +89,8 @@ class Repeats:
     error: float
     error_questions: float
     error_replies: float
+    interval_questions: Interval | None
+    interval_replies: Interval | None
     run_means: tuple[float, ...]
     trend: tuple[Trend, ...]
     note: str = ""
@@ -147,10 +154,20 @@ def _of_model(one: Asked, seed: int) -> Repeats:
         error=error,
         error_questions=questions,
         error_replies=replies,
+        interval_questions=_around(mean, questions),
+        interval_replies=_around(mean, replies),
         run_means=tuple(_mean(column) for column in one.scores.T[: one.runs]),
         trend=tuple(_trend(one, best, passes, draws[:, 1:])),
         note="; ".join(_notes(one, count)),
     )
+
+
+def _around(mean: float, error: float) -> Interval | None:
+    """The mean with 1.96 standard errors on either side, as far as scores go."""
+    if math.isnan(error):
+        return None
+    reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error
+    return Interval(max(0.0, mean - reach), min(1.0, mean + reach))
 
 
 def _errors(scores: Floats) -> tuple[float, float, float]:

@@ -14,7 +14,7 @@ from fathom.report.table import Cell, Column, Table
 RUNS = (
     "Mean score in percent over all questions, each repeat (run) for itself. The standard error of the mean, in "
     "percentage points, has two parts: what other questions of the same kind would change, and what asking the same "
-    "questions again would."
+    "questions again would; beneath each stands the interval of the mean that it alone would give."
 )
 UNEVEN = "Uneven questions have fewer scored replies than most questions have repeats."
 BEST = (
@@ -72,7 +72,9 @@ def _runs(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Tabl
             Cell(words.percent(one.mean), words.bounds(one.interval), words.sentence(one.note)),
             *_padded([Cell(words.percent(mean)) for mean in one.run_means], most),
             _spread(one.run_means),
-            *(Cell(words.points(error)) for error in (one.error, one.error_questions, one.error_replies)),
+            Cell(words.points(one.error)),
+            Cell(words.points(one.error_questions), words.bounds(one.interval_questions)),
+            Cell(words.points(one.error_replies), words.bounds(one.interval_replies)),
         )
         for one in found
     )
