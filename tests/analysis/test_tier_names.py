@@ -28,3 +28,11 @@ def test_a_last_part_that_two_models_share_is_refused() -> None:
 def test_without_any_reply_it_is_said_why() -> None:
     with pytest.raises(FathomError, match="no reply of model 'GPT-5', or of any other, has a score"):
         models_of(TIERS, [])
+
+
+def test_a_variant_is_found_without_its_provider_too() -> None:
+    known = asked(to_frame(row(1.0, model="lab/a", variant=name) for name in ("thinking", "non-thinking")))
+    (one,) = models_of({"high": ("a · thinking",)}, known)["high"]
+    assert (one.model, one.variant) == ("lab/a", "thinking")
+    with pytest.raises(FathomError, match="several variants"):
+        models_of({"high": ("a",)}, known)

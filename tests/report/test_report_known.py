@@ -126,7 +126,7 @@ def test_failed_judgements_are_counted_apart(rows: pl.DataFrame, results: Result
     assert failed > 0
     table = table_of(results, "graders")
     assert sum(int(row[4].text) for row in table.rows if row[2].text == JUDGE) == failed
-    assert f"{failed} of {len(judged):,} judgements failed" in table.about
+    assert f"{failed} of {len(judged):,} replies for a judge have no judgement" in table.about
     assert "without a judge" not in table.about
 
 
@@ -134,7 +134,7 @@ def test_scores_without_a_judge_are_called_so() -> None:
     table = table_of(measure(make_hundred(models=1, items=4, judged=False)), "graders")
     assert "single_doc_qa and multi_doc_qa were scored by token F1, without a judge" in table.about
     assert "single_doc_summary and multi_doc_summary were scored by ROUGE-L, without a judge" in table.about
-    assert "judgements failed" not in table.about
+    assert "have no judgement" not in table.about
 
 
 def test_scores_of_different_graders_are_not_compared(rows: pl.DataFrame) -> None:

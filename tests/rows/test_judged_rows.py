@@ -223,3 +223,12 @@ def test_the_lines_of_one_answer_are_one_target(tmp_path: Path, monkeypatch: pyt
         [(sample(0, "lines", references=both), "blue"), (sample(1, "unpublished", references=both), "blue")],
     )
     assert seen(rows_from_run(run), "task", "target") == [("lines", "blue\ngreen"), ("unpublished", "blue")]
+
+
+def test_a_run_whose_replies_for_the_judge_are_all_empty_scores_nothing(tmp_path: Path) -> None:
+    judged = make_run(tmp_path / "judged", [(sample(0), "blue")])
+    ask(judged)
+    blank = make_run(tmp_path / "blank", [(sample(0), " \n"), (sample(3, "plain"), "7")], "lab/n")
+    ask(blank)
+    rows = api.rows([judged, blank])
+    assert rows.filter(pl.col("model") == "lab/n", pl.col("task") == "answers")["value"].to_list() == [0.0]

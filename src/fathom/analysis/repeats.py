@@ -70,10 +70,8 @@ class Repeats:
         error_questions: The part that other questions of the same kind would change; NaN where ``error_replies`` is.
         error_replies: The part that asking the same questions again would change; NaN where no question has two scored
             repeats.
-        interval_questions: 95% interval from the first part alone: what the mean of other questions could be, were each
-            asked infinitely often. None where the part is not known.
-        interval_replies: 95% interval from the second part alone: what the mean of these questions could be, were they
-            asked infinitely often. None where the part is not known.
+        interval_replies: 95% interval of the mean of these very questions, were they asked infinitely often: from
+            the second part alone. None where that is not known.
         run_means: Mean of each repeat over the questions that it has a score for; NaN where it has none.
         trend: Best of n and pass at n, for n from 1 to ``runs``, as far as some question has n scored repeats.
         note: What the reader should know; "" if nothing.
@@ -89,7 +87,6 @@ class Repeats:
     error: float
     error_questions: float
     error_replies: float
-    interval_questions: Interval | None
     interval_replies: Interval | None
     run_means: tuple[float, ...]
     trend: tuple[Trend, ...]
@@ -154,7 +151,6 @@ def _of_model(one: Asked, seed: int) -> Repeats:
         error=error,
         error_questions=questions,
         error_replies=replies,
-        interval_questions=_around(mean, questions),
         interval_replies=_around(mean, replies),
         run_means=tuple(_mean(column) for column in one.scores.T[: one.runs]),
         trend=tuple(_trend(one, best, passes, draws[:, 1:])),

@@ -77,7 +77,11 @@ def _find(name: str, full: Mapping[str, Asked]) -> Asked:
         return full[name]
     variants = [key for key, one in full.items() if one.model == name]
     # Papers name models without their providers.
-    variants = variants or [key for key, one in full.items() if one.model.rpartition("/")[2] == name]
+    variants = variants or [
+        key
+        for key, one in full.items()
+        if name in (last := one.model.rpartition("/")[2], system_name(last, one.variant))
+    ]
     if len(variants) > 1:
         raise FathomError(f"model {name!r} has several variants: name one of them, {', '.join(map(repr, variants))}")
     if not full:

@@ -141,7 +141,10 @@ def show(folder: Path | str, sample: str = "", *, text: bool = False, thinking: 
             )
         found = with_thinking(found)
     borrowed = list(dict.fromkeys(part.doc for part in found.parts if isinstance(part, Span)))
-    documents = suite.documents(borrowed)
+    there = suite.documents(borrowed)
+    if missing := [name for name in borrowed if name not in there]:
+        raise FathomError(f"sample {found.id}: document {missing[0]} is missing; build the suite again with --force")
+    documents = {name: there[name] for name in borrowed}
     facts: dict[str, Any] = {
         "id": found.id,
         "item": found.item,
@@ -154,7 +157,7 @@ def show(folder: Path | str, sample: str = "", *, text: bool = False, thinking: 
         "chance": found.chance,
         "facets": dict(found.facets),
         "parts": len(found.parts),
-        "documents": [f"{documents[name].title or '-'} ({documents[name].source})" for name in borrowed],
+        "documents": [f"{one.title or '-'} ({one.source})" for one in documents.values()],
     }
     if text:
         facts["prompt"] = render(found, {name: document.text for name, document in documents.items()})

@@ -14,7 +14,8 @@ from fathom.report.table import Cell, Column, Table
 RUNS = (
     "Mean score in percent over all questions, each repeat (run) for itself. The standard error of the mean, in "
     "percentage points, has two parts: what other questions of the same kind would change, and what asking the same "
-    "questions again would; beneath each stands the interval of the mean that it alone would give."
+    "questions again would. Beneath the mean stands its interval over questions of the kind, with both parts; beneath "
+    "the second part that of the mean of these very questions."
 )
 UNEVEN = "Uneven questions have fewer scored replies than most questions have repeats."
 BEST = (
@@ -73,7 +74,7 @@ def _runs(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Tabl
             *_padded([Cell(words.percent(mean)) for mean in one.run_means], most),
             _spread(one.run_means),
             Cell(words.points(one.error)),
-            Cell(words.points(one.error_questions), words.bounds(one.interval_questions)),
+            Cell(words.points(one.error_questions)),
             Cell(words.points(one.error_replies), words.bounds(one.interval_replies)),
         )
         for one in found

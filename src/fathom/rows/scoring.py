@@ -10,7 +10,7 @@ from pathlib import Path
 from fathom.registry import get_task
 from fathom.run.embedding_judge import judge_kind
 from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
-from fathom.run.store import StoredReply
+from fathom.run.store import StoredReply, tasks_with_text
 from fathom.score.judge import Rubric, get_rubric
 from fathom.score.judge_case import JUDGE_KINDS, JudgeKind
 from fathom.score.registry import get_scorer, row_of
@@ -28,10 +28,13 @@ class Judged:
     Attributes:
         name: The judge.
         judgements: Its judgements by ``fathom.run.judgements.case_key``.
+        waiting: Tasks with replies to judge, where it has judged none of the run. Their empty replies, which need no
+            judge, would alone be the mean of the run.
     """
 
     name: str
     judgements: Mapping[str, Judgement]
+    waiting: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> JudgeKind:
@@ -116,7 +119,12 @@ def _full_name(named: str, found: Sequence[str], folders: Sequence[Path]) -> str
 
 def read_judged(folder: Path, judges: Sequence[str]) -> tuple[Judged, ...]:
     """What judges said of the replies of a run."""
-    return tuple(Judged(name, judgements(folder, name)) for name in judges)
+    return tuple(_judged(folder, name) for name in judges)
+
+
+def _judged(folder: Path, judge: str) -> Judged:
+    said = judgements(folder, judge)
+    return Judged(judge, said, frozenset() if said else tasks_with_text(folder))
 
 
 def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -> Scored:
@@ -193,7 +201,7 @@ def _by_judge(task: Task, rubric: Rubric, stored: StoredReply, rule: str, judged
     case = case_of(stored)
     own = _attempt(partial(_by_task, task, stored))
     verdict = replace(own, value=None, grader=f"judge {judged.name} ({rubric.name} v{rubric.version})")
-    if not case.said and judged.judgements:  # of a run that was not judged, empty replies alone would be a mean
+    if not case.said and stored.task not in judged.waiting:
         return replace(verdict, value=0.0, detail="empty reply")
     found = judged.judgements.get(case_key(rubric, case))
     if found is None:
