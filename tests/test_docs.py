@@ -212,6 +212,7 @@ def prepare(page: Path) -> None:
 
 
 # Inspect's model layer still uses what the library that it retries with has deprecated.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.stem)
 def test_commands_do_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ from fathom.registry import get_suite
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import Document, Sample, Span
 
+pytestmark = pytest.mark.slow
+
 LENGTHS = (2048, 4096, 16384)
 ITEMS = 60
 OVER_PASSAGES = (

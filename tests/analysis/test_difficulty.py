@@ -208,6 +208,7 @@ def places(right: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(right[0] <= 1, 3, np.where(right[1] <= 1, 2, np.where(right[2] <= 1, 1, 0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [1.6, 3.0])
 @pytest.mark.parametrize("common", [1.0, 0.5, 0.0])
 def test_the_stability_foretells_what_other_models_of_the_tiers_say(common: float, spread: float) -> None:
@@ -230,6 +231,7 @@ def test_difficulties_that_are_not_normal_keep_the_mean_but_not_each_label(
         assert said == pytest.approx(true, abs=0.02 if name == "all" else off), found
 
 
+@pytest.mark.slow
 def test_labels_follow_thresholds_that_are_known() -> None:
     """Models right up to a known hardness: questions between the tiers' limits have the label between them."""
     limits = {"low": 0.25, "mid": 0.5, "high": 0.75}
@@ -252,6 +254,7 @@ def test_labels_follow_thresholds_that_are_known() -> None:
     assert 0.75 < found.agreement < 1.0
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.tuples(*[st.integers(0, SIZE)] * 3), min_size=1, max_size=8), st.integers(0, 3))
 def test_shares_add_up_and_more_right_answers_are_never_harder(

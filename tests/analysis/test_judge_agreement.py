@@ -150,6 +150,7 @@ def test_bias_is_found_at_the_length_where_it_is() -> None:
     assert found[0].replies == 120
 
 
+@pytest.mark.slow
 def test_intervals_of_the_bias_hold_a_known_truth() -> None:
     rng = np.random.default_rng(5)
     held = 0

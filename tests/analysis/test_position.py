@@ -157,6 +157,7 @@ def test_lengths_that_are_paired_stay_so_beside_others_that_are_not() -> None:
     assert {(one.length, one.paired) for one in found} == {(2048, True), (8192, False)}
 
 
+@pytest.mark.slow
 def test_the_difference_between_places_is_covered_by_its_interval() -> None:
     rng = np.random.default_rng(1)
     held = {True: 0, False: 0}

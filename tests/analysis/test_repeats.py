@@ -154,11 +154,13 @@ def simulated() -> list[Repeats]:
     return repeats(rows)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_mean_as_often_as_they_say(simulated: list[Repeats]) -> None:
     held = np.mean([one.interval.low <= TRUTH <= one.interval.high for one in simulated])
     assert 0.92 <= held <= 0.98  # 0.95 with three standard errors of 300 draws
 
 
+@pytest.mark.slow
 def test_both_sources_have_their_known_size(simulated: list[Repeats]) -> None:
     questions = np.mean([one.error_questions**2 for one in simulated])
     replies = np.mean([one.error_replies**2 for one in simulated])
@@ -168,6 +170,7 @@ def test_both_sources_have_their_known_size(simulated: list[Repeats]) -> None:
     assert both == pytest.approx(np.var([one.mean for one in simulated]), rel=0.25)
 
 
+@pytest.mark.slow
 def test_asking_the_same_questions_again_moves_the_mean_by_the_error_of_replies() -> None:
     rng = np.random.default_rng(7)
     shares = rng.beta(A, B, (1, QUESTIONS, 1))
@@ -181,6 +184,7 @@ def test_asking_the_same_questions_again_moves_the_mean_by_the_error_of_replies(
     assert 0.9 <= held <= 1.0  # 0.95 with three standard errors of 150 draws
 
 
+@pytest.mark.slow
 def test_estimators_from_many_repeats_agree_with_the_truth() -> None:
     """Of 6 repeats, best of n and pass at n against those of 60 repeats of the same 4,000 questions."""
     rng = np.random.default_rng(8)

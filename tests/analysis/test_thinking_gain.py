@@ -128,6 +128,7 @@ def test_replies_go_before_published_averages() -> None:
     assert only(rows).gain == 0.0
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_gain_as_often_as_they_say() -> None:
     rng = np.random.default_rng(4)
     held = 0

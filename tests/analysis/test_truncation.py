@@ -121,6 +121,7 @@ def test_pairing_finds_a_small_loss() -> None:
     assert 0 < one.difference_interval.low < 0.05 < one.difference_interval.high < 0.12
 
 
+@pytest.mark.slow
 def test_the_loss_is_covered_by_its_interval() -> None:
     rng = np.random.default_rng(3)
     held = alarms = 0

@@ -15,6 +15,8 @@ from fathom.compress.tables import read_matrix, write_matrix
 from made import write_corpus
 from made_scores import made_scores
 
+pytestmark = pytest.mark.slow
+
 NEW = "fathom/lexical?window=600&truncate=middle"
 KNOWN = ["fathom/lexical", "fathom/guess", *(f"fathom/lexical?window={n}00&truncate=middle" for n in (3, 5, 8))]
 TASKS = "single_doc_qa,passage_count,single_doc_summary"

@@ -15,6 +15,8 @@ from fathom.compress.matrix import ScoreMatrix
 from fathom.compress.tables import write_matrix
 from fathom.compress.vectors import write_vectors
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def matrix() -> ScoreMatrix:

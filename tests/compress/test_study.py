@@ -20,6 +20,8 @@ from fathom.compress.redundancy import redundancy
 from fathom.compress.tables import read_matrix
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = ["setting", "draw", "models", "estimate", "category", "spearman", "error", "bias"]
 
 

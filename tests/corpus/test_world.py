@@ -21,6 +21,8 @@ from fathom.corpus.world.happenings import EVENT_KINDS, cluster_of
 from fathom.corpus.world.press import heading
 from fathom.types import Document, FathomError
 
+pytestmark = pytest.mark.slow
+
 LANGUAGES = ("en", "zh")
 # What a sentence plan may name besides the rules of its grammar: facts of its article, and the discourse.
 FACTS = "p post work award journey x f e h a entry step mark figure head branch share place value first last one two"

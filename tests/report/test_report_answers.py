@@ -27,6 +27,8 @@ from fathom.report.words import bounds, percent
 from fathom.rows import write_rows
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rows() -> pl.DataFrame:

@@ -32,6 +32,8 @@ from fathom.rows import rows_from_longbench_pro
 from fathom.types import FathomError
 from made_results_pro import write_results, write_summary
 
+pytestmark = pytest.mark.slow
+
 SECTIONS = ("breakdown", "thinking", "ranks", "repeats")
 
 

@@ -18,6 +18,8 @@ from fathom.report.saving import FORMATS, save
 from fathom.report.validation import MEASURES, SPLITS, validation
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow
+
 
 def measured(settings: Sequence[str] = (), draws: int = 1) -> pl.DataFrame:
     """A table as the studies make it, with another correlation in every line."""

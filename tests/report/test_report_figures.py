@@ -36,6 +36,8 @@ from fathom.report.results import ALL, Results, measure
 from fathom.report.svg import inline
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def results() -> Results:

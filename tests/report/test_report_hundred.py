@@ -26,6 +26,8 @@ from fathom.report.results import ALL, Results, System, measure, measure_profile
 from fathom.report.summary import summary
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow
+
 LARGE, MIDDLE, SMALL = (System(f"lab/{name}", "") for name in ("large", "middle", "small"))
 FIGURES: tuple[Kind, ...] = ("tasks", "task-curves", "longscore", "longscore-heatmap")
 

@@ -20,6 +20,8 @@ from fathom.report.truncation import points_of, truncation_tables
 from fathom.rows import write_rows
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rows() -> pl.DataFrame:

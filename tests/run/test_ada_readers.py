@@ -31,6 +31,8 @@ from fathom.types import Sample
 from made_books import write_books
 from made_threads import write_cases, write_threads
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(name for name in tasks() if name.startswith(("tsort", "bestanswer")))
 LENGTHS, CUT = (2048, 4096), 1024
 THINGS = {

@@ -33,6 +33,8 @@ from fathom.rows import load
 from fathom.run import RunSummary, likelihood, read_manifest, replies, status
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow
+
 
 def go(suite: Path, server: LikelihoodServer, out: Path, **options: Any) -> RunSummary:
     arguments = {"model_base_url": server.base_url, "backoff": 0.002, "retries": 3, "timeout": 30.0}

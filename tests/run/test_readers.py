@@ -27,6 +27,8 @@ from fathom.tasks.single_doc_qa import PROMPTS
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError, Sample
 
+pytestmark = pytest.mark.slow
+
 TASKS = (
     "kv_retrieval,passkey,passkey_100,counting_stars,counting_stars_corrected,passage_count,passage_retrieval,"
     "single_doc_qa,multi_doc_qa,single_doc_summary,multi_doc_summary"
