@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.resources import files
-from pathlib import Path
 
 from fathom.run.model import is_reader
 from fathom.types import FathomError
+from fathom.usertable import read_table, users_table
 
 VARIABLE = "FATHOM_PRICES"
 
@@ -101,29 +99,11 @@ def price_table() -> dict[str, Price]:
 
 
 def _built_in() -> dict[str, Price]:
-    text = files("fathom.run").joinpath("prices.toml").read_text("utf-8")
-    return _read(text, "prices.toml")
+    return read_table(files("fathom.run").joinpath("prices.toml").read_text("utf-8"), "prices.toml", _entry)
 
 
 def _users() -> dict[str, Price]:
-    named = os.environ.get(VARIABLE)
-    path = Path(named) if named else Path.home() / ".config" / "fathom" / "prices.toml"
-    if not path.is_file():
-        if named:
-            raise FathomError(f"{VARIABLE}={named}: no such file")
-        return {}
-    try:
-        return _read(path.read_text("utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise FathomError(f"{path}: cannot be read: {error}") from None
-
-
-def _read(text: str, where: str) -> dict[str, Price]:
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FathomError(f"{where}: not valid TOML: {error}") from None
-    return {name: _entry(entry, f"{where}: [{name!r}]") for name, entry in table.items()}
+    return users_table(VARIABLE, "prices.toml", _entry)
 
 
 def _entry(entry: object, where: str) -> Price:

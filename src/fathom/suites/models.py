@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.resources import files
-from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from fathom.types import FathomError
+from fathom.usertable import read_table, users_table
 
 VARIABLE = "FATHOM_MODELS"
 HOTTEST = 100  # no temperature is as high: not a number, or infinite
@@ -97,31 +95,14 @@ def _last(model: str) -> str:
 
 
 def _built_in() -> dict[str, ModelSettings]:
-    return _read(files("fathom.suites").joinpath("pro_models.toml").read_text("utf-8"), "pro_models.toml")
+    return read_table(files("fathom.suites").joinpath("pro_models.toml").read_text("utf-8"), "pro_models.toml", _entry)
 
 
 def _users() -> dict[str, ModelSettings]:
-    named = os.environ.get(VARIABLE)
-    path = Path(named) if named else Path.home() / ".config" / "fathom" / "models.toml"
-    if not path.is_file():
-        if named:
-            raise FathomError(f"{VARIABLE}={named}: no such file")
-        return {}
-    try:
-        return _read(path.read_text("utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise FathomError(f"{path}: cannot be read: {error}") from None
+    return users_table(VARIABLE, "models.toml", _entry)
 
 
-def _read(text: str, where: str) -> dict[str, ModelSettings]:
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FathomError(f"{where}: not valid TOML: {error}") from None
-    return {name: _entry(entry, f"{where}: [{name!r}]") for name, entry in table.items()}
-
-
-def _entry(entry: Any, where: str) -> ModelSettings:
+def _entry(entry: object, where: str) -> ModelSettings:
     if not isinstance(entry, Mapping):
         raise FathomError(f'{where}: expected a table, as ["my-model"]')
     known = [field.name for field in fields(ModelSettings)]
