@@ -20,7 +20,6 @@ from fathom.analysis.effective import (
     effective_length,
     effective_length_of,
 )
-from fathom.analysis.grid import Unscored
 from fathom.analysis.groups import DIMENSIONS
 from fathom.analysis.interval import Interval
 from fathom.analysis.judge import JudgeAgreement, judge_agreement
@@ -34,11 +33,12 @@ from fathom.analysis.repeats import Repeats, Trend, repeats
 from fathom.analysis.score_profiles import score_profiles
 from fathom.analysis.scores_table import ScoreCell, ScoreTable, is_score_table, read_scores
 from fathom.analysis.shared_lengths import at_lengths
-from fathom.analysis.side_rows import is_side_row
 from fathom.analysis.steady import Estimate, Steady, SteadyPoint, steady, steady_of
 from fathom.analysis.thinking import ThinkingGain, thinking_gain
 from fathom.analysis.tiers import TIERS, read_tiers
 from fathom.analysis.truncation import Truncation, truncation
+from fathom.stats.outcomes import Unanswered
+from fathom.stats.side_rows import is_side_row
 
 __all__ = [
     "BASE_RULES",
@@ -86,7 +86,7 @@ __all__ = [
     "Third",
     "Trend",
     "Truncation",
-    "Unscored",
+    "Unanswered",
     "agreement",
     "answers",
     "at_lengths",

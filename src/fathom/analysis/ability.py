@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws
-from fathom.length import named_lengths
+from fathom.length import format_length, named_lengths
+from fathom.stats.outcomes import Unmeasured
 
 APART = "each question stands at one length, so that lengths are compared over different questions"
 UNSURE = 2.0
@@ -46,7 +47,12 @@ class BaseAbility:
 
 
 def own_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -> BaseAbility:
-    """Base Ability of a profile: the one that it brings along, or the mean of its base lengths."""
+    """Base Ability of a profile: the one that it brings along, or the mean of its base lengths.
+
+    There is none where a base length was asked and is not measured: the mean of the others is that of another base.
+    """
+    if gaps_at(profile, profile.base.lengths if profile.base else base_lengths):
+        return base_ability(profile, np.zeros(len(profile.lengths), dtype=np.bool_))
     if profile.base is None:
         return base_ability(profile, profile.complete & np.isin(profile.lengths, base_lengths))
     given = profile.base
@@ -104,6 +110,8 @@ def beyond_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) ->
 
 def missing_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -> str:
     """Why a profile has no base at all."""
+    if gaps := gaps_at(profile, profile.base.lengths if profile.base else base_lengths):
+        return f"the base is {not_measured(gaps)}"
     if profile.base is not None:
         return "no base" + (": not every task has one" if len(profile.tasks) > 1 else " is given")
     tested = named_lengths(profile.lengths[profile.complete])
@@ -112,11 +120,30 @@ def missing_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -
 
 def incomplete_note(profile: Profile) -> str:
     """Which lengths are left out because a task (or every item) has no score there; "" if none."""
-    left_out = profile.lengths[~profile.complete]
-    if not len(left_out):
-        return ""
+    gaps = [gap for gap in profile.gaps if gap is not None]
+    asked = np.array([gap is None for gap in profile.gaps], dtype=np.bool_)
+    left_out = profile.lengths[~profile.complete & asked]
     why = "not every task was scored there" if len(profile.tasks) > 1 else "nothing was scored there"
-    return f"without {named_lengths(left_out)}: {why}"
+    notes = [f"without {named_lengths(left_out)}: {why}" if len(left_out) else "", not_measured(gaps)]
+    return "; ".join(filter(None, notes))
+
+
+def gaps_at(profile: Profile, lengths: Sequence[int]) -> list[Unmeasured]:
+    """Those of some lengths that were asked and are not measured, ascending."""
+    return [gap for gap in profile.gaps if gap is not None and gap.length in lengths]
+
+
+def gaps_beyond(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -> list[Unmeasured]:
+    """The lengths beyond the base that were asked and are not measured, ascending."""
+    last = max(profile.base.lengths if profile.base else base_lengths, default=0)
+    return [gap for gap in profile.gaps if gap is not None and gap.length > last]
+
+
+def not_measured(gaps: Sequence[Unmeasured]) -> str:
+    """Which lengths are not measured, and why: "not measured at 32k (18 of 20 prompts did not fit)"; "" for none."""
+    if not gaps:
+        return ""
+    return "not measured at " + ", ".join(f"{format_length(gap.length)} ({gap})" for gap in gaps)
 
 
 def apart_note(profile: Profile) -> str:

@@ -11,8 +11,9 @@ from itertools import combinations
 
 import polars as pl
 
-from fathom.analysis.grid import ALL, scored_rows
+from fathom.analysis.grid import ALL
 from fathom.analysis.interval import Interval, generator, mean_interval
+from fathom.stats.outcomes import scored_rows
 from fathom.types import FathomError
 
 _SAMPLE = ["suite", "task", "item", "sample", "epoch", "length"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from fathom.analysis.columns import facet, item_name
 from fathom.analysis.order_measures import adjacent_share, kendall_tau, order_of
+from fathom.stats.columns import facet, item_name
 
 THIRDS = ("front", "middle", "rear")
 SHARES = (

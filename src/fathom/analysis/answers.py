@@ -18,9 +18,10 @@ import polars as pl
 
 from fathom.analysis.answer_columns import FACTS, SHARES, THIRDS, choice_rows, with_answer_columns
 from fathom.analysis.curve import CurvePoint, curve
-from fathom.analysis.grid import ALL, scored_rows
+from fathom.analysis.grid import ALL
 from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
 from fathom.analysis.steady import Estimate
+from fathom.stats.outcomes import scored_rows
 
 _KEYS = ["model", "variant", "task"]
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from fathom.analysis.ability import not_measured
 from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws, profiles
+from fathom.stats.outcomes import Unanswered
 
 OVER_LENGTHS = "the mean over lengths with different questions at each (over questions: `fathom analyze breakdown`)"
 
@@ -23,12 +25,13 @@ class AverageScore:
         model: Name of the model.
         variant: Name of the variant, "" if there is one only.
         task: Name of the task, ``all`` for tasks averaged first.
-        mean: Mean over ``lengths``, in [0, 1]; None where there is none.
+        mean: Mean over ``lengths``, in [0, 1]; None where there is none, or a length was asked and is not measured.
         interval: 95% interval of the mean, paired over lengths; None where ``mean`` is.
         chance: Chance level over the same lengths; None if unknown.
         lengths: Lengths that the mean is taken over: those at which every task has a score.
         tasks: Tasks that the mean is taken over.
         note: What the reader should know; "" if nothing.
+        other: The mean by the other choice of ``unanswered``; None where there is none.
     """
 
     model: str
@@ -40,19 +43,21 @@ class AverageScore:
     lengths: tuple[int, ...]
     tasks: tuple[str, ...]
     note: str = ""
+    other: float | None = None
 
 
-def average_scores(rows: pl.DataFrame, *, seed: int = 0) -> list[AverageScore]:
+def average_scores(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[AverageScore]:
     """Average score per model and variant, for every task and for ``all``.
 
-    A length at which some task has no score is left out: with it, the mean would be over other tasks there than
-    elsewhere.
+    A length at which some task was not asked is left out: with it, the mean would be over other tasks there than
+    elsewhere. Where a length was asked and is not measured, there is no mean: that of the others would be higher.
 
     Args:
         rows: A rows table (``fathom.rows``); may be empty.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals.
     """
-    return average_scores_of(profiles(rows, seed=seed))
+    return average_scores_of(profiles(rows, seed=seed, unanswered=unanswered))
 
 
 def average_scores_of(ready: Sequence[Profile]) -> list[AverageScore]:
@@ -62,8 +67,11 @@ def average_scores_of(ready: Sequence[Profile]) -> list[AverageScore]:
 
 def _average(profile: Profile) -> AverageScore:
     there = profile.complete & ~np.isnan(profile.means)
-    mean = float(profile.means[there].mean()) if there.any() else None
+    gaps = [gap for gap in profile.gaps if gap is not None]
+    mean = float(profile.means[there].mean()) if there.any() and not gaps else None
     chance = float(profile.chance[there].mean()) if there.any() else math.nan
+    asked = there | np.array([gap is not None for gap in profile.gaps], dtype=np.bool_)
+    others = profile.other[asked]
     return AverageScore(
         model=profile.model,
         variant=profile.variant,
@@ -73,7 +81,8 @@ def _average(profile: Profile) -> AverageScore:
         chance=None if math.isnan(chance) else chance,
         lengths=tuple(int(length) for length in profile.lengths[there]),
         tasks=profile.tasks,
-        note=OVER_LENGTHS if profile.apart else "",
+        note="; ".join(filter(None, (OVER_LENGTHS if profile.apart else "", not_measured(gaps)))),
+        other=float(others.mean()) if len(others) and not np.isnan(others).any() else None,
     )
 
 

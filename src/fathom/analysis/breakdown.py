@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.analysis.grid import Unscored
 from fathom.analysis.groups import DIMENSIONS, check_dimensions, groups_of, not_there, place
 from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.published import published
 from fathom.analysis.questions import Asked, asked, best_of_first, passed, row_means
 from fathom.analysis.shared_weights import Scored, resampled_together
+from fathom.stats.outcomes import Unanswered, nothing_measured
 from fathom.types import FathomError
 
 MEASURES = ("mean", "best_of", "pass_at")
@@ -62,22 +62,22 @@ def breakdown(
     *,
     by: Sequence[str] = DIMENSIONS,
     measures: Sequence[str] = ("mean",),
-    unscored: Unscored = "drop",
+    unanswered: Unanswered = "zero",
     seed: int = 0,
 ) -> list[GroupScore]:
     """Scores by groups of questions, per model and variant.
 
     Intervals take every question as drawn for itself: questions that share a context are not told apart, so that they
     are too narrow where an item has many. A repeat without a score is left out of the mean of its question and is none
-    of the first n; a question without any is in no group.
+    of the first n; a question without any is in no group. A group with questions of a cell that is not measured has no
+    score (``fathom.stats.outcomes``).
 
     Args:
         rows: A rows table; may be empty. Published averages are passed through, without an interval.
         by: What to group by: ``overall``, ``language``, ``length``, ``task``, ``suite``, ``run`` (each repeat of all
             questions), or a facet of the samples. Questions without it are in no group of it.
         measures: Any of ``MEASURES``; the last two for n from 1 to the number of repeats that most questions have.
-        unscored: What a row without a score counts as; ``zero`` is nearest to the released code, which gives 0 to a
-            reply that is empty or failed.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over questions).
 
     Returns:
@@ -94,13 +94,13 @@ def breakdown(
         raise FathomError(f"nothing to measure by: choose {', '.join(MEASURES)}")
     if RUN in by and "mean" not in measures:
         raise FathomError(f"{RUN!r} groups single repeats, which have a mean only: add mean to the measures")
-    known = asked(rows, unscored)
+    known = asked(rows, unanswered)
     found = [*_measured(known, by, measures, seed), *_published(rows, by, measures)]
     lacking = [name for name in by if all(one.dimension != name for one in found)]
-    if found and lacking and tuple(by) != DIMENSIONS:
+    if found and lacking and tuple(by) != DIMENSIONS and all(one.blank.is_empty() for one in known):
         raise not_there(lacking[0], rows)
     if not found and known:
-        raise not_there(by[0], rows)
+        raise not_there(by[0], rows) if all(one.blank.is_empty() for one in known) else nothing_measured(rows)
     systems = rows.select("model", "variant").unique(maintain_order=True).rows()
     order = {system: number for number, system in enumerate(systems)}
     return sorted(
@@ -155,12 +155,14 @@ def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_
     columns, values = _columns(one, measures)
     for dimension in by:
         if dimension == RUN:
-            yield from _runs(one)
+            yield from _runs(one) if one.blank.is_empty() else ()
             continue
         groups = groups_of(one.about, dimension)
-        without = groups.null_count()
+        without, blank = groups.null_count(), set(groups_of(one.blank, dimension))
         note = f"questions without {dimension}, left out: {without}" if without else ""
         for group in groups.drop_nulls().unique():
+            if group in blank:
+                continue
             here = (groups == group).fill_null(False)
             names = one.about["name"].filter(here)
             yield _Cell(one, dimension, group, columns, names, values[here.to_numpy()], note)

@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from fathom.analysis.columns import facet, item_name
-from fathom.analysis.grid import ALL, Unscored, scored_rows
+from fathom.analysis.grid import ALL
 from fathom.analysis.interval import Floats, Interval, generator, interval_of, means_of_sums, resampled_sums
+from fathom.stats.columns import facet, item_name
+from fathom.stats.outcomes import Unanswered, scored_rows
 from fathom.types import FathomError
 
 CATEGORY = "category"
@@ -73,7 +74,7 @@ def categories(
     by: str = CATEGORY,
     compensated: bool = False,
     seed: int = 0,
-    unscored: Unscored = "drop",
+    unanswered: Unanswered = "zero",
 ) -> list[CategoryScore]:
     """Averages per model and variant: each group's tasks, then the group; at last the whole.
 
@@ -83,17 +84,20 @@ def categories(
             the mean over tasks, each with all of its items that have the facet.
         compensated: Whether a reply without an answer counts as much as chance.
         seed: Seed of the intervals (Bayesian bootstrap over items, within each task).
-        unscored: What a row without a score counts as.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
 
     Returns:
-        Scores in the order in which the rows name models; empty where no row has a score.
+        Scores in the order in which the rows name models; empty where no row has a score. A mean that a cell belongs to
+        which is not measured (``fathom.stats.outcomes``) is left out.
 
     Raises:
         FathomError: No row with a score has the facet, or tasks or groups are named ``all``.
     """
     if not by.isidentifier():
         raise FathomError(f"{by!r} is no name of a facet: letters, digits and underscores, for instance {CATEGORY!r}")
-    items = _items(scored_rows(rows, unscored), by, compensated)
+    scored = scored_rows(rows, unanswered)
+    blank = _blank(scored, by)
+    items = _items(scored, by, compensated)
     table = items.filter(pl.col("group").is_not_null())
     if table.is_empty() and not items.is_empty():
         raise FathomError(f"no row with a score has the facet {by!r} to group by; {_facets(rows)}")
@@ -107,8 +111,11 @@ def categories(
     for key, part in table.partition_by("model", "variant", maintain_order=True, as_dict=True).items():
         system = str(key[0]), str(key[1])
         *groups, whole = _of_model(system, part, by, widest, seed)
+        lost = blank.get(system, frozenset())
+        found += [one for one in groups if (one.group, one.task) not in lost]
         left = f"items without {by}, left out: {without[system]}" if system in without else ""
-        found += [*groups, replace(whole, note="; ".join(filter(None, (whole.note, left))))]
+        if not lost:
+            found.append(replace(whole, note="; ".join(filter(None, (whole.note, left)))))
     return found
 
 
@@ -131,6 +138,15 @@ def _items(rows: pl.DataFrame, by: str, compensated: bool) -> pl.DataFrame:
     scored = rows.filter(pl.col("value").is_not_null()).with_columns(item_name(), value, group=facet(by))
     keys = ("model", "variant", "task", "group", "name")
     return scored.group_by(*keys, maintain_order=True).agg(pl.col("value").mean())
+
+
+def _blank(rows: pl.DataFrame, by: str) -> dict[tuple[str, str], frozenset[tuple[str, str]]]:
+    """Groups and tasks of each model, ``all`` tasks too, with a cell that is not measured."""
+    found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    lost = rows.filter("blank").with_columns(group=facet(by)).select("model", "variant", "group", "task")
+    for model, variant, group, task in lost.drop_nulls().unique().iter_rows():
+        found.setdefault((model, variant), set()).update(((group, task), (group, ALL)))
+    return {system: frozenset(groups) for system, groups in found.items()}
 
 
 def _facets(rows: pl.DataFrame) -> str:

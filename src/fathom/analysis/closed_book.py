@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fathom.analysis.columns import facet
 from fathom.analysis.interval import Interval, generator, mean_interval
+from fathom.stats.columns import facet
 
 ABSTAINED = ("unanswerable", "无法回答")
 """An answer with one of these words, which the prompts ask for, says that the model does not know."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.analysis.grid import ALL, Grid, grids, scored_rows
+from fathom.analysis.grid import ALL, Grid, grids
 from fathom.analysis.interval import Floats, Interval, generator
 from fathom.analysis.paired import Differences, averaged, paired
+from fathom.stats.outcomes import Unanswered, scored_rows
 from fathom.types import FathomError
 
 
@@ -54,6 +55,7 @@ def compare(
     *,
     variant_a: str = "",
     variant_b: str = "",
+    unanswered: Unanswered = "zero",
     seed: int = 0,
     permutations: int = 10_000,
 ) -> list[Comparison]:
@@ -62,7 +64,8 @@ def compare(
     Only samples (a question of an item at a length) that both models have a score for are used; they are averaged
     within the item, which is what intervals and p-values are over. Over lengths, the differences at the
     lengths are averaged with equal weight; over tasks, those of the tasks. ``all`` at a length needs every shared task
-    there.
+    there. Where a cell of one of the two is not measured (``fathom.stats.outcomes``) there is no comparison at its
+    length, and none of a mean that it belongs to.
 
     Args:
         rows: A rows table with both models.
@@ -70,6 +73,7 @@ def compare(
         model_b: Second model.
         variant_a: Variant of the first model.
         variant_b: Variant of the second model.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         seed: Seed of intervals and permutations.
         permutations: Number of random sign flips; the smallest p-value is 1 / (permutations + 1).
 
@@ -86,7 +90,8 @@ def compare(
             raise FathomError(f"no rows of model {model!r}, variant {variant!r}; models and variants there: {known}")
     if (model_a, variant_a) == (model_b, variant_b):
         raise FathomError(f"cannot compare model {model_a!r} with itself; name two models or two variants")
-    both = _shared(rows, (model_a, variant_a), (model_b, variant_b))
+    counts = scored_rows(rows, unanswered)
+    both = _shared(counts, (model_a, variant_a), (model_b, variant_b))
     found = {(grid.model, grid.variant, grid.task): grid for grid in grids(both)}
     shared = {
         task: pair
@@ -98,13 +103,27 @@ def compare(
     named = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
     for task, pair in shared.items():
         comparisons += _compared({task: pair}, task, named, seed, permutations)
-    return comparisons + _compared(shared, ALL, named, seed, permutations)
+    comparisons += _compared(shared, ALL, named, seed, permutations)
+    blank = _blank(counts, (model_a, variant_a), (model_b, variant_b))
+    return [one for one in comparisons if (one.task, one.length) not in blank]
 
 
-def _shared(rows: pl.DataFrame, *systems: tuple[str, str]) -> pl.DataFrame:
+def _blank(counts: pl.DataFrame, *systems: tuple[str, str]) -> frozenset[tuple[str, int | None]]:
+    """Tasks and lengths, and means over them, with a cell that is not measured of one of two systems."""
+    keys = ["task", "length"]
+    first, second = (
+        counts.filter(pl.col("model") == model, pl.col("variant") == variant).select(*keys, "blank").unique()
+        for model, variant in systems
+    )
+    both = [first.join(second, on=keys, how="semi"), second.join(first, on=keys, how="semi")]
+    lost = pl.concat(both).filter("blank").select(keys).rows()
+    return frozenset(pair for task, length in lost for name in (task, ALL) for pair in ((name, length), (name, None)))
+
+
+def _shared(counts: pl.DataFrame, *systems: tuple[str, str]) -> pl.DataFrame:
     """The scored rows of two systems on the samples that both have a score for."""
     names = ["suite", "task", "sample"]
-    scored = scored_rows(rows).filter(pl.col("value").is_not_null())
+    scored = counts.filter(pl.col("value").is_not_null())
     first, second = (
         scored.filter(pl.col("model") == model, pl.col("variant") == variant) for model, variant in systems
     )

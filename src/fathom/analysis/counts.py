@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fathom.analysis.side_rows import is_aggregate, is_side_row
-from fathom.types import STATUSES
+from fathom.stats.outcomes import outcome
+from fathom.stats.side_rows import is_aggregate, is_side_row
 
 _TASK = ["model", "variant", "task"]
 
@@ -22,15 +22,16 @@ class Counts:
         task: Name of the task; None where counted over all tasks.
         length: Length in tokens; None where counted over all lengths.
         replies: Rows, one per sample and epoch.
-        scored: Rows with a value.
-        valid: Scored rows whose reply had the asked form.
-        invalid: Scored rows whose reply had not; they stay in every mean.
-        unscored: Rows with status ``ok`` and no value: the scorer could not score them.
+        scored: Rows whose reply says something and has a score, ``cut`` ones among them.
+        valid: Those of them whose reply had the asked form.
+        invalid: Those of them whose reply had not; they stay in every mean.
+        cut: Those of them that the output cap cut off.
+        unanswered: Rows of a refusal, or without any visible text: they count 0.
+        overflow: Rows whose prompt did not fit.
+        missing: Rows whose request failed, or whose reply nobody has judged or could score.
+        refused: Those among ``unanswered`` that the model or provider refused.
+        error: Those among ``missing`` whose request failed.
         truncated: Rows whose prompt was cut by the overflow policy.
-        overflow: Rows whose prompt did not fit and was not sent.
-        refused: Rows that the model or provider refused.
-        incomplete: Rows cut inside the reasoning or by the output cap.
-        error: Rows whose request failed.
         tokens_in: Prompt tokens as the provider counts them, summed where known.
         tokens_out: Completion tokens, summed where known.
         tokens_reasoning: Reasoning tokens, summed where known.
@@ -46,12 +47,13 @@ class Counts:
     scored: int
     valid: int
     invalid: int
-    unscored: int
-    truncated: int
+    cut: int
+    unanswered: int
     overflow: int
+    missing: int
     refused: int
-    incomplete: int
     error: int
+    truncated: int
     tokens_in: int
     tokens_out: int
     tokens_reasoning: int
@@ -66,7 +68,7 @@ def counts(rows: pl.DataFrame) -> list[Counts]:
     averages are no replies.
 
     Args:
-        rows: A rows table; may be empty.
+        rows: A rows table, not counted by ``fathom.stats.outcomes``; may be empty.
     """
     return _counts(rows.filter(~is_aggregate()), ["model", "variant"])
 
@@ -87,16 +89,17 @@ def cell_counts(rows: pl.DataFrame) -> list[Counts]:
 
 
 def _counts(rows: pl.DataFrame, keys: list[str]) -> list[Counts]:
-    scored = pl.col("value").fill_nan(None).is_not_null()
+    ended = outcome()
+    scored = ended.is_in(["answered", "cut"])
     cost = pl.col("cost").fill_nan(None)
     table = rows.group_by(keys, maintain_order=True).agg(
         replies=pl.len(),
         scored=scored.sum(),
         valid=(scored & pl.col("valid")).sum(),
         invalid=(scored & ~pl.col("valid")).sum(),
-        unscored=(~scored & (pl.col("status") == "ok")).sum(),
+        **{name: (ended == name).sum() for name in ("cut", "unanswered", "overflow", "missing")},
+        **{status: (pl.col("status") == status).sum() for status in ("refused", "error")},
         truncated=(pl.col("truncated") > 0).sum(),
-        **{status: (pl.col("status") == status).sum() for status in STATUSES if status != "ok"},
         **{name: pl.col(name).sum() for name in ("tokens_in", "tokens_out", "tokens_reasoning")},
         cost=pl.when(cost.is_not_null().any()).then(cost.sum()),
         seconds=pl.col("seconds").fill_nan(None).sum(),

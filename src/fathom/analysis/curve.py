@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from fathom.analysis.ability import apart_note
-from fathom.analysis.grid import Unscored
 from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, profiles
+from fathom.stats.outcomes import Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class CurvePoint:
             fewer tasks than at other lengths and must not be compared with them. For one task: ``scored > 0``.
         tasks: The tasks of this model, for ``all``; the task itself otherwise.
         note: What the reader of the whole curve should know; "" if nothing.
+        gap: Why nothing may rest on the score here ("18 of 20 prompts did not fit"); "" elsewhere.
+        other: The mean by the other choice of ``unanswered``; None where there is none.
     """
 
     model: str
@@ -46,23 +48,25 @@ class CurvePoint:
     complete: bool = True
     tasks: tuple[str, ...] = ()
     note: str = ""
+    gap: str = ""
+    other: float | None = None
 
 
-def curve(rows: pl.DataFrame, *, seed: int = 0, unscored: Unscored = "drop") -> list[CurvePoint]:
+def curve(rows: pl.DataFrame, *, seed: int = 0, unanswered: Unanswered = "zero") -> list[CurvePoint]:
     """Mean score per model, variant, task and length, for every task and for ``all``.
 
-    Absent is not zero: the mean is over scored items, and ``items - scored`` says how many are missing. Replies of the
-    wrong form are scored by the scorer (0, as a rule) and stay in the mean. For ``all`` tasks have equal weight.
+    Replies of the wrong form are scored by the scorer (0, as a rule) and stay in the mean. For ``all`` tasks have equal
+    weight.
 
     Args:
         rows: A rows table; may be empty.
         seed: Seed of the intervals.
-        unscored: ``zero`` counts prompts that did not fit, refusals and cut replies as wrong.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
 
     Returns:
         Points in the order in which the rows name models and tasks (``all`` after a model's tasks), lengths ascending.
     """
-    return curve_of(profiles(rows, seed=seed, unscored=unscored))
+    return curve_of(profiles(rows, seed=seed, unanswered=unanswered))
 
 
 def curve_of(ready: Sequence[Profile]) -> list[CurvePoint]:
@@ -90,6 +94,8 @@ def _points(profile: Profile) -> list[CurvePoint]:
                 complete=bool(profile.complete[column]),
                 tasks=profile.tasks,
                 note=apart_note(profile),
+                gap=str(profile.gaps[column] or ""),
+                other=None if math.isnan(profile.other[column]) else float(profile.other[column]),
             )
         )
     return points

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -33,13 +33,13 @@ from numpy.typing import NDArray
 
 from fathom.analysis.ability import BaseAbility, apart_note, base_ability, incomplete_note, own_base
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.grid import Unscored
 from fathom.analysis.interval import LEVEL, Floats, Interval
-from fathom.analysis.profile import Profile, profiles
+from fathom.analysis.profile import Profile, measured_from_start, profiles
 from fathom.length import named_lengths
+from fathom.stats.outcomes import Unanswered
 
 Definition: TypeAlias = Literal["ruler", "own_base", "half_base"]
-Censored: TypeAlias = Literal["", "above", "below"]
+Censored: TypeAlias = Literal["", "above", "below", "unmeasured"]
 RULER_THRESHOLD = 0.856
 """RULER's 85.6: the mean score of Llama-2-7B at 4k."""
 OWN_BASE_SHARE = 0.85
@@ -59,7 +59,8 @@ class EffectiveLength:
         interval: 95% interval in tokens; ``high`` is ``math.inf`` where the longest tested length may still pass,
             ``low`` is 0 where the shortest may already fail. None where undefined.
         censored: ``above``: it passes at the longest tested length, so the true length is ``tokens`` or more;
-            ``below``: it fails at the shortest; "" otherwise.
+            ``below``: it fails at the shortest; ``unmeasured``: it passes up to a length that was asked and is not
+            measured (``note`` says why); "" otherwise.
         threshold: The score that a length must reach, in [0, 1]; NaN where there is none (no base).
         note: Why it is undefined, or what base was used; "" if nothing needs saying.
     """
@@ -89,23 +90,24 @@ def effective_length(
     *,
     base_lengths: Sequence[int] = BASE_LENGTHS,
     seed: int = 0,
-    unscored: Unscored = "drop",
+    unanswered: Unanswered = "zero",
 ) -> list[EffectiveLength]:
     """Effective context length per model, variant, task and definition.
 
-    Over all tasks, lengths at which some task has no score are left out and named in ``note``. Under ``own_base`` and
-    ``half_base`` there is no length where the base cannot be told from chance, or where guessing would pass.
+    Over all tasks, lengths at which some task has no score are left out and named in ``note``; what comes after
+    a length that was asked and is not measured does not count. Under ``own_base`` and ``half_base`` there is no length
+    where the base cannot be told from chance, or where guessing would pass.
 
     Args:
         rows: A rows table; may be empty.
         base_lengths: Lengths in tokens whose mean score is the own base.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unscored: ``zero`` counts prompts that did not fit, refusals and cut replies as wrong.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
 
     Returns:
         Three per model and task, in the order of ``DEFINITIONS``; models and tasks as the rows name them.
     """
-    return effective_length_of(profiles(rows, seed=seed, unscored=unscored), base_lengths)
+    return effective_length_of(profiles(rows, seed=seed, unanswered=unanswered), base_lengths)
 
 
 def effective_length_of(ready: Sequence[Profile], base_lengths: Sequence[int] = BASE_LENGTHS) -> list[EffectiveLength]:
@@ -114,17 +116,18 @@ def effective_length_of(ready: Sequence[Profile], base_lengths: Sequence[int] = 
 
 
 def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[EffectiveLength]:
+    missed, whole = incomplete_note(profile), all(gap is None for gap in profile.gaps)
+    profile = measured_from_start(profile)
     tested = profile.complete
     if not tested.any():
-        note = incomplete_note(profile)
-        return [_undefined(profile, definition, math.nan, note) for definition in DEFINITIONS]
-    base, note = _own_base(profile, base_lengths)
+        return [_undefined(profile, definition, math.nan, missed) for definition in DEFINITIONS]
+    base, note = _own_base(profile, base_lengths, missed)
     weights = np.maximum(profile.scored[tested], 1).astype(np.float64)
     found = []
     for definition in DEFINITIONS:
         means, draws = profile.means[None, tested], profile.draws[:, tested]
         threshold, thresholds = RULER_THRESHOLD, np.full(len(draws), RULER_THRESHOLD)
-        why = "; ".join(filter(None, (apart_note(profile), incomplete_note(profile))))
+        why = "; ".join(filter(None, (apart_note(profile), missed)))
         if definition != "ruler":
             share = OWN_BASE_SHARE if definition == "own_base" else 0.5
             threshold, thresholds = share * base.value, share * base.draws
@@ -135,13 +138,13 @@ def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[Ef
             why = note
         if definition == "half_base":
             means, draws = falling_fit(means, weights), falling_fit(draws, weights)
-        found.append(_measured(profile, definition, (means, draws), (threshold, thresholds), why))
+        found.append(_measured(profile, definition, (means, draws), (threshold, thresholds), why, whole=whole))
     return found
 
 
-def _own_base(profile: Profile, base_lengths: Sequence[int]) -> tuple[BaseAbility, str]:
+def _own_base(profile: Profile, base_lengths: Sequence[int], missed: str) -> tuple[BaseAbility, str]:
     base = own_base(profile, base_lengths)
-    notes = [profile.note, apart_note(profile), incomplete_note(profile)]
+    notes = [profile.note, apart_note(profile), missed]
     if profile.base is not None:
         notes.append(profile.base.note)
     elif base.interval is None:
@@ -165,8 +168,11 @@ def _measured(
     curves: tuple[Floats, Floats],
     thresholds: tuple[float, Floats],
     note: str,
+    *,
+    whole: bool,
 ) -> EffectiveLength:
     found = reach(profile.lengths[profile.complete], curves, thresholds, interpolated=definition == "half_base")
+    found = ending(found, whole=whole)
     return EffectiveLength(
         model=profile.model,
         variant=profile.variant,
@@ -205,6 +211,11 @@ def reach(
     if interpolated and 0 < passed < len(lengths):
         tokens = _crossing(lengths, means[0], passed, thresholds[0])
     return Reach(tokens, Interval(low, high), "below" if passed == 0 else "above" if passed == len(lengths) else "")
+
+
+def ending(found: Reach, *, whole: bool) -> Reach:
+    """A reach of a curve that was measured at all lengths that were asked, or (not ``whole``) ends before one."""
+    return replace(found, censored="unmeasured") if found.censored == "above" and not whole else found
 
 
 def _undefined(profile: Profile, definition: Definition, threshold: float, note: str) -> EffectiveLength:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fathom.analysis.side_rows import is_aggregate
+from fathom.stats.side_rows import is_aggregate
 
 JUDGE = "judge"
 """Names of graders that are models begin with this word."""

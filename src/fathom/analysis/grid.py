@@ -4,36 +4,36 @@ Rows with several epochs, or several depths of one item at one length, are avera
 item counts once however often it was asked; so are several questions over one context.
 
 Questions that were asked without their long context, or over a prompt that was cut (``is_side_row``), are no point of
-any curve: they are dropped here once for every analysis (:func:`scored_rows`). Only the base of the released code looks
-at the first (``Grid.alone``), and the truncation study at the others. In logs of other harnesses a length of 0 says
-something else: that the length is not known.
+any curve: they are dropped here once for every analysis (``fathom.stats.outcomes.scored_rows``). Only the base of the
+released code looks at the first (``Grid.alone``), and the truncation study at the others. In logs of other harnesses a
+length of 0 says something else: that the length is not known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.columns import facet, item_name
 from fathom.analysis.interval import Floats
-from fathom.analysis.side_rows import is_side_row
+from fathom.stats.columns import facet, item_name
+from fathom.stats.outcomes import Unanswered, Unmeasured, counted, scored_rows, unmeasured
+from fathom.stats.side_rows import is_side_row
 from fathom.types import FathomError
 
-Unscored: TypeAlias = Literal["drop", "zero"]
 ALL = "all"
-COUNTED_WRONG = ("overflow", "refused", "incomplete")
-"""Statuses that ``unscored="zero"`` counts as wrong: the model's own doing. ``error`` is the connection's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Scores of one model on one task: items x lengths, epochs averaged, NaN where nothing was scored.
 
-    ``alone`` and ``alone_chance`` are those over the gold document alone, one for each item.
+    ``other`` are the scores by the other choice of ``unanswered``. ``gaps`` says of each length why nothing may rest on
+    its scores, None for most (``fathom.stats.outcomes``). ``alone`` and ``alone_chance`` are those over the gold
+    document alone, one for each item.
     """
 
     model: str
@@ -42,33 +42,15 @@ class Grid:
     lengths: NDArray[np.int64]
     names: tuple[str, ...]
     scores: Floats
+    other: Floats
+    gaps: tuple[Unmeasured | None, ...]
     chance: Floats
     items: NDArray[np.int64]
     alone: Floats
     alone_chance: Floats
 
 
-def scored_rows(rows: pl.DataFrame, unscored: Unscored = "drop") -> pl.DataFrame:
-    """The rows of questions over their whole context, with NaN scores made absent and, for ``zero``, failures made 0.
-
-    Args:
-        rows: A rows table.
-        unscored: ``drop``: a mean is over scored rows. ``zero``: a prompt that did not fit, a refusal and a reply that
-            was cut count as wrong. A failed request (``error``) is never counted.
-    """
-    return _valued(rows.filter(~is_side_row()), unscored)
-
-
-def _valued(rows: pl.DataFrame, unscored: Unscored) -> pl.DataFrame:
-    if unscored not in ("drop", "zero"):
-        raise FathomError(f"unscored is {unscored!r}, expected 'drop' or 'zero'.")
-    value = pl.col("value").fill_nan(None)
-    if unscored == "zero":
-        value = pl.when(value.is_null() & pl.col("status").is_in(COUNTED_WRONG)).then(0.0).otherwise(value)
-    return rows.with_columns(value.alias("value"), pl.col("chance").fill_nan(None))
-
-
-def grids(rows: pl.DataFrame, unscored: Unscored = "drop") -> list[Grid]:
+def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     """Scores per model, variant and task, in the order in which the rows name them.
 
     Suites may share a task: their items are then kept apart (an item is named by suite and item) and averaged
@@ -77,35 +59,44 @@ def grids(rows: pl.DataFrame, unscored: Unscored = "drop") -> list[Grid]:
     Raises:
         FathomError: A task has the reserved name ``all``.
     """
-    cells = _cells(scored_rows(rows, unscored), "length")
+    scored = scored_rows(rows, unanswered)
+    gaps = {(one.model, one.variant, one.task, one.length): one for one in unmeasured(scored)}
+    cells = _cells(scored, "length")
     if (cells["task"] == ALL).any():
         raise FathomError(f"A task is named {ALL!r}, which stands for the mean over tasks. Rename it in the rows.")
-    alone = _cells(_valued(rows.filter(is_side_row(), facet("context") == "alone"), unscored))
+    alone = _cells(counted(rows.filter(is_side_row(), facet("context") == "alone"), unanswered))
     keys = ["model", "variant", "task"]
     parts = cells.partition_by(keys, maintain_order=True, as_dict=True)
     beside = alone.partition_by(keys, as_dict=True)
     return [
-        _grid(str(key[0]), str(key[1]), str(key[2]), part, beside.get(key, alone.clear()))
+        _grid((str(key[0]), str(key[1]), str(key[2])), part, beside.get(key, alone.clear()), gaps)
         for key, part in parts.items()
     ]
 
 
 def _cells(rows: pl.DataFrame, *also: str) -> pl.DataFrame:
-    """Mean score and chance level of each item (named by suite and item), in the order of the rows."""
+    """Mean scores and chance level of each item (named by suite and item), in the order of the rows."""
     named = rows.with_columns(item_name())
     return named.group_by("model", "variant", "task", "name", *also, maintain_order=True).agg(
-        pl.col("value").mean(), pl.col("chance").mean()
+        pl.col("value", "other", "chance").mean()
     )
 
 
-def _grid(model: str, variant: str, task: str, cells: pl.DataFrame, alone: pl.DataFrame) -> Grid:
+def _grid(
+    key: tuple[str, str, str],
+    cells: pl.DataFrame,
+    alone: pl.DataFrame,
+    gaps: Mapping[tuple[str, str, str, int], Unmeasured],
+) -> Grid:
+    model, variant, task = key
     lengths, column = np.unique(cells["length"].to_numpy(), return_inverse=True)
     names = cells["name"].unique().sort()
     # Items in the order of their names: the same item then has the same weights for every model of equal items.
     line = cells["name"].cast(pl.Enum(names)).to_physical().to_numpy()
     scores = np.full((len(names), len(lengths)), np.nan)
-    chance = scores.copy()
+    other, chance = scores.copy(), scores.copy()
     scores[line, column] = cells["value"].to_numpy()
+    other[line, column] = cells["other"].to_numpy()
     chance[line, column] = cells["chance"].to_numpy()
     chance[np.isnan(scores)] = np.nan
     items = np.bincount(column, minlength=len(lengths))
@@ -117,6 +108,8 @@ def _grid(model: str, variant: str, task: str, cells: pl.DataFrame, alone: pl.Da
         lengths=lengths.astype(np.int64),
         names=tuple(names),
         scores=scores,
+        other=other,
+        gaps=tuple(gaps.get((model, variant, task, length)) for length in lengths.tolist()),
         chance=chance,
         items=items.astype(np.int64),
         alone=beside["value"].to_numpy().astype(np.float64),

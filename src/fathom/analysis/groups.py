@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from fathom.analysis.columns import facet
 from fathom.analysis.grid import ALL
 from fathom.length import format_length
+from fathom.stats.columns import facet
 from fathom.types import FathomError
 
 OVERALL = "overall"

@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from fathom.analysis.ability import base_note, beyond_base, missing_base, own_base
+from fathom.analysis.ability import base_note, beyond_base, gaps_beyond, missing_base, not_measured, own_base
 from fathom.analysis.base import BASE_LENGTHS, BaseRule
-from fathom.analysis.grid import Unscored
 from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws, profiles
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
 from fathom.length import format_length
 from fathom.names import system_name
+from fathom.stats.outcomes import Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class LongScore:
         base: Base Ability, in [0, 1]; None where no base length was scored.
         base_interval: 95% interval of ``base``.
         points: One per length beyond the base lengths, ascending.
-        average: Mean of the points' values; None where undefined.
+        average: Mean of the points' values; None where undefined, and where a length beyond the base was asked and is
+            not measured (``note`` says why).
         average_interval: 95% interval of ``average``.
         undefined: Why there is no LongScore, with figures; "" where there is one.
         chance: Chance level at the base lengths; None if the rows do not say.
@@ -93,7 +94,7 @@ def longscore(
     *,
     base_lengths: Sequence[int] = BASE_LENGTHS,
     seed: int = 0,
-    unscored: Unscored = "drop",
+    unanswered: Unanswered = "zero",
     base: BaseRule = "paper",
 ) -> list[LongScore]:
     """LongScore per model, variant and task, and over all tasks.
@@ -105,13 +106,13 @@ def longscore(
         rows: A rows table; may be empty.
         base_lengths: Lengths in tokens whose mean score is the base; those that were not tested are named in ``note``.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unscored: ``zero`` counts prompts that did not fit, refusals and cut replies as wrong.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         base: ``paper``, or ``code`` for the base of the released code (``fathom.analysis.base``).
 
     Returns:
         One LongScore per model and task, in the order in which the rows name them, ``all`` after a model's tasks.
     """
-    return longscore_of(profiles(rows, seed=seed, unscored=unscored, base=base), base_lengths)
+    return longscore_of(profiles(rows, seed=seed, unanswered=unanswered, base=base), base_lengths)
 
 
 def longscore_of(ready: Sequence[Profile], base_lengths: Sequence[int] = BASE_LENGTHS) -> list[LongScore]:
@@ -152,13 +153,13 @@ def _compared(
 def _longscore(profile: Profile, base_lengths: Sequence[int]) -> LongScore:
     base = own_base(profile, base_lengths)
     later = beyond_base(profile, base_lengths)
-    undefined = base.undefined
+    undefined, gaps = base.undefined, gaps_beyond(profile, base_lengths)
     if base.interval is None:
         undefined = missing_base(profile, base_lengths)
     elif not later.any():
         stands_for = profile.base.lengths if profile.base else base_lengths
         beyond = format_length(max(stands_for)) if stands_for else "the base"
-        undefined = undefined or f"no score at a length beyond {beyond}"
+        undefined = undefined or not_measured(gaps) or f"no score at a length beyond {beyond}"
     points: tuple[LongScorePoint, ...]
     average, average_interval = None, None
     if undefined:
@@ -170,8 +171,9 @@ def _longscore(profile: Profile, base_lengths: Sequence[int]) -> LongScore:
             LongScorePoint(int(length), float(value), interval_of(draws[:, column], float(value)))
             for column, (length, value) in enumerate(zip(profile.lengths[later], values, strict=True))
         )
-        average = float(values.mean())
-        average_interval = interval_of(mean_draws(profile, later) / base.draws - 1, average)
+        if not gaps:  # a mean over the lengths that went well would be that of an easier test
+            average = float(values.mean())
+            average_interval = interval_of(mean_draws(profile, later) / base.draws - 1, average)
     return LongScore(
         model=profile.model,
         variant=profile.variant,

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.grid import Unscored
 from fathom.analysis.interval import Interval, generator, interval_of, mean_interval, resampled_means
 from fathom.analysis.questions import Asked, asked
+from fathom.stats.outcomes import Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Neighbour:
     tied: bool | None
 
 
-def neighbours(rows: pl.DataFrame, *, unscored: Unscored = "drop", seed: int = 0) -> list[Neighbour]:
+def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Neighbour]:
     """Models and variants from the highest score to the lowest.
 
     Every question is taken as drawn for itself: questions that share a context are not told apart. The intervals are
@@ -55,11 +55,12 @@ def neighbours(rows: pl.DataFrame, *, unscored: Unscored = "drop", seed: int = 0
 
     Args:
         rows: A rows table; may be empty. Models of which only averages are published are left out: how their scores
-            move together is not known.
-        unscored: What a row without a score counts as.
+            move together is not known; so are models with a cell that is not measured (``fathom.stats.outcomes``).
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over questions).
     """
-    ranked = sorted(asked(rows, unscored), key=lambda one: -float(one.means.mean()))
+    whole = [one for one in asked(rows, unanswered) if one.blank.is_empty()]
+    ranked = sorted(whole, key=lambda one: -float(one.means.mean()))
     gaps = [*(_gap(one, below, seed) for one, below in pairwise(ranked)), (None, None)]
     return [_neighbour(place, one, gap, seed) for place, (one, gap) in enumerate(zip(ranked, gaps, strict=False), 1)]
 

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.columns import facet, item_name
-from fathom.analysis.grid import scored_rows
 from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
+from fathom.stats.columns import facet, item_name
+from fathom.stats.outcomes import scored_rows
 from fathom.types import FathomError
 
 SWEPT_AT_MOST = 21

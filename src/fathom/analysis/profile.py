@@ -7,15 +7,16 @@ those means at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.base import BASE_LENGTHS, BASE_RULES, BaseRule, GivenBase, code_base, mean_base
-from fathom.analysis.grid import ALL, Grid, Unscored, grids
+from fathom.analysis.grid import ALL, Grid, grids
 from fathom.analysis.interval import REPLICATES, Floats, generator, means_of_sums, resampled_sums
+from fathom.stats.outcomes import Unanswered, Unmeasured
 from fathom.types import FathomError
 
 
@@ -35,7 +36,9 @@ class Profile:
         chance_draws: Replicates of ``chance``, from the same items.
         items: Items with a reply at each length.
         scored: Items with a score at each length.
-        complete: Whether every task has a score at this length.
+        complete: Whether every task has a score at this length that something may rest on.
+        other: Means by the other choice of ``unanswered``.
+        gaps: Of each length that was asked and has no such score the reason, None elsewhere.
         sums: Of each task, the resampled sums behind ``draws``, for :func:`mean_draws`.
         seed: Seed of the replicates.
         base: The base, where it is not the mean of the base lengths.
@@ -56,11 +59,42 @@ class Profile:
     items: NDArray[np.int64]
     scored: NDArray[np.int64]
     complete: NDArray[np.bool_]
+    other: Floats
+    gaps: tuple[Unmeasured | None, ...]
     sums: tuple[tuple[Floats, Floats], ...]
     seed: int
     base: GivenBase | None = None
     note: str = ""
     apart: bool = False
+
+
+def measured_from_start(profile: Profile) -> Profile:
+    """The profile up to its first length that was asked and is not measured: what is beyond is known of no length."""
+    first = next((place for place, gap in enumerate(profile.gaps) if gap is not None), None)
+    return profile if first is None else at_columns(profile, np.arange(len(profile.lengths)) < first)
+
+
+def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
+    """The profile at some of its lengths.
+
+    Args:
+        profile: The profile.
+        keep: Which lengths.
+    """
+    return replace(
+        profile,
+        lengths=profile.lengths[keep],
+        means=profile.means[keep],
+        draws=profile.draws[:, keep],
+        chance=profile.chance[keep],
+        chance_draws=profile.chance_draws[:, keep],
+        items=profile.items[keep],
+        scored=profile.scored[keep],
+        complete=profile.complete[keep],
+        other=profile.other[keep],
+        gaps=tuple(gap for gap, kept in zip(profile.gaps, keep, strict=True) if kept),
+        sums=tuple((scored[:, keep], mass[:, keep]) for scored, mass in profile.sums),
+    )
 
 
 def shared_draws(profile: Profile, columns: NDArray[np.bool_]) -> Floats:
@@ -93,19 +127,19 @@ def profiles(
     rows: pl.DataFrame,
     *,
     seed: int = 0,
-    unscored: Unscored = "drop",
+    unanswered: Unanswered = "zero",
     replicates: int = REPLICATES,
     base: BaseRule = "paper",
 ) -> list[Profile]:
     """Profiles of every model and variant: each of its tasks, then ``all``.
 
     Tasks are averaged with equal weight, whatever their numbers of items. At a length where a task has no score, the
-    mean is over the tasks that have one, and ``complete`` is False there.
+    mean is over the tasks that have one, and ``complete`` is False there, as where a cell is not measured.
 
     Args:
         rows: A rows table; may be empty.
         seed: Seed of the replicates.
-        unscored: What a row without a score counts as, see :func:`scored_rows`.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         replicates: Number of replicates.
         base: ``paper``: the mean of the base lengths; ``code``: see :func:`fathom.analysis.base.code_base`.
 
@@ -115,7 +149,7 @@ def profiles(
     if base not in BASE_RULES[:2]:
         raise FathomError(f"base is {base!r}: rows have the bases 'paper' and 'code'; tables of scores have 'given'.")
     by_model: dict[tuple[str, str], list[Grid]] = {}
-    for grid in grids(rows, unscored):
+    for grid in grids(rows, unanswered):
         by_model.setdefault((grid.model, grid.variant), []).append(grid)
     return [
         profile
@@ -159,7 +193,9 @@ def _task_profiles(
             chance_draws=draws[:, size:],
             items=grid.items,
             scored=known.sum(axis=0),
-            complete=known.sum(axis=0) > 0,
+            complete=(known.sum(axis=0) > 0) & np.array([gap is None for gap in grid.gaps], dtype=np.bool_),
+            other=_mean(grid.other, ~np.isnan(grid.other)),
+            gaps=grid.gaps,
             sums=((sums[0][:, :size], sums[1][:, :size]),),
             seed=seed,
             base=code_base(grid.task, short, alone, prior=prior, seed=seed, replicates=replicates)
@@ -179,7 +215,14 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
     """
     lengths = np.unique(np.concatenate([share.lengths for share in shares]))
     means = np.stack([_spread(share.means, share, lengths) for share in shares])
-    there = ~np.isnan(means)
+    known = {gap.length: gap for share in reversed(shares) for gap in share.gaps if gap is not None}
+    gaps = tuple(known.get(length) for length in lengths.tolist())
+    # A task that was asked here and has no score takes the mean with it: that of the others is of an easier test.
+    blank = [
+        _spread(np.array([gap is not None for gap in one.gaps]) & np.isnan(one.means), one, lengths) for one in shares
+    ]
+    there = ~np.isnan(means) & ~(np.nan_to_num(blank) > 0).any(axis=0)
+    others = np.stack([_spread(share.other, share, lengths) for share in shares])
     bases = [share.base for share in shares if share.base is not None]
     return Profile(
         model=shares[0].model,
@@ -193,7 +236,9 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         chance_draws=_mean(np.stack([_spread(share.chance_draws, share, lengths) for share in shares]), there[:, None]),
         items=_total([_spread(share.items, share, lengths) for share in shares]),
         scored=_total([_spread(share.scored, share, lengths) for share in shares]),
-        complete=there.sum(axis=0) == len(shares),
+        complete=(there.sum(axis=0) == len(shares)) & np.array([gap is None for gap in gaps], dtype=np.bool_),
+        other=_mean(others, ~np.isnan(others)),
+        gaps=gaps,
         sums=tuple(
             (_spread(scored, share, lengths), _spread(mass, share, lengths))
             for share in shares

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from fathom.analysis.columns import facet
-from fathom.analysis.side_rows import is_aggregate
+from fathom.stats.columns import facet
+from fathom.stats.side_rows import is_aggregate
 
 
 def published(rows: pl.DataFrame) -> pl.DataFrame:

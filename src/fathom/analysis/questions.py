@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.columns import facet
-from fathom.analysis.grid import Unscored, scored_rows
 from fathom.analysis.interval import Floats
+from fathom.stats.columns import facet
+from fathom.stats.outcomes import Unanswered, scored_rows
 
 RIGHT = 1 - 1e-9
 _SYSTEM = ["model", "variant"]
@@ -35,6 +35,8 @@ class Asked:
         threshold: Score above which a reply to the question passes; NaN where it must be 1.
         runs: Repeats that most questions were asked, whatever became of them; the larger number of two alike.
         unscored: Questions that were asked and have no score.
+        blank: What is known of the questions whose cells are not measured, in the columns of ``about``: a mean over
+            questions that leaves them out would be that of an easier test.
     """
 
     model: str
@@ -45,6 +47,7 @@ class Asked:
     threshold: Floats
     runs: int
     unscored: int
+    blank: pl.DataFrame
 
     @property
     def passes(self) -> Floats:
@@ -57,17 +60,17 @@ class Asked:
         return row_means(self.scores)
 
 
-def asked(rows: pl.DataFrame, unscored: Unscored = "drop") -> list[Asked]:
+def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Asked]:
     """What each model was asked over whole contexts, in the order in which the rows name models.
 
     Replies of one model and variant to one question in one epoch are averaged. Models without any score are left out.
 
     Args:
         rows: A rows table; may be empty.
-        unscored: What a row without a score counts as, see ``fathom.analysis.grid``.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
     """
     name = pl.concat_str("suite", "task", "sample", separator="\x1f").alias("name")
-    replies = scored_rows(rows, unscored).with_columns(name)
+    replies = scored_rows(rows, unanswered).with_columns(name)
     parts = replies.partition_by(_SYSTEM, maintain_order=True, as_dict=True)
     found = [_asked(str(key[0]), str(key[1]), part) for key, part in parts.items()]
     return [one for one in found if len(one.about)]
@@ -78,12 +81,7 @@ def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
     runs = int(number.mode().max())  # type: ignore[arg-type]  # of a column of whole numbers
     epochs = replies["epoch"].unique().sort()
     scored = replies.filter(pl.col("value").is_not_null())
-    about = (
-        scored.group_by("name")
-        .agg(pl.col("suite", "task", "item", "sample", "language", "length", "facets").first())
-        .sort("name")
-        .with_columns(threshold=facet("pass_above").cast(pl.Float64, strict=False))
-    )
+    about = _about(scored).with_columns(threshold=facet("pass_above").cast(pl.Float64, strict=False))
     cells = replies.group_by("name", "epoch").agg(pl.col("value").mean()).join(about.select("name"), on="name")
     line = cells["name"].cast(pl.Enum(about["name"])).to_physical().to_numpy()
     place = line, np.searchsorted(epochs.to_numpy(), cells["epoch"].to_numpy())
@@ -100,7 +98,13 @@ def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
         threshold=about["threshold"].to_numpy().astype(np.float64),
         runs=runs,
         unscored=len(number) - len(about),
+        blank=_about(replies.filter("blank")),
     )
+
+
+def _about(replies: pl.DataFrame) -> pl.DataFrame:
+    facts = pl.col("suite", "task", "item", "sample", "language", "length", "facets").first()
+    return replies.group_by("name").agg(facts).sort("name")
 
 
 def _moved_up(scores: Floats, asked_at: NDArray[np.bool_]) -> Floats:

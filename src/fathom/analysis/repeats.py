@@ -26,9 +26,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.grid import Unscored
 from fathom.analysis.interval import LEVEL, Floats, Interval, generator, interval_of, resampled_means
 from fathom.analysis.questions import Asked, asked, best_of_first, passed
+from fathom.stats.outcomes import Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Repeats:
     note: str = ""
 
 
-def repeats(rows: pl.DataFrame, *, unscored: Unscored = "drop", seed: int = 0) -> list[Repeats]:
+def repeats(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Repeats]:
     """What repeats say, per model and variant.
 
     Every question is taken as drawn for itself: questions that share a context are not told apart. Those with one
@@ -101,13 +101,14 @@ def repeats(rows: pl.DataFrame, *, unscored: Unscored = "drop", seed: int = 0) -
 
     Args:
         rows: A rows table; may be empty. Published averages have no repeats and are left out.
-        unscored: What a row without a score counts as.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over questions, each with the repeats that it has).
 
     Returns:
-        One result for each model and variant, in the order in which the rows name them.
+        One result for each model and variant, in the order in which the rows name them; none for those with a cell that
+        is not measured (``fathom.stats.outcomes``).
     """
-    return [_of_model(one, seed) for one in asked(rows, unscored)]
+    return [_of_model(one, seed) for one in asked(rows, unanswered) if one.blank.is_empty()]
 
 
 def expected_best(table: Floats, n: int) -> Floats:

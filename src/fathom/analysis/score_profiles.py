@@ -70,19 +70,22 @@ def _profile(
     sums = _sums(tested, rng, replicates)
     chance = np.array([_level(cell) for cell in tested], dtype=np.float64)
     items = np.array([cell.items for cell in tested], dtype=np.int64)
+    means = np.array([cell.score for cell in tested], dtype=np.float64)
     return Profile(
         model=one.model,
         variant=one.variant,
         task=one.task,
         tasks=(one.task,),
         lengths=np.array([cell.length for cell in tested], dtype=np.int64),
-        means=np.array([cell.score for cell in tested], dtype=np.float64),
+        means=means,
         draws=means_of_sums(sums, rng, prior=prior),
         chance=chance,
         chance_draws=np.tile(chance, (replicates, 1)),
         items=items,
         scored=items,
         complete=np.ones(len(tested), dtype=np.bool_),
+        other=means,
+        gaps=(None,) * len(tested),
         sums=(sums,),
         seed=seed,
         base=_given([cell for cell in cells if not cell.length], prior, rng, replicates) if given else None,

@@ -7,12 +7,12 @@ models turns round when both are averaged over the same ones.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.profile import Profile
+from fathom.analysis.profile import Profile, at_columns
 from fathom.length import format_length, named_lengths
 from fathom.types import FathomError
 
@@ -98,15 +98,4 @@ def at_lengths(ready: Sequence[Profile], lengths: Sequence[int]) -> list[Profile
 def _at(profile: Profile, lengths: Sequence[int]) -> Profile:
     base = profile.base.lengths if profile.base is not None else BASE_LENGTHS
     keep = np.isin(profile.lengths, [*lengths, *base])
-    return replace(
-        profile,
-        lengths=profile.lengths[keep],
-        means=profile.means[keep],
-        draws=profile.draws[:, keep],
-        chance=profile.chance[keep],
-        chance_draws=profile.chance_draws[:, keep],
-        items=profile.items[keep],
-        scored=profile.scored[keep],
-        complete=profile.complete[keep],
-        sums=tuple((scored[:, keep], mass[:, keep]) for scored, mass in profile.sums),
-    )
+    return at_columns(profile, keep)

@@ -10,18 +10,19 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from fathom.analysis.ability import gaps_beyond
 from fathom.analysis.area import area
 from fathom.analysis.base import BaseRule
 from fathom.analysis.corrected import Corrected, corrected, lacking
-from fathom.analysis.effective import Reach
-from fathom.analysis.grid import Unscored
+from fathom.analysis.effective import Reach, ending
 from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.kept import kept_length
 from fathom.analysis.log_ratio import log_ratios
-from fathom.analysis.profile import Profile, profiles
+from fathom.analysis.profile import Profile, measured_from_start, profiles
 from fathom.analysis.retention import mean_retention, retentions
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
 from fathom.names import system_name
+from fathom.stats.outcomes import Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class Steady:
         base: Base Ability with its interval, in [0, 1], chance not yet taken off; None where there is none.
         retention: Mean share of the base ability that is kept beyond the base; None where undefined.
         log_ratio: Mean shrunken log-ratio beyond the base; None where there is no base or no longer length.
-        area: Mean ability from the base to the longest length; None likewise.
+        area: Mean ability from the base to the longest length; None likewise. There is none of these three where a
+            length beyond the base was asked and is not measured; the next two end before it.
         l85: Length up to which 85% of the base ability is kept; None where undefined.
         l50: The same for 50%.
         points: One for each length beyond the base, ascending.
@@ -74,19 +76,21 @@ class Steady:
     note: str
 
 
-def steady(rows: pl.DataFrame, *, seed: int = 0, unscored: Unscored = "drop", base: BaseRule = "paper") -> list[Steady]:
+def steady(
+    rows: pl.DataFrame, *, seed: int = 0, unanswered: Unanswered = "zero", base: BaseRule = "paper"
+) -> list[Steady]:
     """Steadier measures per model, variant and task, and over all tasks.
 
     Args:
         rows: A rows table; may be empty.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unscored: ``zero`` counts prompts that did not fit, refusals and cut replies as wrong.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         base: ``paper`` or ``code`` (``fathom.analysis.base``).
 
     Returns:
         One for each model and task, in the order in which the rows name them, ``all`` after a model's tasks.
     """
-    return steady_of(profiles(rows, seed=seed, unscored=unscored, base=base))
+    return steady_of(profiles(rows, seed=seed, unanswered=unanswered, base=base))
 
 
 def steady_of(ready: Sequence[Profile]) -> list[Steady]:
@@ -105,6 +109,8 @@ def _steady(profile: Profile, one: Corrected | None) -> Steady:
     names = profile.model, profile.variant, profile.task
     if one is None or one.base.interval is None:
         return Steady(*names, None, None, None, None, None, None, (), lacking(profile), profile.note)
+    whole = not gaps_beyond(profile)
+    before = one if whole else corrected(measured_from_start(profile))
     ratios, ratio_draws = log_ratios(one)
     kept = None if one.undefined else retentions(one)
     points = tuple(
@@ -118,11 +124,11 @@ def _steady(profile: Profile, one: Corrected | None) -> Steady:
     return Steady(
         *names,
         base=Estimate(one.base.value, one.base.interval),
-        retention=None if one.undefined else _estimate(*mean_retention(one)),
-        log_ratio=_estimate(ratios.mean(), ratio_draws.mean(axis=1)),
-        area=_estimate(*area(one)),
-        l85=None if one.undefined else kept_length(one, 0.85),
-        l50=None if one.undefined else kept_length(one, 0.5),
+        retention=_estimate(*mean_retention(one)) if whole and not one.undefined else None,
+        log_ratio=_estimate(ratios.mean(), ratio_draws.mean(axis=1)) if whole else None,
+        area=_estimate(*area(one)) if whole else None,
+        l85=None if before is None or one.undefined else ending(kept_length(before, 0.85), whole=whole),
+        l50=None if before is None or one.undefined else ending(kept_length(before, 0.5), whole=whole),
         points=points,
         undefined=one.undefined,
         note=one.note,

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.analysis.columns import facet
-from fathom.analysis.grid import Unscored
 from fathom.analysis.groups import check_dimensions, groups_of, not_there, place
 from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.neighbours import shared_questions
 from fathom.analysis.published import published
 from fathom.analysis.questions import Asked, asked
 from fathom.analysis.shared_weights import Scored, resampled_together
-from fathom.analysis.side_rows import is_side_row
+from fathom.stats.columns import facet
+from fathom.stats.outcomes import Unanswered
+from fathom.stats.side_rows import is_side_row
 
 MODES = ("off", "on")
 NO_REPLY = ("error", "overflow")
@@ -58,7 +58,7 @@ class ThinkingGain:
 
 
 def thinking_gain(
-    rows: pl.DataFrame, *, by: Sequence[str] = ("overall",), unscored: Unscored = "drop", seed: int = 0
+    rows: pl.DataFrame, *, by: Sequence[str] = ("overall",), unanswered: Unanswered = "zero", seed: int = 0
 ) -> list[ThinkingGain]:
     """What thinking adds, for each model that answered both with and without it.
 
@@ -68,7 +68,7 @@ def thinking_gain(
     Args:
         rows: A rows table; may be empty. Published averages are used for models without replies.
         by: What to group by, see ``fathom.analysis.breakdown``.
-        unscored: What a row without a score counts as.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over questions).
 
     Returns:
@@ -81,7 +81,7 @@ def thinking_gain(
     check_dimensions(by)
     mode = facet("thinking").alias("variant")
     told = rows.with_columns(mode).filter(pl.col("variant").is_in(MODES))
-    modes = {(one.model, one.variant): one for one in asked(told, unscored)}
+    modes = {(one.model, one.variant): one for one in asked(told, unanswered)}
     models = rows["model"].unique(maintain_order=True).to_list()
     measured = {model: pair for model in models if (pair := _pair(modes, model))}
     thoughts = _thoughts(told)
@@ -91,7 +91,8 @@ def thinking_gain(
     averages = [gain for gain in _of_averages(rows) if gain.model not in measured]
     found += (gain for gain in averages if gain.dimension in by)
     for name in by:
-        if (measured or averages) and all(one.dimension != name for one in found):
+        whole = all(one.blank.is_empty() for pair in measured.values() for one in pair)
+        if (measured or averages) and whole and all(one.dimension != name for one in found):
             raise not_there(name, rows)
     order = {model: number for number, model in enumerate(models)}
     return sorted(found, key=lambda one: (order[one.model], by.index(one.dimension), place(one.group)))
@@ -123,7 +124,10 @@ def _cells(off: Asked, on: Asked, by: Sequence[str], thoughts: pl.DataFrame) -> 
     for dimension in by:
         groups = groups_of(about, dimension)
         tokens = _tokens(thoughts, dimension)
+        blank = {*groups_of(off.blank, dimension), *groups_of(on.blank, dimension)}
         for group in groups.drop_nulls().unique():
+            if group in blank:
+                continue
             here = (groups == group).fill_null(False)
             yield _Cell(on.model, dimension, group, about.filter(here), both[here.to_numpy()], tokens.get(group))
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.analysis.columns import facet, item_name
-from fathom.analysis.grid import ALL, scored_rows
+from fathom.analysis.grid import ALL
 from fathom.analysis.interval import Floats, Interval, generator, interval_of
 from fathom.analysis.paired import PERMUTATIONS, Differences, averaged, paired
-from fathom.analysis.side_rows import cut_from
+from fathom.stats.columns import facet, item_name
+from fathom.stats.outcomes import scored_rows
+from fathom.stats.side_rows import cut_from
 
 _SYSTEM = ["model", "variant", "full"]
 _QUESTION = ["suite", "task", "item", "question", "depth", "full"]

@@ -10,11 +10,11 @@ import polars as pl
 
 from fathom.analysis.answer_columns import choice_rows, with_answer_columns
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.columns import facet
 from fathom.analysis.longscore import LongScore, longscore
 from fathom.board.means import by_length, centred, mean_of
 from fathom.board.model import Board, Estimate, Z
 from fathom.board.standing import mean
+from fathom.stats.columns import facet
 
 Extra: TypeAlias = Callable[[pl.DataFrame, Board], Estimate | None]
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fathom import registry
 from fathom.analysis.grid import scored_rows
-from fathom.analysis.side_rows import is_side_row
 from fathom.board.caveats import caveats
 from fathom.board.extras import extras_of
 from fathom.board.facts import Facts, facts, hashed, merged, statuses, usage
@@ -19,6 +18,7 @@ from fathom.board.means import Floats, by_length, centred, mean_of
 from fathom.board.model import Board, Cell, Entry, Estimate, Items, Origin
 from fathom.board.results import About, Batch, Label
 from fathom.names import system_name
+from fathom.stats.side_rows import is_side_row
 from fathom.types import Json
 
 TITLES = {"measured": "measured with fathom", "submitted": "submitted as a bundle of results"}

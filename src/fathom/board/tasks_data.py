@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import polars as pl
 
 from fathom.analysis.closed_book import answers_of
-from fathom.analysis.side_rows import is_side_row
 from fathom.board import shown
 from fathom.board.examples import Example
 from fathom.board.model import Board
@@ -20,6 +19,7 @@ from fathom.score.judge import get_rubric
 from fathom.score.registry import metrics
 from fathom.sources.registry import sources
 from fathom.sources.source import Source
+from fathom.stats.side_rows import is_side_row
 from fathom.types import Json, Task
 
 FEW = 8

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from fathom.analysis.side_rows import is_side_row
 from fathom.compress.checking import checked_matrix
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.released import is_released, read_released
 from fathom.rows.runs import load
 from fathom.rows.schema import read_table, write_table
+from fathom.stats.side_rows import is_side_row
 from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError
 

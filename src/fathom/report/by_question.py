@@ -9,10 +9,10 @@ import polars as pl
 
 from fathom.analysis import GroupScore, Neighbour, Repeats, ThinkingGain
 from fathom.analysis.breakdown import RUN, breakdown
-from fathom.analysis.columns import facet
 from fathom.analysis.neighbours import neighbours
 from fathom.analysis.repeats import repeats
 from fathom.analysis.thinking import thinking_gain
+from fathom.stats.columns import facet
 
 OVERALL = "overall"
 FACETS = ("difficulty", "contextual_requirement", "primary_task", "secondary_task")

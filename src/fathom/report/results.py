@@ -42,10 +42,10 @@ from fathom.analysis import (
 )
 from fathom.analysis.categories import category_scores
 from fathom.analysis.graders import Graded, graders
-from fathom.analysis.side_rows import is_aggregate
 from fathom.printing import printable
 from fathom.report.by_question import ByQuestion, by_question
 from fathom.report.settings import distinct, settings_of, settings_of_averages
+from fathom.stats.side_rows import is_aggregate
 from fathom.types import FathomError
 
 ALL = "all"

@@ -6,8 +6,8 @@ import json
 
 import polars as pl
 
-from fathom.analysis.columns import facet
 from fathom.printing import printable
+from fathom.stats.columns import facet
 
 
 def settings_of(rows: pl.DataFrame) -> list[tuple[str, str]]:

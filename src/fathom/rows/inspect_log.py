@@ -55,7 +55,7 @@ def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
     Returns:
         A rows table, one row per sample and epoch. Letters are C = 1, P = 0.5, I and N = 0; a score that is no number
         in [0, 1] leaves ``value`` empty and says so in ``detail``. A sample that failed, hit a limit, was refused or
-        was cut has a status of its own and no value.
+        was cut has a status of its own; a refusal and a reply without any text score 0, whatever the log says.
 
     Raises:
         FathomError: The file is not there or not an Inspect log, or no sample has the scorer.
@@ -91,10 +91,12 @@ def _samples(log: Path, header: EvalLog) -> Iterator[EvalSample]:
 def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
     facts: Mapping[str, Any] = sample.metadata or {}
     name, score = _score(sample, scorer)
-    status, reason = _status(header, sample)
+    status, reason, answered = _status(header, sample)
     value, detail = (_value(score), "") if score is not None else (None, "no score in the log")
-    if status != "ok":
+    if status in ("error", "overflow"):
         value, detail = None, reason
+    elif not answered:
+        value, detail = 0.0, reason or "empty reply"
     elif score is not None:
         detail = (score.explanation or "")[:DETAIL_AT_MOST]
         if value is None:
@@ -132,6 +134,7 @@ def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
         source="inspect",
         task_version=_whole(header.eval.task_version) or 1,
         detail=detail,
+        answered=answered,
         facets=_facets(facts),
     )
 
@@ -152,20 +155,22 @@ def _value(score: Score) -> float | None:
     return number if number is not None and 0 <= number <= 1 else None
 
 
-def _status(header: EvalLog, sample: EvalSample) -> tuple[Status, str]:
-    """How the sample ended, by the rules that ``fathom run`` has for its replies, and why."""
+def _status(header: EvalLog, sample: EvalSample) -> tuple[Status, str, bool]:
+    """How the sample ended, by the rules that ``fathom run`` has for its replies, why, and whether it shows text."""
     if sample.error is not None:
-        return "error", sample.error.message
-    if sample.limit is not None:
-        return "incomplete", f"ended by {_stop(sample)}"
+        return "error", sample.error.message, False
     if not sample.output.choices:
-        return "ok", ""
+        # A scorer may look at something else than the output: what it has scored was answered.
+        cut = sample.limit is not None
+        return ("incomplete", f"ended by {_stop(sample)}", False) if cut else ("ok", "", bool(sample.scores))
     reply = to_reply(read_output(sample.output))
+    if sample.limit is not None:
+        return "incomplete", f"ended by {_stop(sample)}", bool(reply.text.strip())
     task = tasks().get(str((sample.metadata or {}).get("task")))
     # A second request always has the task's own cap; the first one has the evaluation's.
     if task is not None and task.capped and (task.follow_up or header.plan.config.max_tokens == task.max_output_tokens):
         reply = answered_to_cap(reply)
-    return reply.status, reply.error
+    return reply.status, reply.error, reply.answered
 
 
 def _stop(sample: EvalSample) -> str:

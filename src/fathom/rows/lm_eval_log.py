@@ -122,6 +122,7 @@ def _row(
         prompt_hash=str(record.get("prompt_hash", "")),
         source="lm-eval",
         detail="" if value is not None else "no metric in [0, 1] in the log",
+        answered=_answered(record.get("resps")),
         facets=facets,
     )
 
@@ -184,6 +185,13 @@ def _listed(file: Path) -> str:
     filters = {str(record.get("filter", "")) for record in _records(file)}
     metrics = {name for record in _records(file) for name in _metric_names(record)}
     return f"filters {', '.join(sorted(filters)) or 'none'} and metrics {', '.join(sorted(metrics)) or 'none'}"
+
+
+def _answered(resps: object) -> bool | None:
+    """Whether the first generated reply shows any text; None where replies are no texts (likelihoods)."""
+    while isinstance(resps, list) and resps:
+        resps = resps[0]
+    return bool(resps.strip()) if isinstance(resps, str) else None
 
 
 def _answer(filtered: object) -> str | None:

@@ -87,6 +87,7 @@ def _row(record: Mapping[str, object], published: Published, place: str) -> Row:
         rule="official",
         source=SOURCE,
         detail="" if came else "no reply: the released code scores it 0",
+        answered=came if "prediction" in record else None,
         facets={**published.facets, **facets},
     )
 

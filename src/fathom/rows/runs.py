@@ -23,8 +23,9 @@ SAME_REPLY = [*_KEY, "rule", "prompt_hash", "status", "value", "answer", "tokens
 def rows_from_run(folder: Path, rule: str = "strict", judge: str | None = None) -> pl.DataFrame:
     """Scores the replies of a run, finished or not.
 
-    Only replies with status ``ok`` are scored. A judgement that is missing or could not be read, a scorer that fails,
-    or a task that is not installed, leaves ``value`` empty and says why in ``detail``; it never ends the reading.
+    What the model said is scored, also where the output cap cut it off; what it left unanswered is 0. A request that
+    failed, a prompt that did not fit, a judgement that is missing or could not be read, a scorer that fails, or a task
+    that is not installed, leaves ``value`` empty and says why in ``detail``; it never ends the reading.
 
     Args:
         folder: A folder that ``fathom run`` wrote.
@@ -141,6 +142,7 @@ def scored_rows(
             task_version=scored.task_version,
             fathom_version=one.fathom_version,
             detail=verdict.detail,
+            answered=reply.answered,
             facets={**one.facets, **about},
         )
 

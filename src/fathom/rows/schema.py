@@ -28,6 +28,7 @@ _TYPES: Mapping[str, type[pl.DataType]] = MappingProxyType(
         "int | None": pl.Int64,
         "float | None": pl.Float64,
         "bool": pl.Boolean,
+        "bool | None": pl.Boolean,
         "Mapping[str, Facet]": pl.String,
     }
 )

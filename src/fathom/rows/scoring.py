@@ -10,11 +10,11 @@ from pathlib import Path
 from fathom.registry import get_task
 from fathom.run.embedding_judge import judge_kind
 from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
-from fathom.run.store import StoredReply, tasks_with_text
+from fathom.run.store import StoredReply
 from fathom.score.judge import Rubric, get_rubric
 from fathom.score.judge_case import JUDGE_KINDS, JudgeKind
 from fathom.score.registry import get_scorer, row_of
-from fathom.types import FathomError, Sample, Task, Verdict
+from fathom.types import FathomError, Reply, Sample, Task, Verdict
 
 RULES = ("strict", "official")
 NO_JUDGE = "none"
@@ -28,13 +28,10 @@ class Judged:
     Attributes:
         name: The judge.
         judgements: Its judgements by ``fathom.run.judgements.case_key``.
-        waiting: Tasks with replies to judge, where it has judged none of the run. Their empty replies, which need no
-            judge, would alone be the mean of the run.
     """
 
     name: str
     judgements: Mapping[str, Judgement]
-    waiting: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> JudgeKind:
@@ -119,19 +116,16 @@ def _full_name(named: str, found: Sequence[str], folders: Sequence[Path]) -> str
 
 def read_judged(folder: Path, judges: Sequence[str]) -> tuple[Judged, ...]:
     """What judges said of the replies of a run."""
-    return tuple(_judged(folder, name) for name in judges)
-
-
-def _judged(folder: Path, judge: str) -> Judged:
-    said = judgements(folder, judge)
-    return Judged(judge, said, frozenset() if said else tasks_with_text(folder))
+    return tuple(Judged(name, judgements(folder, name)) for name in judges)
 
 
 def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -> Scored:
     """Score one reply.
 
     Args:
-        stored: The reply; only one with status ``ok`` is scored.
+        stored: The reply. Its visible text is scored, also where the output cap cut it off; where there is none
+            although the model replied, or it refused, the score is 0 (by the rule ``official`` what the paper's scorer
+            gives an empty text).
         rule: One of ``RULES``. ``official`` is the rule of the paper where a task names its metric.
         judged: Score the tasks that have a rubric for their kind of judge; other tasks are left to the other rules.
 
@@ -152,9 +146,17 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
         metric, score = task.official, partial(_by_paper, task, stored)
     else:
         metric, score = task.metric, partial(_by_task, task, stored)
-    if stored.reply.status != "ok":
-        return Scored(Verdict(None, valid=False, detail=stored.reply.error), metric, target, task.version)
-    return Scored(_attempt(score), metric, target, task.version)
+    return Scored(_outcome(stored.reply, rule, score), metric, target, task.version)
+
+
+def _outcome(reply: Reply, rule: str, score: Callable[[], Verdict]) -> Verdict:
+    if reply.answered:
+        return _attempt(score)
+    if reply.status in ("error", "overflow"):
+        return Verdict(None, valid=False, detail=reply.error)
+    if rule == "official" and reply.status != "refused":
+        return _attempt(score)
+    return Verdict(0.0, valid=False, detail=reply.error or "empty reply")
 
 
 def _attempt(score: Callable[[], Verdict]) -> Verdict:
@@ -202,7 +204,7 @@ def _by_judge(task: Task, rubric: Rubric, stored: StoredReply, rule: str, judged
     case = case_of(stored)
     own = _attempt(partial(_by_task, task, stored))
     verdict = replace(own, value=None, grader=f"judge {judged.name} ({rubric.name} v{rubric.version})")
-    if not case.said and stored.task not in judged.waiting:
+    if not case.said:
         return replace(verdict, value=0.0, detail="empty reply")
     found = judged.judgements.get(case_key(rubric, case))
     if found is None:

@@ -97,8 +97,8 @@ class JudgePlan:
 def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool, by: JudgeKind = "chat") -> Docket:
     """Go through the replies of a run.
 
-    Judged are whole replies (status ``ok``) that say something, to samples of tasks that have a rubric for this kind of
-    judge.
+    Judged are replies with visible text, whole or cut by the output cap, to samples of tasks that have a rubric for
+    this kind of judge.
 
     Args:
         folder: The run folder.
@@ -119,7 +119,7 @@ def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool, by
         if stored.task not in rubrics:
             rubrics[stored.task] = _rubric_of(stored.task)
         rubric, case = rubrics[stored.task], case_of(stored)
-        if rubric is None or stored.reply.status != "ok" or not case.said:
+        if rubric is None or not stored.reply.answered or not case.said:
             continue
         if rubric.by != by:
             others += 1

@@ -145,17 +145,6 @@ def replies(folder: Path) -> Iterator[StoredReply]:
             yield _stored(row)
 
 
-def tasks_with_text(folder: Path) -> frozenset[str]:
-    """Tasks of a run with whole replies that say something.
-
-    Raises:
-        FathomError: The folder holds no run, or its file is damaged.
-    """
-    query = "SELECT DISTINCT task FROM replies WHERE status = 'ok' AND trim(text, ' ' || char(9, 10, 13)) != ''"
-    with clear_errors(folder), reading(folder) as db:
-        return frozenset(task for (task,) in db.execute(query))
-
-
 def read_totals(db: sqlite3.Connection) -> Totals:
     """Sums over all finished replies."""
     counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)

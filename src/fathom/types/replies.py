@@ -17,9 +17,9 @@ class Reply:
     """What came back for one sample.
 
     Attributes:
-        status: How the request ended; only ``ok`` replies are scored, the others are counted apart. A reply that was
-            stopped at the output cap is ``incomplete``, whether or not it shows text, unless the task says that its cap
-            is part of it (``Task.capped``).
+        status: How the request ended; how that counts is said in ``fathom.stats.outcomes``. A reply that was stopped at
+            the output cap is ``incomplete``, whether or not it shows text, unless the task says that its cap is part of
+            it (``Task.capped``).
         text: The reply without reasoning.
         reasoning: The reasoning text, if the model gave any.
         stop: Stop reason as the provider names it.
@@ -46,14 +46,20 @@ class Reply:
     error: str = ""
     tokens_cached: int | None = None
 
+    @property
+    def answered(self) -> bool:
+        """Whether the model said something that can be scored: a reply with visible text, whole or cut by its cap."""
+        return self.status in ("ok", "incomplete") and bool(self.text.strip())
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One scored reply in the results table: the narrow waist between runs and everything after them.
 
-    ``value`` is None unless the reply was scored; ``cost`` is in US dollars, None where no price is known;
-    ``tokens_in`` is the provider's count and ``tokens`` the suite's own; ``detail`` says why there is no value, or
-    what the grader remarked.
+    ``value`` is None where nothing could be scored: the request failed, the prompt did not fit, no judge has spoken;
+    ``answered`` says whether the reply shows any text, None where that is not known; ``cost`` is in US dollars, None
+    where no price is known; ``tokens_in`` is the provider's count and ``tokens`` the suite's own; ``detail`` says why
+    there is no value, or what the grader remarked. How rows count is said in ``fathom.stats.outcomes``.
     """
 
     suite: str
@@ -88,4 +94,5 @@ class Row:
     task_version: int = 1
     fathom_version: str = ""
     detail: str = ""
+    answered: bool | None = None
     facets: Mapping[str, Facet] = field(default_factory=dict)

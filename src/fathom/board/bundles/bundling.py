@@ -91,13 +91,12 @@ def kept_judgements(stored: Sequence[StoredReply], judged: Sequence[Judged]) -> 
 
     Args:
         stored: The replies of one run.
-        judged: What judges said, of other replies too; ``waiting`` is found anew.
+        judged: What judges said, of other replies too.
 
     Raises:
         FathomError: A task is not installed.
     """
-    used = {pair for one in stored if one.reply.status == "ok" for pair in _case_keys(one, judged)}
-    waiting = frozenset(one.task for one in stored if one.reply.status == "ok" and one.reply.text.strip(" \t\n\r"))
+    used = {pair for one in stored if one.reply.answered for pair in _case_keys(one, judged)}
     kept = []
     for one in judged:
         # Rows name the parts of a score in their order, which the lines of a bundle do not keep.
@@ -106,7 +105,7 @@ def kept_judgements(stored: Sequence[StoredReply], judged: Sequence[Judged]) -> 
             for key, judgement in one.judgements.items()
             if (one.name, key) in used
         }
-        kept.append(Judged(one.name, said, frozenset() if said else waiting))
+        kept.append(Judged(one.name, said))
     return tuple(kept)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fathom.analysis.columns import facet
+from fathom.stats.columns import facet
 
 
 def is_side_row() -> pl.Expr:

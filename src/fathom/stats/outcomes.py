@@ -1,0 +1,188 @@
+"""What became of every reply, and how it counts: the one rule for every mean that fathom prints.
+
+* What the model said is scored, also where the output cap cut it off: it is ``answered`` or ``cut``.
+* What the model left out (a refusal, an empty reply, reasoning without an answer, nothing visible before the cap) is
+  ``unanswered`` and counts 0.
+* What the request suffered (it failed, or nobody has judged the reply) is ``missing``. A cell with missing replies is
+  incomplete. Up to ``MISSING_AT_MOST`` of a cell count 0, so that no failure can raise a score; with more the cell has
+  no score.
+* Prompts that did not fit the window (``overflow``) count 0; where more than ``OVERFLOW_AT_MOST`` of a cell did not,
+  its length does not fit, and the cell has no score.
+
+A cell is one model on one task at one length. ``drop`` leaves what was not answered, did not fit or is missing out of
+the means. A length that does not fit has no score either way, and no headline, effective length or rank rests on a cell
+of which too much is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from fathom.stats.columns import facet
+from fathom.stats.side_rows import is_side_row
+from fathom.types import FathomError
+
+Unanswered: TypeAlias = Literal["zero", "drop"]
+UNANSWERED: tuple[Unanswered, ...] = ("zero", "drop")
+Outcome: TypeAlias = Literal["answered", "cut", "unanswered", "overflow", "missing"]
+OUTCOMES: tuple[Outcome, ...] = ("answered", "cut", "unanswered", "overflow", "missing")
+OVERFLOW_AT_MOST = 0.2
+"""Share of the prompts of a cell beyond which their length does not fit."""
+MISSING_AT_MOST = 0.02
+"""Share of the replies of a cell beyond which it has no score, and nothing is concluded from it."""
+SHOWN_FROM = 0.005
+"""Difference between the two means of ``UNANSWERED`` from which on both are shown: half a point."""
+
+DOES_NOT_FIT, MISSING = "does not fit", "missing"
+_CELL = ["suite", "model", "variant", "task", "length", "_context", "_cut_from"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """A cell without a score.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        task: Name of the task.
+        length: Length in tokens.
+        reason: ``DOES_NOT_FIT`` or ``MISSING``.
+        replies: Replies (prompts) of the cell.
+        failed: Those of them that did not fit, or that are missing.
+    """
+
+    model: str
+    variant: str
+    task: str
+    length: int
+    reason: str
+    replies: int
+    failed: int
+
+    def __str__(self) -> str:
+        """Why, in words: "18 of 20 prompts did not fit"."""
+        if self.reason == DOES_NOT_FIT:
+            return f"{self.failed:,} of {self.replies:,} prompts did not fit"
+        return f"{self.failed:,} of {self.replies:,} replies are missing"
+
+
+def outcome() -> pl.Expr:
+    """What became of the reply of a row: one of ``OUTCOMES``.
+
+    It follows from the status, from whether the reply shows any text (``answered``, null where that is not known) and
+    from whether there is a score, so that no other word in a row can change it.
+    """
+    status, value, visible = pl.col("status"), pl.col("value").fill_nan(None), pl.col("answered")
+    silent = (visible == False) | (visible.is_null() & value.is_null() & (status == "incomplete"))  # noqa: E712
+    return (
+        pl.when(status == "error")
+        .then(pl.lit("missing"))
+        .when(status == "overflow")
+        .then(pl.lit("overflow"))
+        .when((status == "refused") | silent.fill_null(False))
+        .then(pl.lit("unanswered"))
+        .when(value.is_null())
+        .then(pl.lit("missing"))
+        .when(status == "incomplete")
+        .then(pl.lit("cut"))
+        .otherwise(pl.lit("answered"))
+    )
+
+
+def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
+    """Rows with the scores that means are taken over.
+
+    Args:
+        rows: A rows table; may be empty. Rows that were counted before are returned as they are, so that the choice is
+            made once.
+        unanswered: ``zero``: what was not answered counts 0 (by the rule ``official`` what the paper's scorer gives an
+            empty reply). ``drop``: means are over the replies that were answered.
+
+    Returns:
+        The rows with ``value`` and ``chance`` as they count, null where nothing does, and the columns ``outcome``;
+        ``other``, the value by the other choice of ``unanswered``; ``reason``, why nothing may rest on the cell of the
+        row (``does not fit``, ``missing``, "" for most); and ``blank``, whether the cell has no score at all: a mean
+        over it and other cells would be that of an easier test.
+
+    Raises:
+        FathomError: ``unanswered`` is neither of the two.
+    """
+    if unanswered not in UNANSWERED:
+        raise FathomError(f"unanswered is {unanswered!r}: expected 'zero' or 'drop'")
+    if "outcome" in rows.columns:
+        return rows
+    value, found = pl.col("value").fill_nan(None), pl.col("outcome")
+    cells = rows.with_columns(
+        outcome().alias("outcome"),
+        facet("context").fill_null("").alias("_context"),
+        facet("cut_from").fill_null("").alias("_cut_from"),
+    ).with_columns(
+        _overflow=(found == "overflow").mean().over(_CELL),
+        _missing=(found == "missing").mean().over(_CELL),
+    )
+    unfit, lost = pl.col("_overflow") > OVERFLOW_AT_MOST, pl.col("_missing") > MISSING_AT_MOST
+    by_paper = pl.when(pl.col("rule") == "official").then(value.fill_null(0.0)).otherwise(0.0)
+    scored = found.is_in(["answered", "cut"])
+    known = pl.when(scored).then(value).when(found == "unanswered").then(by_paper).otherwise(0.0)
+    zero = pl.when(~(unfit | lost)).then(known)
+    dropped = pl.when(scored & ~unfit).then(value)
+    first, second = (zero, dropped) if unanswered == "zero" else (dropped, zero)
+    reason = pl.when(unfit).then(pl.lit(DOES_NOT_FIT)).when(lost).then(pl.lit(MISSING)).otherwise(pl.lit(""))
+    return cells.with_columns(
+        first.alias("value"),
+        second.alias("other"),
+        reason.alias("reason"),
+        blank=unfit | lost if unanswered == "zero" else unfit,
+        chance=pl.col("chance").fill_nan(None),
+    ).drop("_context", "_cut_from", "_overflow", "_missing")
+
+
+def scored_rows(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
+    """The rows of questions over their whole context, with the scores that count; see :func:`counted`."""
+    return counted(rows.filter(~is_side_row()), unanswered)
+
+
+def unmeasured(rows: pl.DataFrame) -> list[Unmeasured]:
+    """The cells without a score, in the order of the rows.
+
+    Args:
+        rows: Rows that :func:`counted` or :func:`scored_rows` gave; may be empty.
+    """
+    keys = ["model", "variant", "task", "length"]
+    found = rows.filter(pl.col("reason") != "")
+    failed = pl.col("outcome") == pl.when(pl.col("reason") == MISSING).then(pl.lit("missing")).otherwise(
+        pl.lit("overflow")
+    )
+    table = found.group_by(*keys, "reason", maintain_order=True).agg(replies=pl.len(), failed=failed.sum())
+    return [Unmeasured(**row) for row in table.iter_rows(named=True)]
+
+
+def nothing_measured(rows: pl.DataFrame) -> FathomError:
+    """The error of a study that cells without a score have left nothing of.
+
+    Args:
+        rows: A rows table.
+    """
+    first = next(iter(unmeasured(scored_rows(rows))), None)
+    where = f" ({first.model} on {first.task} at {first.length:,} tokens: {first})" if first else ""
+    return FathomError(
+        f"no score rests on whole cells{where}: finish the run or judge the replies, name other lengths, or give "
+        "--unanswered drop"
+    )
+
+
+def differ(first: float | None, second: float | None) -> bool:
+    """Whether two means of the same replies are so far apart that both must be shown."""
+    if first is None or second is None:
+        return (first is None) != (second is None)
+    return abs(first - second) >= SHOWN_FROM - 1e-12
+
+
+def tally(outcomes: Iterable[str]) -> dict[str, int]:
+    """How often each of ``OUTCOMES`` occurs."""
+    every = list(outcomes)
+    return {name: every.count(name) for name in OUTCOMES}
