@@ -75,7 +75,7 @@ class Judging:
         self._store = store
         self._client = client
         self._work = work
-        self._health = Health()
+        self._health = Health(before=state.spent.requests > 0)
         self._stop = ""
         # Several cases can need the same prompt at once; all but the first wait for its reply.
         self._asking: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
