@@ -2,7 +2,7 @@
 
 What must stand in the store for each sample follows from the schedule, so that a test, or a script that sends tens of
 thousands of requests, can account for every one of them. ``python fault_server.py SEED SHARE`` serves the schedule on
-the loopback and prints its address; it ends with its standard input.
+the loopback and prints its address; it ends with its standard input, and prints how many requests came.
 """
 
 from __future__ import annotations
@@ -136,6 +136,7 @@ def main() -> None:
     with ScriptedServer(Schedule(seed, share).script(), remembers=False) as server:
         print(server.base_url, flush=True)
         sys.stdin.read()
+        print(sum(server.prompts.values()))
 
 
 if __name__ == "__main__":
