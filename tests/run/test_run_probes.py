@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fault_server import well
+from order_suites import make_order_suite
 from run_suites import make_suite
+from scripted_likelihood import LikelihoodServer
 from scripted_server import Act, ScriptedServer, refusal
 from test_run_faults import by_number, go
 
-from fathom.run import run, status
+from fathom.run import likelihood, replies, run, status
 from fathom.run.failures import Failure
 from fathom.run.model import PROBE, TINY_PROMPT, Call, RequestError
 from fathom.run.overflow import Overflow
@@ -258,3 +261,35 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(tmp_path: Path, server: 
 )
 def test_times_in_words(seconds: float, words: str) -> None:
     assert in_words(seconds) == words
+
+
+# --------------------------------------------------------------------------------------------------------- likelihoods
+
+
+def order_run(place: Path, server: LikelihoodServer) -> dict[str, Reply]:
+    suite = make_order_suite(place, 3)
+    likelihood(suite, "openai/scripted", out=place / "run", model_base_url=server.base_url, backoff=0.002, retries=1)
+    return {row.item: row.reply for row in replies(place / "run")}
+
+
+def first_story(act: Act) -> Callable[[Mapping[str, Any], int], Act | None]:
+    """Does so with all texts of the first story."""
+    return lambda request, before: act if re.search(r"\bs0p", request["prompt"]) else None
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (refusal(403, "not this"), "not this"),
+        (refusal(429, "later", headers={"Retry-After": "7200"}), "asks to wait 2 hours"),
+        (Act(body={"error": {"message": "overloaded"}}), "holds an error"),
+    ],
+    ids=["denied", "later", "an error with status 200"],
+)
+def test_texts_that_fail_are_their_samples_errors(tmp_path: Path, act: Act, words: str) -> None:
+    with LikelihoodServer(fault=first_story(act)) as server:
+        found = order_run(tmp_path, server)
+    assert sorted(reply.status for reply in found.values()) == ["error", "ok", "ok"]
+    (failed,) = (reply for reply in found.values() if reply.status == "error")
+    assert words in failed.error
+    assert server.texts.count(TINY_PROMPT) == (0 if act.status == 200 else 1)

@@ -53,6 +53,14 @@ class Retry:
         backoff = min(self.longest, self.first * 2 ** (attempt - 1)) * jitter
         return backoff if asked is None else asked + self.first * (jitter - 0.75)
 
+    def asked_too_much(self, failure: Failure) -> Failure:
+        """The failure, as one of kind ``later`` where the server asks to wait longer than is obeyed."""
+        if failure.wait is None or failure.wait <= self.obeyed:
+            return failure
+        asked, most = in_words(failure.wait), in_words(self.obeyed)
+        reason = f"the server asks to wait {asked} (Retry-After), and {most} is the longest wait that is obeyed"
+        return Failure("later", f"{reason}: {failure.message}")
+
 
 @dataclass
 class Health:
@@ -149,11 +157,7 @@ async def _request(client: Client, prompt: str, call: Call, retry: Retry) -> Rep
         failure = Failure("silent", f"no reply within {retry.timeout:g} seconds (--timeout)")
     except Exception as error:
         failure = understand(error)
-    if failure.wait is not None and failure.wait > retry.obeyed:
-        asked, most = in_words(failure.wait), in_words(retry.obeyed)
-        reason = f"the server asks to wait {asked} (Retry-After), and {most} is the longest wait that is obeyed"
-        return Failure("later", f"{reason}: {failure.message}")
-    return failure
+    return retry.asked_too_much(failure)
 
 
 def _ended(failure: Failure) -> Reply:

@@ -95,7 +95,7 @@ def usual(body: object) -> dict[str, Any]:
     choices = body.get("choices") if isinstance(body, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     for place in (body, choice):
-        if isinstance(place, Mapping) and (error := _error_in(place)) is not None:
+        if isinstance(place, Mapping) and (error := error_in(place)) is not None:
             raise RequestError(error)
     if not isinstance(body, Mapping) or not isinstance(choice, Mapping):
         raise RequestError(_no_choice(body))
@@ -110,7 +110,7 @@ def usual(body: object) -> dict[str, Any]:
     }
 
 
-def _error_in(place: Mapping[str, Any]) -> Failure | None:
+def error_in(place: Mapping[str, Any]) -> Failure | None:
     """The error that stands in a body or a choice; worth another try where neither code nor words say what it is."""
     error = place.get("error") or (place if place.get("object") == "error" else None)
     base = place.get("base_resp")  # MiniMax
