@@ -87,6 +87,17 @@ def test_whatever_fails_around_a_request_is_one_samples_error(
     assert rows[1].reply.error == "unexpected, please report it: ZeroDivisionError: odd"
 
 
+def test_a_suite_that_cannot_be_read_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer
+) -> None:
+    def render(sample: Any, texts: Any) -> str:
+        raise OSError("Input/output error")
+
+    monkeypatch.setattr("fathom.run.session.render", render)
+    with pytest.raises(FathomError, match="the suite cannot be read: Input/output error"):
+        go(make_suite(tmp_path, 3), server, tmp_path / "run")
+
+
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), FathomError("the model is gone")])
 def test_what_should_end_a_run_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: BaseException) -> None:
     monkeypatch.setattr("fathom.run.runner.open_client", lambda settings, tokenizer: Odd(stop))

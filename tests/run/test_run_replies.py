@@ -20,10 +20,13 @@ from test_run_faults import by_number, go
 from fathom.api import rows as table_of
 from fathom.run import replies, status
 from fathom.run.answers import MOST_CHARACTERS, Output, split_reasoning, to_reply
+from fathom.run.judgements import FILE as JUDGEMENTS
+from fathom.run.judgements import JudgementStore, Spent, spent
 from fathom.run.model import RequestError
 from fathom.run.store import FILE
 from fathom.run.usage import MOST_TOKENS, count
 from fathom.run.wire import usual
+from fathom.types import Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 
@@ -128,6 +131,23 @@ def test_folders_that_an_earlier_version_poisoned_are_read(tmp_path: Path, serve
     assert (state.finished, state.tokens_out, state.cost) == (6, 0, None)
     again = go(make_suite(tmp_path, 7, name="more", fingerprint="f00d"), server, tmp_path / "run")
     assert again.progress is not None
+
+
+def test_judgements_that_an_earlier_version_poisoned_are_read(tmp_path: Path) -> None:
+    store = JudgementStore(tmp_path, "judge")
+    for number in range(4):
+        store.keep(f"prompt{number}", 1, "step", Reply("ok", "yes", tokens_in=7, tokens_out=1), 0.5)
+    store.close()
+    with closing(sqlite3.connect(tmp_path / JUDGEMENTS)) as db, db:
+        for number, value in enumerate((2**63 - 1, 2**63 - 1, "many")):
+            query = "UPDATE said SET tokens_in = ?, tokens_out = ? WHERE prompt = ?"
+            db.execute(query, (value, value, f"prompt{number}"))
+    assert spent(tmp_path, "judge") == Spent(requests=4, tokens_in=7, tokens_out=1, paid=0.5, unpriced=3)
+    store = JudgementStore(tmp_path, "judge")
+    reply = store.said("prompt0", 1)
+    store.close()
+    assert reply is not None
+    assert (reply.text, reply.tokens_in) == ("yes", None)
 
 
 # ----------------------------------------------------------------------------------- errors in replies with status 200

@@ -188,10 +188,13 @@ class Session:
         cap = self._work.caps(sample.task)
         try:
             prompt_hash, reply = await self._reply(sample, epoch, cap)
-        except (FathomError, OSError):
-            raise  # what ends a run: a server that is gone, a suite that cannot be read
+        except FathomError:
+            raise
+        except OSError as error:
+            raise FathomError(f"the suite cannot be read: {error}; all replies that came are kept") from None
         except Exception as error:
             words = shorten(f"unexpected, please report it: {type(error).__name__}: {error}")
+            self._health.errors, self._health.last = self._health.errors + 1, words
             prompt_hash, reply = "", Reply(status="error", stop="error", attempts=0, error=words)
         cost = 0.0 if not prompt_hash else self._price(sample, reply)
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
