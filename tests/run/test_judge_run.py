@@ -164,6 +164,23 @@ def test_a_sample_without_references_cannot_be_judged(tmp_path: Path, here: Judg
     assert here.prompts == []
 
 
+def test_whatever_fails_around_one_judgement_is_its_error(
+    tmp_path: Path, here: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fathom.run.judgements import hashed
+
+    def odd(prompt: str) -> str:
+        if "[sample 1]" in prompt:
+            raise ZeroDivisionError("odd")
+        return hashed(prompt)
+
+    monkeypatch.setattr("fathom.run.judging.hashed", odd)
+    run = answers(tmp_path / "run", 3)
+    assert counts(ask(run)) == (2, 0, 1)
+    failed = [one for one in judgements(run, "lab/judge").values() if one.status == "error"]
+    assert [one.detail for one in failed] == ["unexpected, please report it: ZeroDivisionError: odd"]
+
+
 def test_two_judges_share_a_folder(tmp_path: Path, here: Judge) -> None:
     run = answers(tmp_path / "run", 2)
     ask(run)

@@ -21,6 +21,7 @@ from fathom.run.ledger import Ledger
 from fathom.run.manifest import hide_secrets
 from fathom.run.prices import UNKNOWN
 from fathom.run.store import FILE
+from fathom.run.usage import MOST_TOKENS
 from fathom.run.worker import Worker, _born, is_alive, retire, this_worker
 from fathom.types import STATUSES, FathomError, Reply
 
@@ -171,8 +172,8 @@ anything = st.text(st.characters(codec="utf-8"), max_size=30)
         text=anything,
         reasoning=anything,
         error=anything,
-        tokens_in=st.none() | st.integers(0, 2**40),
-        tokens_cached=st.none() | st.integers(0, 2**40),
+        tokens_in=st.none() | st.integers(0, MOST_TOKENS),
+        tokens_cached=st.none() | st.integers(0, MOST_TOKENS),
         seconds=st.floats(0, 1e6),
         truncated=st.integers(0, 2**30),
     ),

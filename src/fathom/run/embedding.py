@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.run.usage import count
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Endpoint:
             if sorted(one.index for one in reply.data) != list(range(len(texts))):
                 raise FathomError(f"{self.model} gave {len(reply.data)} vectors for {len(texts)} texts")
             usage: Any = reply.usage  # of a server that may not say
-            read = getattr(usage, "prompt_tokens", None) or 0
+            read = count(getattr(usage, "prompt_tokens", None)) or 0
             return [one.embedding for one in sorted(reply.data, key=lambda one: one.index)], read
         raise AssertionError("the last attempt returns or raises")
 

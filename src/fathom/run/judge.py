@@ -98,7 +98,7 @@ def judge(
         model_args: Arguments of Inspect's provider, by name.
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
-        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed.
+        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed, up to 15 minutes.
         max_tokens_total: Refuse to start, or stop, when this judge's prompts and replies exceed these tokens.
         max_cost: The same in US dollars.
         again: Ask once more for judgements that could not be read.

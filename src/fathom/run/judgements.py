@@ -22,6 +22,7 @@ from fathom.run.ledger import enter_wal, storable
 from fathom.run.manifest import fathom_version, hide_secrets
 from fathom.run.model import Settings
 from fathom.run.store import BUSY_SECONDS, StoredReply, clear_errors, reading
+from fathom.run.usage import counted, paid, with_counts
 from fathom.score.judge import Case, Rubric
 from fathom.types import Reply
 
@@ -153,9 +154,10 @@ def spent(folder: Path, judge: str) -> Spent:
     Raises:
         FathomError: The file is damaged.
     """
+    cost = f"({paid('cost', 'tokens_in', 'tokens_out')})"
     query = (
-        "SELECT count(*), coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost), 0.0), "
-        "count(*) - count(cost) FROM said WHERE judge = ?"
+        f"SELECT count(*), coalesce(sum({counted('tokens_in')}), 0), coalesce(sum({counted('tokens_out')}), 0), "
+        f"coalesce(sum({cost}), 0.0), count(*) - count({cost}) FROM said WHERE judge = ?"
     )
     with _reading(folder) as db:
         return Spent(*db.execute(query, (judge,)).fetchone()) if db is not None else Spent()
@@ -247,7 +249,7 @@ class JudgementStore:
         if row is None:
             return None
         status, text, stop, error, read, written, thought, seconds, attempts = row
-        return Reply(status, text, "", stop, read, written, thought, seconds, attempts, error=error)
+        return with_counts(Reply(status, text, "", stop, read, written, thought, seconds, attempts, error=error))
 
     def keep(self, prompt: str, attempt: int, step: str, reply: Reply, cost: float | None) -> None:
         """Commit one reply of the judge; one that is not ``ok`` cannot be read.

@@ -135,6 +135,17 @@ class Ledger:
             self._db.execute(_INSERT, storable(row))
         return before[0] if before else None
 
+    def has_replied(self) -> bool:
+        """Whether the model has replied to any prompt of the run, also to processes that are gone."""
+        query = "SELECT EXISTS (SELECT 1 FROM replies WHERE status != 'error' AND prompt_hash != '')"
+        with clear_errors(self.folder):
+            return bool(self._db.execute(query).fetchone()[0])
+
+    def failed(self) -> frozenset[Key]:
+        """The (sample, epoch) pairs that ended in ``error``."""
+        with clear_errors(self.folder):
+            return frozenset(self._db.execute("SELECT sample, epoch FROM replies WHERE status = 'error'").fetchall())
+
     def totals(self) -> Totals:
         """Sums over all finished replies, those of other processes among them."""
         with clear_errors(self.folder):

@@ -21,6 +21,11 @@ CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
 
 READERS = "fathom/"
 
+PROBE = ""
+"""``Call.sample`` of a request that only finds out whether the server answers."""
+TINY_PROMPT = "Reply with OK."
+"""What it asks, where no other prompt is known to work."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -114,7 +114,7 @@ def run(
         where: Only samples with one of these values of each facet named (``fathom.suitefile.is_where``).
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
-        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed.
+        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed, up to 15 minutes.
         max_tokens_total: Refuse to start, or stop, when the run exceeds these tokens, prompts and replies together.
         max_cost: The same in US dollars.
         confirm: Shown the preflight before any request; False stops. None goes on.

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from fathom.run.usage import counted, paid, with_counts
 from fathom.run.worker import Worker
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
 
@@ -49,6 +50,9 @@ COLUMNS = (
     "text, reasoning, stop, tokens_in, tokens_out, tokens_reasoning, seconds, attempts, truncated, error, "
     "tokens_cached, cost, finished_at, fathom_version"
 )
+# Folders of earlier versions can hold counts that no request can have used, and costs computed from them.
+_COST = paid("cost", "tokens_in", "tokens_out", "tokens_cached")
+_READ = COLUMNS.replace(" cost,", f" {_COST},")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ def replies(folder: Path) -> Iterator[StoredReply]:
         FathomError: The folder holds no run, or its file is damaged.
     """
     with clear_errors(folder), reading(folder) as db:
-        for row in db.execute(f"SELECT {COLUMNS} FROM replies ORDER BY task, length, sample, epoch"):
+        for row in db.execute(f"SELECT {_READ} FROM replies ORDER BY task, length, sample, epoch"):
             yield _stored(row)
 
 
@@ -149,18 +153,20 @@ def read_totals(db: sqlite3.Connection) -> Totals:
     """Sums over all finished replies."""
     counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)
     tokens_in = tokens_out = priced = unpriced = 0
-    paid, last = 0.0, None
+    dollars, last = 0.0, None
+    cost = f"({_COST})"
     query = (
-        "SELECT status, count(*), coalesce(sum(coalesce(tokens_in, CASE WHEN prompt_hash = '' THEN 0 ELSE tokens END)),"
-        " 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost), 0), count(CASE WHEN prompt_hash != '' THEN cost END), "
-        "count(*) - count(cost), max(finished_at) FROM replies GROUP BY status"
+        f"SELECT status, count(*), coalesce(sum(coalesce({counted('tokens_in')}, "
+        f"CASE WHEN prompt_hash = '' THEN 0 ELSE tokens END)), 0), coalesce(sum({counted('tokens_out')}), 0), "
+        f"coalesce(sum({cost}), 0), count(CASE WHEN prompt_hash != '' THEN {cost} END), count(*) - count({cost}), "
+        "max(finished_at) FROM replies GROUP BY status"
     )
-    for status, count, read, written, dollars, known, unknown, latest in db.execute(query):
-        counts[status] = count
-        tokens_in, tokens_out, paid = tokens_in + read, tokens_out + written, paid + dollars
+    for status, number, read, written, spent, known, unknown, latest in db.execute(query):
+        counts[status] = number
+        tokens_in, tokens_out, dollars = tokens_in + read, tokens_out + written, dollars + spent
         priced, unpriced = priced + known, unpriced + unknown
         last = latest if last is None else max(last, latest)
-    return Totals(counts, tokens_in, tokens_out, paid, priced, unpriced, last)
+    return Totals(counts, tokens_in, tokens_out, dollars, priced, unpriced, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +280,7 @@ def _stored(row: tuple[Any, ...]) -> StoredReply:
         facets=json.loads(facets),
         asked=asked,
         epoch=epoch,
-        reply=reply,
+        reply=with_counts(reply),
         prompt_hash=prompt_hash,
         cost=cost,
         finished_at=finished_at,

@@ -20,6 +20,7 @@ from fathom.run.failures import Failure, understand
 from fathom.run.likelihood.tokens import TokenLogprobs, believed, offsets_of
 from fathom.run.model import RequestError
 from fathom.run.retry import Retry
+from fathom.run.wire import error_in
 from fathom.types import FathomError
 
 Via: TypeAlias = Literal["auto", "echo", "prompt_logprobs"]
@@ -123,9 +124,10 @@ class CompletionsServer:
             try:
                 return await self._ask_once(text, options)
             except RequestError as error:
-                if error.failure.kind not in ("busy", "silent") or attempt > self._retry.retries:
-                    raise
-                await self._retry.sleep(self._retry.wait(attempt, error.failure.wait))
+                failure = self._retry.asked_too_much(error.failure)
+                if failure.kind not in ("busy", "silent") or attempt > self._retry.retries:
+                    raise RequestError(failure) from None
+                await self._retry.sleep(self._retry.wait(attempt, failure.wait))
         raise AssertionError("unreachable: the last attempt gives up")
 
     async def _ask_once(self, text: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -140,6 +142,8 @@ class CompletionsServer:
             raise RequestError(Failure("silent", waited)) from None
         except Exception as error:
             raise RequestError(understand(error)) from None
+        if isinstance(body, dict) and (failure := error_in(body)) is not None:
+            raise RequestError(failure)
         return body if isinstance(body, dict) else {}
 
 
