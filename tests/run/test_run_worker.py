@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
 from fathom.run.worker import SILENCE_SECONDS, _born, is_alive, retire, this_worker
+from processes import start_program
 
 
 def test_a_worker_lives_until_it_retires_or_its_process_ends() -> None:
@@ -15,7 +14,7 @@ def test_a_worker_lives_until_it_retires_or_its_process_ends() -> None:
     assert is_alive(worker, now, now)
     retire(worker)
     assert not is_alive(worker, now, now)
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    child = start_program("import signal; signal.pause()", stderr=None)
     other = replace(worker, pid=child.pid, born=_born(child.pid))
     assert is_alive(other, now, now)
     assert not is_alive(replace(other, born="another process had this number"), now, now)

@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fathom.run.ledger import enter_wal, storable
+from fathom.run.ledger import enter_wal, leave_wal, storable
 from fathom.run.manifest import fathom_version, hide_secrets
 from fathom.run.model import Settings
 from fathom.run.store import BUSY_SECONDS, StoredReply, clear_errors, reading
@@ -277,6 +277,7 @@ class JudgementStore:
 
     def close(self) -> None:
         """Close the file."""
+        leave_wal(self._db)
         self._db.close()
 
     def _do(self, query: str, *values: object) -> sqlite3.Cursor:
