@@ -18,10 +18,10 @@ from run_suites import FILLER, make_suite, sample
 from fathom.run import Progress, read_manifest, replies, run, status
 from fathom.run import model as model_module
 from fathom.run.ledger import Ledger
-from fathom.run.manifest import hide_secrets
 from fathom.run.prices import UNKNOWN
 from fathom.run.store import FILE
 from fathom.run.worker import Worker, _born, is_alive, retire, this_worker
+from fathom.secrets import hide_secrets
 from fathom.types import STATUSES, FathomError, Reply
 
 

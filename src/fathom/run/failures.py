@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Literal, TypeAlias
 
+from fathom.secrets import hide_in_text
+
 Kind: TypeAlias = Literal["overflow", "refused", "busy", "silent", "denied", "bad"]
 
 # Error texts end up in the results, one a sample: enough to understand, never enough to carry a prompt.
@@ -110,8 +112,8 @@ def _told(chain: list[BaseException]) -> BaseException:
 
 
 def shorten(text: str) -> str:
-    """The text on one line, cut to ``MESSAGE_CHARACTERS`` characters."""
-    line = " ".join(text.split())
+    """The text on one line, without secrets, cut to ``MESSAGE_CHARACTERS`` characters."""
+    line = hide_in_text(" ".join(text.split()))
     return line if len(line) <= MESSAGE_CHARACTERS else line[: MESSAGE_CHARACTERS - 1] + "…"
 
 

@@ -12,12 +12,14 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from fathom.run.manifest import fathom_version
 from fathom.run.store import BUSY_SECONDS, COLUMNS, FILE, PAGE_BYTES, SCHEMA, Totals, clear_errors, read_totals
 from fathom.run.worker import Worker, is_alive, retire
+from fathom.secrets import hide_in_text, redact
 from fathom.types import FathomError, Reply, Sample, Status
 
 Key: TypeAlias = tuple[str, int]
@@ -119,6 +121,7 @@ class Ledger:
         Returns:
             The status of the reply that it replaces; None if there was none.
         """
+        reply = without_secrets(reply)
         targets = json.dumps(list(sample.targets), ensure_ascii=False)
         facets = json.dumps(dict(sample.facets), ensure_ascii=False)
         facts = (sample.item, sample.task, sample.length, sample.tokens, sample.language, sample.chance)
@@ -201,6 +204,17 @@ def leave_wal(db: sqlite3.Connection) -> None:
     with suppress(sqlite3.Error):
         db.execute("PRAGMA busy_timeout = 0")
         db.execute("PRAGMA journal_mode = DELETE")
+
+
+def without_secrets(reply: Reply) -> Reply:
+    """The reply as it may be stored: a server can echo the key in an error, in a reply, anywhere."""
+    return replace(
+        reply,
+        text=redact(reply.text),
+        reasoning=redact(reply.reasoning),
+        stop=redact(reply.stop),
+        error=hide_in_text(reply.error),
+    )
 
 
 def storable(row: tuple[object, ...]) -> tuple[object, ...]:
