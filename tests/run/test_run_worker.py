@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
-from fathom.run.worker import SILENCE_SECONDS, _born, is_alive, retire, this_worker
+import pytest
+
+from fathom.run.worker import SILENCE_SECONDS, Worker, _born, is_alive, retire, this_worker
 from processes import start_program
 
 
@@ -30,3 +36,26 @@ def test_a_worker_elsewhere_is_alive_while_it_beats() -> None:
     elsewhere = replace(this_worker(), host="another machine")
     assert is_alive(elsewhere, now - SILENCE_SECONDS / 2, now)
     assert not is_alive(elsewhere, now - 2 * SILENCE_SECONDS, now)
+
+
+def test_containers_with_one_host_name_are_two_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They share the machine's boot too; only their process numbers are different ones."""
+    inside = ["unshare", "--fork", "--pid", "--mount-proc"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*inside, "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("this system lets no test make a space of process numbers")
+    program = "import json; from dataclasses import asdict; from fathom.run.worker import *; print(json.dumps(asdict("
+    program += "this_worker())))"
+    workers = []
+    for _ in range(2):
+        done = subprocess.run([*inside, sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        workers.append(Worker(**json.loads(done.stdout)))
+    first, second = workers
+    assert first.pid == second.pid == 1  # init, of which there is one here too
+    assert this_worker().host.split("/")[:2] == first.host.split("/")[:2] == second.host.split("/")[:2]
+    assert len({first.host, second.host, this_worker().host}) == 3
+    now = time.time()
+    assert is_alive(first, now, now), "it is not looked up here, where its number is another process"
+    assert not is_alive(replace(first, born=_born(1)), now - 2 * SILENCE_SECONDS, now)
