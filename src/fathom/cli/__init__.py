@@ -29,8 +29,9 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(141)
     except Exception as error:
-        print(redact(wanted_traceback(error)), end="", file=sys.stderr)
         explained = explain(error)
+        if explained is None:
+            print(redact(wanted_traceback(error)), end="", file=sys.stderr)
         _end(explained or about_bug(error), 2 if explained else BUG)
     finally:
         _flush()

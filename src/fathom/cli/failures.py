@@ -52,11 +52,15 @@ def explain(error: BaseException) -> str | None:
         return None
     name = getattr(error, "filename", None)
     other = getattr(error, "filename2", None)
-    where = "".join(f"{os.fsdecode(one)}: " for one in (name, other) if isinstance(one, str | bytes))
+    where = "".join(f"{_shown(os.fsdecode(one))}: " for one in (name, other) if isinstance(one, str | bytes))
     if not where and number in (errno.ENOSPC, errno.EDQUOT):  # files of ours are named
         where = "standard output or a file cannot be written: "
     advice = _ADVICE.get(number)
     return f"{where}{os.strerror(number)}" + (f"; {advice}" if advice else "")
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= 200 else f"{name[:100]}…{name[-99:]}"
 
 
 def _number(error: BaseException) -> int | None:
