@@ -383,9 +383,9 @@ def _damage_zip(path: Path, rng: Random) -> None:
 
 
 def make_case(
-    rng: Random, known: Mapping[str, Sequence[Parameter]], names: Sequence[str], place: Path
+    rng: Random, known: Mapping[str, Sequence[Parameter]], names: Sequence[str], world: Path, place: Path
 ) -> tuple[str, tuple[str, ...]]:
-    """A command and its words; the inputs in ``place`` may be damaged."""
+    """A command and its words; the inputs that they name are copied from ``world`` to ``place``, and may be damaged."""
     name = rng.choice(names)
     hostile = rng.choice((0.0, 0.15, 0.4))
     words: list[str] = []
@@ -402,6 +402,7 @@ def make_case(
         value = _hostile(one, rng) if rng.random() < hostile else _right(name, one, rng)
         inputs.append(value)
         words += [one.words[0], value] if one.is_option else [value]
+    _copy(world, place, inputs)
     present = [value for value in inputs if value and "\x00" not in value and _exists(place, value)]
     if present and rng.random() < 0.6:
         with suppress(OSError):
@@ -409,6 +410,17 @@ def make_case(
     if name in ("run", "build", "compress adaptive") and rng.random() < 0.9:
         words += ["--quiet"]
     return name, (*name.split(" "), *words)
+
+
+def _copy(world: Path, place: Path, named: Sequence[str]) -> None:
+    place.mkdir()
+    for one in world.iterdir():
+        if not any(one.name in value for value in named):
+            continue
+        if one.is_dir():
+            shutil.copytree(one, place / one.name)
+        else:
+            shutil.copy2(one, place / one.name, follow_symlinks=False)
 
 
 def _exists(place: Path, value: str) -> bool:
@@ -489,6 +501,11 @@ def called(words: Sequence[str], place: Path, seconds: int = SECONDS) -> Outcome
     return Outcome(name, tuple(words), end, told)
 
 
+def _one_line(words: Sequence[str]) -> str:
+    line = ascii(shlex.join(["fathom", *words]))
+    return line if len(line) < 400 else f"{line[:200]} ... {line[-190:]}"
+
+
 class _Stream(io.TextIOWrapper):
     """Standard output or error in memory, as strict about characters as a terminal in UTF-8 is."""
 
@@ -527,10 +544,11 @@ def fuzz(
         for number in cases:
             rng = Random(f"{seed}/{number}")
             place = Path(folder, "case")
-            shutil.copytree(world, place, symlinks=True)
-            name, words = make_case(rng, known, names, place)
+            name, words = make_case(rng, known, names, world, place)
             outcome = called(words, place, seconds)
             found.append(Outcome(name, words, outcome.end, "" if outcome.end in CLEAR else outcome.told))
+            if outcome.end not in CLEAR:
+                print(f"--- case {number}: {outcome.end}: {_one_line(words)}\n{outcome.told}", flush=True)
             if keep is not None:
                 shutil.copytree(place, keep, symlinks=True, dirs_exist_ok=True)
                 print(outcome.told, file=sys.stderr)
@@ -563,11 +581,8 @@ def main() -> None:
     keep = Path(tempfile.mkdtemp(prefix="command-fuzz-case-")) if given.case is not None else None
     numbers = range(given.start, given.start + given.cases) if given.case is None else [given.case]
     found = fuzz(numbers, given.seed, only=given.only, keep=keep)
-    for number, one in zip(numbers, found, strict=True):
-        if one.end not in CLEAR or keep is not None:
-            print(f"--- case {number}: {one.end}: {shlex.join(['fathom', *one.words])!a}\n{one.told}")
     if keep is not None:
-        print(f"its folder is {keep}")
+        print(f"{found[0].end}: {_one_line(found[0].words)}\nits folder is {keep}")
     if print_counts(found, time.perf_counter() - start):
         sys.exit(1)
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -46,12 +47,18 @@ def test_containers_with_one_host_name_are_two_hosts(monkeypatch: pytest.MonkeyP
         or subprocess.run([*inside, "true"], capture_output=True, check=False).returncode
     ):
         pytest.skip("this system lets no test make a space of process numbers")
-    program = "import json; from dataclasses import asdict; from fathom.run.worker import *; print(json.dumps(asdict("
-    program += "this_worker())))"
-    workers = []
-    for _ in range(2):
-        done = subprocess.run([*inside, sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        workers.append(Worker(**json.loads(done.stdout)))
+    program = (
+        "import json, sys; from dataclasses import asdict; from fathom.run.worker import this_worker\n"
+        "print(json.dumps(asdict(this_worker())), flush=True); sys.stdin.read()"
+    )
+    command = [*inside, sys.executable, "-c", program]
+    with ExitStack() as both:  # both at once: the number of a container that is gone is given again
+        workers = []
+        for _ in range(2):
+            container = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            both.enter_context(container)
+            assert container.stdout is not None
+            workers.append(Worker(**json.loads(container.stdout.readline())))
     first, second = workers
     assert first.pid == second.pid == 1  # init, of which there is one here too
     assert this_worker().host.split("/")[:2] == first.host.split("/")[:2] == second.host.split("/")[:2]

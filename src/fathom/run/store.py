@@ -145,6 +145,7 @@ def replies(folder: Path) -> Iterator[StoredReply]:
     """
     with clear_errors(folder), reading(folder) as db:
         for row in db.execute(f"SELECT {COLUMNS} FROM replies ORDER BY task, length, sample, epoch"):
+            _check(folder / FILE, row)
             yield _stored(row)
 
 
@@ -204,7 +205,10 @@ class Peek:
 
     def workers(self) -> list[Joined]:
         """All processes that ever joined the run."""
-        query = "SELECT id, pid, host, born, started, beat, planned FROM workers"
+        query = (
+            "SELECT id, pid, host, born, started, beat, planned FROM workers WHERE typeof(pid) = 'integer' AND "
+            "typeof(planned) = 'integer' AND typeof(beat) = 'real' AND typeof(started) = 'real'"
+        )
         rows = self.db.execute(query).fetchall() if self.db is not None else []
         return [Joined(Worker(*row[:5]), *row[5:]) for row in rows]
 
@@ -298,6 +302,34 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
         else:
             reason, advice = "failed", "This is unexpected; please report it."
         raise FathomError(f"{folder / file} {reason} ({error}). {advice}") from None
+
+
+_TEXTS = (
+    *("sample", "item", "task", "language", "targets", "facets", "asked", "prompt_hash", "status", "text", "reasoning"),
+    *("stop", "error", "fathom_version"),
+)
+_WHOLE = ("epoch", "length", "tokens", "attempts", "truncated")
+_NUMBERS = ("chance", "seconds", "finished_at")
+
+
+def _check(path: Path, row: tuple[Any, ...]) -> None:
+    """Make sure that a row can be read: SQLite keeps a value of any type in any column."""
+    values = dict(zip(COLUMNS.split(", "), row, strict=True))
+    kinds = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_WHOLE, int), **dict.fromkeys(_NUMBERS, int | float)}
+    wrong = next((name for name, kind in kinds.items() if not isinstance(values[name], kind)), "")
+    wrong = wrong or ("" if values["status"] in STATUSES else "status")
+    try:
+        targets, facets = json.loads(values["targets"]), json.loads(values["facets"])
+        right = isinstance(targets, list) and all(isinstance(one, str) for one in targets)
+        wrong = wrong or ("" if right else "targets") or ("" if isinstance(facets, dict) else "facets")
+    except (TypeError, ValueError, RecursionError):
+        wrong = wrong or "targets or facets"
+    if wrong:
+        raise FathomError(
+            f"{path}: the reply to {str(values['sample'])[:80]!r} cannot be read: {wrong} is "
+            f"{str(values.get(wrong, 'no JSON'))[:60]!r}; the file is damaged. Move it away and run again, or restore "
+            "a copy"
+        )
 
 
 def _stored(row: tuple[Any, ...]) -> StoredReply:

@@ -68,7 +68,7 @@ def is_alive(worker: Worker, beat: float, now: float) -> bool:
         return worker.id in _at_work
     try:
         os.kill(worker.pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # or a number that no process can have
         return False
     except PermissionError:
         pass
