@@ -469,8 +469,8 @@ def called(words: Sequence[str], place: Path, seconds: int = SECONDS) -> Outcome
     def end_it(number: int, frame: object) -> None:
         raise TooSlowError
 
-    old = signal.signal(signal.SIGALRM, end_it)
-    signal.alarm(seconds)
+    handler, start = signal.signal(signal.SIGALRM, end_it), time.monotonic()
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)  # a test of this has a limit of its own
     try:
         with (
             redirect_stdout(out),
@@ -490,8 +490,9 @@ def called(words: Sequence[str], place: Path, seconds: int = SECONDS) -> Outcome
         err.write(traceback.format_exc())
         end = "raised"
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, old)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, max(0.1, left - (time.monotonic() - start)) if left else 0)
         os.chdir(before)
     told = err.text()
     if end in CLEAR and "Traceback (most recent call last)" in told:
