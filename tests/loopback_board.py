@@ -25,6 +25,7 @@ from fathom.board.serve.limits import Limits
 from fathom.board.serve.publishing import Publisher
 from fathom.board.serve.store import Store
 from fathom.types import FathomError
+from processes import until
 
 # A proxy of the machine must not stand between a test and its server.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
@@ -73,10 +74,8 @@ def serving(store: str, out: Path, *, slow: float = 0.0, log: Path | None = None
                 assert process.stdout is not None
                 address = process.stdout.readline().strip()
                 assert address, "the server did not start"
-                until = time.monotonic() + 30
-                while time.monotonic() < until:  # it listens already, and answers once it has begun
-                    if httpx.get(f"{address}healthz", timeout=30).status_code == 200:
-                        break
+                # It listens already, and answers once it has begun.
+                until(lambda: httpx.get(f"{address}healthz", timeout=None).status_code == 200)
                 yield address, process
             finally:
                 process.kill()

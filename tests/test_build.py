@@ -21,6 +21,7 @@ from fathom.length import render
 from fathom.suitefile import open_suite
 from fathom.types import FathomError
 from made import write_corpus
+from processes import start_program
 
 TASKS = "kv_retrieval,passage_count,single_doc_qa"
 
@@ -324,8 +325,7 @@ build(order("kv_retrieval", corpus=(sys.argv[1],), lengths=(1024, 2048), items=i
 
 
 def start(corpus: Path, out: Path, items: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", BUILD, str(corpus), str(out), str(items)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(os.environ))
+    return start_program(BUILD, corpus, out, str(items))
 
 
 def test_a_killed_build_leaves_no_half_suite(tmp_path: Path, corpus: Path) -> None:

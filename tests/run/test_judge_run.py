@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from fathom.run.model import Settings
 from fathom.score.judge import RUBRICS, Case
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
+from processes import start_program, until
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -333,16 +333,7 @@ judge(Path(sys.argv[1]), "fathom/ask", max_connections=4)
 
 def start(run: Path, server: ScriptedServer) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parents[1])
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(run), server.base_url, here], stderr=subprocess.PIPE)
-
-
-def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    for _ in range(6000):
-        if condition():
-            return
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
-        time.sleep(0.005)
-    raise AssertionError("nothing happened for 30 seconds")
+    return start_program(PROGRAM, run, server.base_url, here)
 
 
 @pytest.fixture

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fathom.board.bundles.bundling import HIDDEN, public_settings
+from fathom.board.bundles.bundling import public_settings
 from fathom.board.model import Provenance
 from fathom.rows.runs import SAME_REPLY, labels, load
 from fathom.run.manifest import FILE, fathom_version, read_manifest
+from fathom.secrets import HIDDEN
 from fathom.types import FathomError, Json
 
 if TYPE_CHECKING:

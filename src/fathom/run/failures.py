@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from fathom.run.provider_errors import Kind, meaning
+from fathom.secrets import hide_in_text
 
 # Error texts end up in the results, one a sample: enough to understand, never enough to carry a prompt.
 MESSAGE_CHARACTERS = 600
@@ -122,8 +123,8 @@ def _told(chain: list[BaseException]) -> BaseException:
 
 
 def shorten(text: str) -> str:
-    """The text on one line, cut to ``MESSAGE_CHARACTERS`` characters."""
-    line = " ".join(text.split())
+    """The text on one line, without secrets, cut to ``MESSAGE_CHARACTERS`` characters."""
+    line = hide_in_text(" ".join(text.split()))
     return line if len(line) <= MESSAGE_CHARACTERS else line[: MESSAGE_CHARACTERS - 1] + "…"
 
 

@@ -18,12 +18,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fathom.run.ledger import enter_wal, storable
-from fathom.run.manifest import fathom_version, hide_secrets
+from fathom.run.ledger import enter_wal, leave_wal, storable, without_secrets
+from fathom.run.manifest import fathom_version
 from fathom.run.model import Settings
 from fathom.run.store import BUSY_SECONDS, StoredReply, clear_errors, reading
 from fathom.run.usage import counted, paid, with_counts
 from fathom.score.judge import Case, Rubric
+from fathom.secrets import hide_in_text, hide_secrets
 from fathom.types import Reply
 
 FILE = "judgements.sqlite"
@@ -231,7 +232,7 @@ class JudgementStore:
             "fathom_version = excluded.fathom_version WHERE status != 'ok'"
         )
         about = (self.judge, key, rubric.name, rubric.version)
-        said = (judgement.status, json.dumps(dict(judgement.parts)), judgement.detail)
+        said = (judgement.status, json.dumps(dict(judgement.parts)), hide_in_text(judgement.detail))
         self._do(query, *about, *said, time.time(), self._version)
 
     def said(self, prompt: str, attempt: int) -> Reply | None:
@@ -261,6 +262,7 @@ class JudgementStore:
             reply: The reply.
             cost: US dollars; None where no price is known.
         """
+        reply = without_secrets(reply)
         use = "kept" if reply.status == "ok" else "unreadable"
         said = (use, reply.status, reply.text, reply.stop, reply.error, reply.tokens_in, reply.tokens_out)
         how = (reply.tokens_reasoning, reply.seconds, reply.attempts, cost, time.time())
@@ -279,6 +281,7 @@ class JudgementStore:
 
     def close(self) -> None:
         """Close the file."""
+        leave_wal(self._db)
         self._db.close()
 
     def _do(self, query: str, *values: object) -> sqlite3.Cursor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -12,10 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit, urlunsplit
 
 from fathom.run.model import Settings, is_reader
 from fathom.run.thinking import MODES, PROMPTS
+from fathom.secrets import hide_in_address, hide_secrets
 from fathom.suites.models import KINDS, SWITCHES
 from fathom.types import FathomError, Json
 
@@ -62,12 +61,6 @@ _SUITE_FIELDS = {
     "tokenizer": _Kind(str, "a text", needed=True),
 }
 
-_SECRET = re.compile(r"key|token|secret|password|passwd|credential|auth|header|cookie|bearer", re.IGNORECASE)
-# These name amounts of tokens, not secrets.
-_OPEN = frozenset(
-    {"max_tokens", "max_output_tokens", "reasoning_tokens", "max_model_len", "prompt_cache_key", "tokenizer"}
-)
-
 
 def fathom_version() -> str:
     """The installed version, or ``0`` where the package runs from its source without being installed."""
@@ -102,7 +95,7 @@ def describe_run(
             "tokenizer": suite_manifest.get("tokenizer"),
         },
         "model": settings.model,
-        "base_url": _without_password(settings.base_url),
+        "base_url": hide_in_address(settings.base_url),
         "model_args": hide_secrets(settings.model_args),
         "generation": {
             "temperature": settings.temperature,
@@ -194,26 +187,6 @@ def _check_fields(path: Path, place: str, values: Mapping[str, Any], fields: Map
                 f"{path}: {place}{name} = {str(value)[:60]!r}, expected {kind.words}; the file is damaged. Restore it "
                 "from a copy, or move the folder away and run again"
             )
-
-
-def hide_secrets(arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """The arguments, nested ones too, with ``***`` for every value whose name smells of a secret."""
-    return {
-        name: "***"
-        if name not in _OPEN and _SECRET.search(name)
-        else hide_secrets(value)
-        if isinstance(value, Mapping)
-        else value
-        for name, value in arguments.items()
-    }
-
-
-def _without_password(url: str | None) -> str | None:
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="***" if parts.query else "")
-    return urlunsplit(bare)
 
 
 def _version(package: str) -> str:

@@ -10,11 +10,14 @@ This module is the reading side; ``fathom.run.ledger`` writes.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
@@ -34,7 +37,7 @@ CREATE TABLE IF NOT EXISTS replies (
     reasoning TEXT NOT NULL, stop TEXT NOT NULL,
     tokens_in INTEGER, tokens_out INTEGER, tokens_reasoning INTEGER, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
     truncated INTEGER NOT NULL, error TEXT NOT NULL, tokens_cached INTEGER, cost REAL,
-    finished_at REAL NOT NULL, fathom_version TEXT NOT NULL,
+    finished_at REAL NOT NULL, fathom_version TEXT NOT NULL, worker TEXT NOT NULL DEFAULT '',
     UNIQUE (sample, epoch)
 );
 CREATE TABLE IF NOT EXISTS claims (
@@ -146,6 +149,7 @@ def replies(folder: Path) -> Iterator[StoredReply]:
     """
     with clear_errors(folder), reading(folder) as db:
         for row in db.execute(f"SELECT {_READ} FROM replies ORDER BY task, length, sample, epoch"):
+            _check(folder / FILE, row)
             yield _stored(row)
 
 
@@ -196,7 +200,10 @@ class Peek:
 
     def workers(self) -> list[Joined]:
         """All processes that ever joined the run."""
-        query = "SELECT id, pid, host, born, started, beat, planned FROM workers"
+        query = (
+            "SELECT id, pid, host, born, started, beat, planned FROM workers WHERE typeof(pid) = 'integer' AND "
+            "typeof(planned) = 'integer' AND typeof(beat) = 'real' AND typeof(started) = 'real'"
+        )
         rows = self.db.execute(query).fetchall() if self.db is not None else []
         return [Joined(Worker(*row[:5]), *row[5:]) for row in rows]
 
@@ -227,11 +234,40 @@ def reading(folder: Path, file: str = FILE) -> Iterator[sqlite3.Connection]:
     path = folder / file
     if not path.is_file():
         raise FathomError(f"{folder}: no run here ({file} is missing); expected a folder that fathom run wrote")
-    db = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    with ExitStack() as stack:
+        yield stack.enter_context(closing(_open(path.resolve(), stack)))
+
+
+def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:
+    """Open a file to read it, also where nothing can be written: SQLite itself wants to write beside a log (WAL)."""
+    if os.access(path.parent, os.W_OK):
+        return _connect(path, "mode=ro")
+    log = path.with_name(f"{path.name}-wal")
+    if not log.is_file() or not log.stat().st_size:
+        return _connect(path, "mode=ro&immutable=1")
+    with suppress(sqlite3.OperationalError):  # the log of a run that goes on can be read in place
+        db = _connect(path, "mode=ro")
+        try:
+            db.execute("SELECT count(*) FROM sqlite_master")
+        except sqlite3.OperationalError:
+            db.close()
+            raise
+        return db
+    # A run that was killed: its last replies are still in the log, and merging the two is writing.
+    place = Path(stack.enter_context(TemporaryDirectory(prefix="fathom-")))
     try:
-        yield db
-    finally:
-        db.close()
+        for one in (path, log):
+            shutil.copyfile(one, place / one.name)
+    except OSError as error:
+        raise FathomError(
+            f"{path}: the folder cannot be written, and a copy to merge the last replies of a killed run into could "
+            f"not be made: {error.strerror or error}. Copy the folder to a disk with room, and read it there"
+        ) from None
+    return _connect(place / path.name, "mode=rw")
+
+
+def _connect(path: Path, options: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(path))}?{options}", uri=True, timeout=BUSY_SECONDS)
 
 
 @contextmanager
@@ -261,6 +297,34 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
         else:
             reason, advice = "failed", "This is unexpected; please report it."
         raise FathomError(f"{folder / file} {reason} ({error}). {advice}") from None
+
+
+_TEXTS = (
+    *("sample", "item", "task", "language", "targets", "facets", "asked", "prompt_hash", "status", "text", "reasoning"),
+    *("stop", "error", "fathom_version"),
+)
+_WHOLE = ("epoch", "length", "tokens", "attempts", "truncated")
+_NUMBERS = ("chance", "seconds", "finished_at")
+
+
+def _check(path: Path, row: tuple[Any, ...]) -> None:
+    """Make sure that a row can be read: SQLite keeps a value of any type in any column."""
+    values = dict(zip(COLUMNS.split(", "), row, strict=True))
+    kinds = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_WHOLE, int), **dict.fromkeys(_NUMBERS, int | float)}
+    wrong = next((name for name, kind in kinds.items() if not isinstance(values[name], kind)), "")
+    wrong = wrong or ("" if values["status"] in STATUSES else "status")
+    try:
+        targets, facets = json.loads(values["targets"]), json.loads(values["facets"])
+        right = isinstance(targets, list) and all(isinstance(one, str) for one in targets)
+        wrong = wrong or ("" if right else "targets") or ("" if isinstance(facets, dict) else "facets")
+    except (TypeError, ValueError, RecursionError):
+        wrong = wrong or "targets or facets"
+    if wrong:
+        raise FathomError(
+            f"{path}: the reply to {str(values['sample'])[:80]!r} cannot be read: {wrong} is "
+            f"{str(values.get(wrong, 'no JSON'))[:60]!r}; the file is damaged. Move it away and run again, or restore "
+            "a copy"
+        )
 
 
 def _stored(row: tuple[Any, ...]) -> StoredReply:

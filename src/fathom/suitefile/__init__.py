@@ -10,7 +10,7 @@ from typing import Any
 
 from fathom.suitefile.fresh import fresh_folder
 from fathom.suitefile.samples import FACTS, SAMPLES, SampleWriter, read_groups, sample_of
-from fathom.suitefile.texts import DOCUMENTS, Texts, write_documents
+from fathom.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
 from fathom.suitefile.where import Values, Where, facts_in, facts_of, is_where, may_be, wanted_of, why_none
 from fathom.types import Document, FathomError, Json, Sample
 
@@ -82,21 +82,22 @@ class BuiltSuite:
         """
         taken: dict[tuple[str, str, int, object], int] = {}
         columns = None if parts else list(FACTS)
-        for records in read_groups(self.folder / SAMPLES, columns):
-            for record in records:
-                if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in (0, *lengths)):
-                    continue
-                if only is not None and record["id"] not in only and record["item"] not in only:
-                    continue
-                # Questions without their context come with length 0, in more than one way.
-                facets = json.loads(record["facets"])
-                if where and not is_where(facts_in(record, facets), where):
-                    continue
-                kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
-                cell = record["task"], record["language"], record["length"], kind
-                taken[cell] = taken.get(cell, 0) + 1
-                if limit is None or taken[cell] <= limit:
-                    yield sample_of(record)
+        with readable(self.folder / SAMPLES):
+            for records in read_groups(self.folder / SAMPLES, columns):
+                for record in records:
+                    if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in (0, *lengths)):
+                        continue
+                    if only is not None and record["id"] not in only and record["item"] not in only:
+                        continue
+                    # Questions without their context come with length 0, in more than one way.
+                    facets = json.loads(record["facets"])
+                    if where and not is_where(facts_in(record, facets), where):
+                        continue
+                    kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
+                    cell = record["task"], record["language"], record["length"], kind
+                    taken[cell] = taken.get(cell, 0) + 1
+                    if limit is None or taken[cell] <= limit:
+                        yield sample_of(record)
 
     def names(self) -> frozenset[str]:
         """The ids of all samples, and the names of their items."""
@@ -119,7 +120,8 @@ class BuiltSuite:
     def documents(self, only: Collection[str]) -> dict[str, Document]:
         """Some of the documents that recipes borrow from, by id; without questions and summaries."""
         groups = read_groups(self.folder / DOCUMENTS)
-        return {row["id"]: Document(**row) for rows in groups for row in rows if row["id"] in only}
+        with readable(self.folder / DOCUMENTS):
+            return {row["id"]: Document(**row) for rows in groups for row in rows if row["id"] in only}
 
     def texts(self) -> Mapping[str, str]:
         """The texts that recipes borrow from, by document id; read as they are asked for."""

@@ -50,8 +50,8 @@ class Texts(Mapping[str, str]):
     def _read(self, group: int) -> dict[str, str]:
         with readable(self._path):
             table = self._file.read_row_group(group, columns=["id", "text"])
-        texts = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
-        self._size += sum(map(len, texts.values()))
+            texts = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
+            self._size += sum(map(len, texts.values()))
         while self._held and self._size > HELD:
             oldest = self._held.pop(next(iter(self._held)))
             self._size -= sum(map(len, oldest.values()))
@@ -75,7 +75,8 @@ def readable(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, pyarrow.ArrowException) as error:
+    # What is not of the form that was written ends in any of the others.
+    except (OSError, pyarrow.ArrowException, TypeError, ValueError, LookupError, AttributeError) as error:
         raise FathomError(f"{path}: damaged ({error}); build the suite again with --force") from error
 
 

@@ -21,6 +21,7 @@ from fathom.run.likelihood.tokens import TokenLogprobs, believed, offsets_of
 from fathom.run.model import RequestError
 from fathom.run.retry import Retry
 from fathom.run.wire import error_in
+from fathom.secrets import hide_in_address
 from fathom.types import FathomError
 
 Via: TypeAlias = Literal["auto", "echo", "prompt_logprobs"]
@@ -89,7 +90,8 @@ class CompletionsServer:
                 reasons.append(f"{via}: {error.failure.message}")
             else:
                 return via
-        raise FathomError(f"{self._client.base_url}: cannot score texts ({'; '.join(reasons)}). {ADVICE}")
+        address = hide_in_address(str(self._client.base_url))
+        raise FathomError(f"{address}: cannot score texts ({'; '.join(reasons)}). {ADVICE}")
 
     async def _try(self, via: Via) -> None:
         """Make sure that a way gives what it should.
