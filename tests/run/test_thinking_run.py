@@ -81,11 +81,11 @@ def make_suite(place: Path, count: int = 1, *, task: str = "short", thinking: bo
     }
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [Document("doc", FILLER, "test")])
-        write_manifest(fresh, manifest)
         with SampleWriter(fresh) as writer:
             for number in range(count):
                 made = replace(sample(number), task=task)
                 writer.add(replace(made, thinking=THINK, thinking_tokens=THINK_TOKENS) if thinking else made)
+        write_manifest(fresh, manifest)
     return folder
 
 
