@@ -55,8 +55,8 @@ def check_content(path: Path, content: Mapping[str, Any], advice: str) -> None:
     Raises:
         FathomError: It has another checksum, or none.
     """
-    if content.get(CHECKSUM) != _of_content({name: value for name, value in content.items() if name != CHECKSUM}):
-        raise FathomError(f"{path}: damaged or edited (its content does not have the checksum that it states); {advice}")
+    if content.get(CHECKSUM) != with_checksum(content)[CHECKSUM]:
+        raise FathomError(f"{path}: damaged or edited (its content has not the checksum that it states); {advice}")
 
 
 def _of_content(content: Mapping[str, Any]) -> str:
@@ -88,6 +88,8 @@ def check_file(path: Path, stated: object, advice: str) -> None:
     """
     try:
         there = file_facts(path)
+    except FileNotFoundError:
+        raise FathomError(f"{path}: no such file; {advice}") from None
     except OSError as error:
         raise FathomError(f"{path}: damaged ({error.strerror or error}); {advice}") from None
     if there != stated:

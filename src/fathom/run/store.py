@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from fathom.run.store_checks import Rows, check_rows
 from fathom.run.worker import Worker
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
 
@@ -33,7 +34,7 @@ CREATE TABLE IF NOT EXISTS replies (
     reasoning TEXT NOT NULL, stop TEXT NOT NULL,
     tokens_in INTEGER, tokens_out INTEGER, tokens_reasoning INTEGER, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
     truncated INTEGER NOT NULL, error TEXT NOT NULL, tokens_cached INTEGER, cost REAL,
-    finished_at REAL NOT NULL, fathom_version TEXT NOT NULL,
+    finished_at REAL NOT NULL, fathom_version TEXT NOT NULL, checksum INTEGER,
     UNIQUE (sample, epoch)
 );
 CREATE TABLE IF NOT EXISTS claims (
@@ -49,6 +50,7 @@ COLUMNS = (
     "text, reasoning, stop, tokens_in, tokens_out, tokens_reasoning, seconds, attempts, truncated, error, "
     "tokens_cached, cost, finished_at, fathom_version"
 )
+CHECKED = (Rows("replies", COLUMNS, "sample, epoch"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ def replies(folder: Path) -> Iterator[StoredReply]:
         FathomError: The folder holds no run, or its file is damaged.
     """
     with clear_errors(folder), reading(folder) as db:
+        check_rows(db, folder / FILE, CHECKED)
         for row in db.execute(f"SELECT {COLUMNS} FROM replies ORDER BY task, length, sample, epoch"):
             yield _stored(row)
 
@@ -153,6 +156,7 @@ def tasks_with_text(folder: Path) -> frozenset[str]:
     """
     query = "SELECT DISTINCT task FROM replies WHERE status = 'ok' AND trim(text, ' ' || char(9, 10, 13)) != ''"
     with clear_errors(folder), reading(folder) as db:
+        check_rows(db, folder / FILE, CHECKED)
         return frozenset(task for (task,) in db.execute(query))
 
 
@@ -218,6 +222,7 @@ def peek(folder: Path) -> Iterator[Peek]:
         yield Peek(None)
         return
     with clear_errors(folder), reading(folder) as db:
+        check_rows(db, folder / FILE, CHECKED)
         has_table = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'workers'").fetchone()[0]
         yield Peek(db if has_table else None)
 
@@ -254,7 +259,7 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = f"was locked by another process for {BUSY_SECONDS:g} seconds"
             advice = "End that process, or wait, and run the same command again to go on."
-        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "malformed" in str(error):
             reason, advice = "is damaged", "Move it away and run again, or restore a copy."
         elif "no such table" in str(error):
             reason, advice = "holds nothing yet", "Run the same command again to go on, or restore a copy."

@@ -68,9 +68,9 @@ class BuiltSuite:
     manifest: Mapping[str, Any]
 
     @property
-    def verified(self) -> bool:
-        """Whether the suite has checksums; those of earlier versions have none."""
-        return "files" in self.manifest
+    def unverified(self) -> str:
+        """Why it cannot be said that the files are what was built; "" where they have checksums."""
+        return "" if "files" in self.manifest else "the suite was built before checksums; it cannot be verified"
 
     @cached_property
     def _samples(self) -> Path:
@@ -81,7 +81,7 @@ class BuiltSuite:
         return self._checked(DOCUMENTS)
 
     def _checked(self, name: str) -> Path:
-        if self.verified:
+        if not self.unverified:
             check_file(self.folder / name, self.manifest["files"].get(name), _ADVICE)
         return self.folder / name
 

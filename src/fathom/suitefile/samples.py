@@ -47,7 +47,9 @@ class SampleWriter:
                 ("parts", pyarrow.list_(part)),
             ]
         )
-        self._writer = pyarrow.parquet.ParquetWriter(folder / SAMPLES, self._schema, compression="zstd", write_page_checksum=True)
+        self._writer = pyarrow.parquet.ParquetWriter(
+            folder / SAMPLES, self._schema, compression="zstd", write_page_checksum=True
+        )
         self._records: list[dict[str, object]] = []
 
     def add(self, sample: Sample) -> None:
