@@ -249,7 +249,7 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
     """Turn SQLite's errors into messages that say what to do."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's own messages hold names from the file
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             reason = "cannot be written: the disk is full or failing"
@@ -259,7 +259,7 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = f"was locked by another process for {BUSY_SECONDS:g} seconds"
             advice = "End that process, or wait, and run the same command again to go on."
-        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "malformed" in str(error):
+        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
             reason, advice = "is damaged", "Move it away and run again, or restore a copy."
         elif "no such table" in str(error):
             reason, advice = "holds nothing yet", "Run the same command again to go on, or restore a copy."
