@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet
@@ -159,12 +160,11 @@ def test_newer_stores_are_refused_by_those_who_read_and_those_who_write(tmp_path
     with sqlite3.connect(run / name) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
-    readers = (
-        [lambda: list(replies(run)), lambda: Ledger(run, this_worker())]
-        if name == "replies.sqlite"
-        else [lambda: judges(run), lambda: JudgementStore(run, JUDGE)]
-    )
-    for read in readers:
+    readers: dict[str, list[Callable[[], object]]] = {
+        "replies.sqlite": [lambda: list(replies(run)), lambda: Ledger(run, this_worker())],
+        "judgements.sqlite": [lambda: judges(run), lambda: JudgementStore(run, JUDGE)],
+    }
+    for read in readers[name]:
         with pytest.raises(FathomError, match=rf"{name}: written by a newer fathom \(format 99; this one"):
             read()
 
@@ -250,7 +250,20 @@ def test_a_file_of_another_size_says_so(tmp_path: Path) -> None:
 
 def test_equal_numbers_have_equal_checksums_and_nothing_else_has() -> None:
     assert row_checksum([1, 0, None]) == row_checksum([1.0, False, float("nan")])
-    rows = [[1], [2], ["1"], [b"1"], [None], [""], [1, 1], [1.5], [-1], [10**17], [10**17 + 1], [float("inf")]]
+    rows: list[list[object]] = [
+        [1],
+        [2],
+        ["1"],
+        [b"1"],
+        [None],
+        [""],
+        [1, 1],
+        [1.5],
+        [-1],
+        [10**17],
+        [10**17 + 1],
+        [float("inf")],
+    ]
     found = [row_checksum(row) for row in rows]
     assert len(set(found)) == len(rows)
     assert all(-(2**63) <= one < 2**63 for one in found)

@@ -77,7 +77,7 @@ def write_subset(subset: Subset, path: Path) -> None:
         FathomError: The subset has no members, an item twice or a number that is none, or cannot be written.
     """
     checked(subset, str(path))
-    content = {
+    content: dict[str, Json] = {
         "format": FORMAT,
         "version": VERSION,
         "name": subset.name,
