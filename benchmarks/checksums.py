@@ -1,6 +1,6 @@
 """What checksums cost: of a suite of 1 GB when it is opened, and of a reply when it is written and read.
 
-Prints seconds of a processor, and ratios to the same work without checksums in the same process: to reading the file for
+Prints seconds of a processor, and ratios to the same work without checksums in the same process: to reading the file of
 a suite, to writing and reading rows without a checksum for a store. The medians of several turns, in turn.
 
     python benchmarks/checksums.py
