@@ -405,6 +405,22 @@ def test_manifests_of_another_shape_are_explained_and_replaced_by_force(
     assert list(open_suite(tmp_path / "a").samples())
 
 
+@pytest.mark.parametrize("name", ["samples.parquet", "documents.parquet"])
+def test_a_suite_of_which_a_bit_has_flipped_is_not_taken_for_built(tmp_path: Path, corpus: Path, name: str) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    whole = build(wanted, tmp_path / "a")
+    assert not build(wanted, tmp_path / "a").fresh
+    path = tmp_path / "a" / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(FathomError, match=rf"{name}: damaged .*build the suite again with --force"):
+        build(wanted, tmp_path / "a")
+    again = build(wanted, tmp_path / "a", force=True)
+    assert again.fresh
+    assert again.manifest == whole.manifest == open_suite(tmp_path / "a").manifest
+
+
 def test_depths_named_twice_are_one(tmp_path: Path, corpus: Path) -> None:
     wanted = order("passkey", corpus=(str(corpus),), lengths=(1024,), items=2, depths=(0.5, 0.1, 0.50000001))
     assert wanted.depths == (0.1, 0.5)

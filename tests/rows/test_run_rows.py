@@ -169,8 +169,10 @@ SUITE = {"name": "tiny", "fingerprint": "f00d", "tokenizer": "words"}
         ({"format": 1, "model": "lab/m", "suite": SUITE, "on_overflow": 1}, "on_overflow"),
         ({"format": 1, "model": "lab/m", "suite": SUITE, "base_url": 1}, "base_url"),
         ({"format": 1, "model": "lab/m", "suite": SUITE, "variant": 1}, "variant"),
-        ({"format": 2}, "expected a run of format 1"),
-        ([], "expected a run of format 1"),
+        ({"format": 2}, "has not the checksum that it states"),
+        ({"format": 3}, r"written by a newer fathom \(format 3; this one reads up to 2\): upgrade with"),
+        ({"format": None}, "format 'None', expected a number"),
+        ([], "expected an object"),
     ],
 )
 def test_a_damaged_manifest_is_told_by_all_who_read_it(tmp_path: Path, content: object, named: str) -> None:

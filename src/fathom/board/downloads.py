@@ -13,10 +13,12 @@ from fathom.board.board_data import lengths_of
 from fathom.board.lines import Line, Table
 from fathom.board.model import Estimate
 from fathom.board.standing import task_scores
+from fathom.checksums import with_checksum
 from fathom.printing import printable
 from fathom.types import Json
 
-FORMAT = 1
+FORMAT = 2
+"""Of the JSON files. Those of format 1 have no checksum."""
 SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("board", "key", "model", "variant", "provenance", "source", "table", "date", "url"), pl.String),
     **dict.fromkeys(("rank_low", "rank_high", "tie_group"), pl.Int64),
@@ -56,7 +58,7 @@ def downloads(tables: Sequence[Table], built: str) -> dict[str, bytes]:
         boards: list[Json] = list(nested.values()) if name == "all" else [nested[name]]
         found[f"{name}.csv"] = _csv(frame)
         found[f"{name}.parquet"] = _parquet(frame)
-        whole: Json = {"format": FORMAT, "built": built, "boards": boards}
+        whole = with_checksum({"format": FORMAT, "built": built, "boards": boards})
         found[f"{name}.json"] = (shown.compact(whole) + "\n").encode("ascii")
     return found
 

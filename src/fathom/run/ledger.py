@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fathom.run.manifest import fathom_version
-from fathom.run.store import BUSY_SECONDS, COLUMNS, FILE, PAGE_BYTES, SCHEMA, Totals, clear_errors, read_totals
+from fathom.run.store import BUSY_SECONDS, CHECKED, COLUMNS, FILE, PAGE_BYTES, SCHEMA, Totals, clear_errors, read_totals
+from fathom.run.store_checks import add_checksums
 from fathom.run.worker import Worker, is_alive, retire
 from fathom.secrets import hide_in_text, redact
 from fathom.types import FathomError, Reply, Sample, Status
@@ -25,6 +26,8 @@ from fathom.types import FathomError, Reply, Sample, Status
 Key: TypeAlias = tuple[str, int]
 
 _INSERT = f"INSERT OR REPLACE INTO replies ({COLUMNS}, worker) VALUES ({', '.join('?' * 28)})"
+# Of the values as SQLite holds them, which are not always of the types that they had.
+_CHECKSUM = f"UPDATE replies SET checksum = {CHECKED[0].checksum} WHERE rowid = last_insert_rowid()"
 
 
 class Ledger:
@@ -61,6 +64,7 @@ class Ledger:
             for name in ("asked", "worker"):
                 if name not in there:
                     self._db.execute(f"ALTER TABLE replies ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
+        add_checksums(self._db, self.folder / FILE, CHECKED)
 
     def plan(self, planned: int) -> None:
         """Note how many replies the run will hold when this process and its fellows are done."""
@@ -146,6 +150,7 @@ class Ledger:
         with self._writing():
             before: tuple[Status] | None = self._db.execute(query, (sample.id, epoch)).fetchone()
             self._db.execute(_INSERT, storable(row))
+            self._db.execute(_CHECKSUM)
         return before[0] if before else None
 
     def has_replied(self) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
+from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.run.model import Settings, is_reader
 from fathom.run.thinking import MODES, PROMPTS
 from fathom.secrets import hide_in_address, hide_secrets
@@ -19,8 +20,10 @@ from fathom.suites.models import KINDS, SWITCHES
 from fathom.types import FathomError, Json
 
 FILE = "run.json"
-FORMAT = 1
+FORMAT = 2
+"""Of ``run.json``. Format 1 has no checksum."""
 MODE = "thinking.mode"
+_ADVICE = "restore it from a copy, or move the folder away and run again"
 
 # What may lie in a folder before run.json does: another process may be starting.
 _OURS = (".run-", "replies.sqlite", FILE)
@@ -164,11 +167,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{folder}: no run here ({FILE} is missing); expected a folder that fathom run wrote"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise FathomError(
-            f"{path}: cannot be read: {error}; restore it from a copy, or move the folder away and run again"
-        ) from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise FathomError(f"{path}: expected a run of format {FORMAT}; this version of fathom cannot read it")
+        raise FathomError(f"{path}: cannot be read: {error}; {_ADVICE}") from None
+    if not isinstance(manifest, dict):
+        raise FathomError(f"{path}: expected an object; {_ADVICE}")
+    if check_format(path, manifest.get("format"), FORMAT, _ADVICE) > 1 or CHECKSUM in manifest:
+        check_content(path, manifest, _ADVICE)
     _check_fields(path, "", manifest, _FIELDS)
     _check_fields(path, "suite.", manifest["suite"], _SUITE_FIELDS)
     if manifest.get("thinking") is not None:
@@ -184,8 +187,7 @@ def _check_fields(path: Path, place: str, values: Mapping[str, Any], fields: Map
         right = isinstance(value, kind.type) and not isinstance(value, bool) and (not kind.among or value in kind.among)
         if not absent and not right:
             raise FathomError(
-                f"{path}: {place}{name} = {str(value)[:60]!r}, expected {kind.words}; the file is damaged. Restore it "
-                "from a copy, or move the folder away and run again"
+                f"{path}: {place}{name} = {str(value)[:60]!r}, expected {kind.words}; the file is damaged: {_ADVICE}"
             )
 
 
@@ -198,7 +200,7 @@ def _version(package: str) -> str:
 
 def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
     """Write the file unless it is there; False if another process was first."""
-    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(with_checksum(manifest), indent=2, ensure_ascii=False) + "\n"
     try:
         with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".run-", delete=False) as file:
             file.write(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -210,6 +211,7 @@ def run(
     plan, spent = _look_ahead(
         out, facts, epochs, model=model, limit=window_limit, price=price, caps=caps, manner=manner, thinking=words
     )
+    plan = replace(plan, unverified=built.unverified)
     used = spent.tokens_in + spent.tokens_out
     check_budget(
         plan, spent_tokens=used, spent_cost=spent.cost or 0.0, max_tokens_total=max_tokens_total, max_cost=max_cost

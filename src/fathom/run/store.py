@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
+from fathom.run.store_checks import Rows, check_rows
 from fathom.run.usage import counted, paid, with_counts
 from fathom.run.worker import Worker
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
@@ -37,7 +38,7 @@ CREATE TABLE IF NOT EXISTS replies (
     reasoning TEXT NOT NULL, stop TEXT NOT NULL,
     tokens_in INTEGER, tokens_out INTEGER, tokens_reasoning INTEGER, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
     truncated INTEGER NOT NULL, error TEXT NOT NULL, tokens_cached INTEGER, cost REAL,
-    finished_at REAL NOT NULL, fathom_version TEXT NOT NULL, worker TEXT NOT NULL DEFAULT '',
+    finished_at REAL NOT NULL, fathom_version TEXT NOT NULL, worker TEXT NOT NULL DEFAULT '', checksum INTEGER,
     UNIQUE (sample, epoch)
 );
 CREATE TABLE IF NOT EXISTS claims (
@@ -56,6 +57,7 @@ COLUMNS = (
 # Folders of earlier versions can hold counts that no request can have used, and costs computed from them.
 _COST = paid("cost", "tokens_in", "tokens_out", "tokens_cached")
 _READ = COLUMNS.replace(" cost,", f" {_COST},")
+CHECKED = (Rows("replies", COLUMNS, "sample, epoch"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ def replies(folder: Path) -> Iterator[StoredReply]:
         FathomError: The folder holds no run, or its file is damaged.
     """
     with clear_errors(folder), reading(folder) as db:
+        check_rows(db, folder / FILE, CHECKED)
         for row in db.execute(f"SELECT {_READ} FROM replies ORDER BY task, length, sample, epoch"):
             _check(folder / FILE, row)
             yield _stored(row)
@@ -220,6 +223,7 @@ def peek(folder: Path) -> Iterator[Peek]:
         yield Peek(None)
         return
     with clear_errors(folder), reading(folder) as db:
+        check_rows(db, folder / FILE, CHECKED)
         has_table = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'workers'").fetchone()[0]
         yield Peek(db if has_table else None)
 
@@ -275,7 +279,7 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
     """Turn SQLite's errors into messages that say what to do."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's own messages hold names from the file
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             reason = "cannot be written: the disk is full or failing"
@@ -285,7 +289,7 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = f"was locked by another process for {BUSY_SECONDS:g} seconds"
             advice = "End that process, or wait, and run the same command again to go on."
-        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
             reason, advice = "is damaged", "Move it away and run again, or restore a copy."
         elif "no such table" in str(error):
             reason, advice = "holds nothing yet", "Run the same command again to go on, or restore a copy."

@@ -22,7 +22,7 @@ class Texts(Mapping[str, str]):
         import pyarrow.parquet
 
         with readable(path):
-            self._file = pyarrow.parquet.ParquetFile(path)
+            self._file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
             need_columns(path, self._file.schema_arrow.names, ("id", "text"))
             self._group: dict[str, int] = {
                 id: group
@@ -87,7 +87,8 @@ def write_documents(folder: Path, documents: Sequence[Document]) -> None:
 
     columns = ("id", "text", "source", "language", "title", "licence")
     schema = pyarrow.schema([(name, pyarrow.string()) for name in columns])
-    with pyarrow.parquet.ParquetWriter(folder / DOCUMENTS, schema, compression="zstd") as writer:
+    path = folder / DOCUMENTS
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
         for group in _grouped(documents):
             writer.write_table(pyarrow.table([_column(group, name) for name in columns], schema=schema))
 
