@@ -95,7 +95,7 @@ def test_a_run_becomes_a_line_of_the_site(store: Store, place: str, call: Call, 
         assert {found["level"] for found in one["findings"]} == {"verified", "unverified"}
         assert httpx.post(api, content=data[:-1], headers=headers, timeout=240).status_code == 422
 
-        accept = httpx.post(f"{api}/{one['id']}/accept", headers=tokens["mo"], timeout=240)
+        accept = httpx.post(f"{api}/{one['id']}/accept", headers=tokens["mo"], json={"reason": "right"}, timeout=240)
         assert accept.json()["state"] == "accepted"
         state: dict[str, Any] = {}
 
