@@ -12,6 +12,7 @@ import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
@@ -94,6 +95,7 @@ def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -
     app.add_api_route("/moderate/{name}", _moderate, methods=["GET", "HEAD"])
     app.add_api_route("/{path:path}", _site, methods=["GET", "HEAD"])
     app.add_exception_handler(AnswerError, _answer)
+    app.add_exception_handler(ClientDisconnect, _answer)
     app.add_exception_handler(RequestValidationError, _answer)
     app.add_exception_handler(HTTPException, _answer)
     app.add_exception_handler(FathomError, _answer)
@@ -125,6 +127,8 @@ def _answer(_: Request, error: Exception) -> Response:
     match error:
         case AnswerError():
             return error.response()
+        case ClientDisconnect():
+            return Response(status_code=400)  # nobody reads it
         case RequestValidationError():
             fields = ", ".join(sorted({str(one["loc"][-1]) for one in error.errors()}))
             return AnswerError(400, f"cannot be read: {fields}").response()

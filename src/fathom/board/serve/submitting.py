@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import anyio
 from fastapi import APIRouter, Depends, Request
-from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from fathom.board.serve.answers import AnswerError
@@ -98,8 +97,6 @@ async def _receive(request: Request, desk: Desk, someone: Holder) -> Response:
         async with desk.turns.turn(someone.name):
             await anyio.to_thread.run_sync(_still, request)
             return await anyio.to_thread.run_sync(_take, desk, someone, path, id, size)
-    except ClientDisconnect:
-        return Response(status_code=400)  # nobody reads it
     finally:
         path.unlink(missing_ok=True)
         prints_beside(path).unlink(missing_ok=True)
