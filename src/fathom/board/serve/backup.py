@@ -363,14 +363,23 @@ def _tool(name: str, server: int) -> str:
 
 def _shown(url: URL) -> str:
     """The URL without its password, which every user of the machine could see among the arguments of a process."""
-    return url.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
+    # Not url.set(): to that, None means as before.
+    plain = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
+    return plain.difference_update_query(["password"]).render_as_string(hide_password=False)
+
+
+def _password(url: URL | None) -> str:
+    if url is None:
+        return ""
+    return str(url.password or url.query.get("password") or "")
 
 
 def _do(command: Sequence[str], url: URL | None) -> str:
     """Run a program of PostgreSQL, and give what it prints."""
     environment: Mapping[str, str] = {**os.environ, "PGAPPNAME": "fathom board backup"}
-    if url is not None and url.password is not None:
-        environment = {**environment, "PGPASSWORD": str(url.password)}
+    secret = _password(url)
+    if secret:
+        environment = {**environment, "PGPASSWORD": secret}
     try:
         end = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False, text=True
@@ -379,7 +388,6 @@ def _do(command: Sequence[str], url: URL | None) -> str:
         raise FathomError(f"{command[0]}: cannot be run: {error.strerror or error}") from error
     if end.returncode:
         said = end.stderr.strip().splitlines() or [f"ended with status {end.returncode}"]
-        with suppress(AttributeError):
-            said = [line.replace(str(url.password), "***") if url and url.password else line for line in said]
+        said = [line.replace(secret, "***") if secret else line for line in said]
         raise FathomError(f"{Path(command[0]).name}: {' '.join(said[:4])[:500]}")
     return end.stdout
