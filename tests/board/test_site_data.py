@@ -22,7 +22,7 @@ from fathom.board.build import MARK, Wanted, build_site
 from fathom.board.keys import keys, slug
 from fathom.board.lines import model_keys, table
 from fathom.board.measured import measured
-from fathom.board.model import Entry, Estimate, Origin
+from fathom.board.model import PROVENANCES, Entry, Estimate, Origin
 from fathom.board.results import Batch
 from fathom.board.standing import standing
 from fathom.rows import to_frame, write_rows
@@ -119,7 +119,7 @@ def test_a_board_is_as_the_page_expects_it(site: Path, name: str) -> None:
         for at in cells["byLength"][entry["key"]]:
             assert [length for length, _ in at] == sorted(length for length, _ in at)
             assert all(is_estimate(est) for _, est in at)
-        assert said["origins"][entry["origin"]]["provenance"] in ("published", "measured", "submitted")
+        assert said["origins"][entry["origin"]]["provenance"] in PROVENANCES
     order = [(not entry["complete"], -entry["overall"][0] if entry["overall"] else np.inf) for entry in entries]
     assert order == sorted(order)
 
