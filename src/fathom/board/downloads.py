@@ -30,9 +30,10 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 }
 """Columns of the tables. ``figure`` says of what a value is: ``overall``, ``as_paper`` (missing scores as 0),
 ``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` of which category, task, extra or usage;
-``length`` is in tokens and empty for figures over all lengths. ``low`` and ``high`` are the ends of the 95% interval: 1.96
-errors to either side, no further than a score can be (0 to 1; only figures such as LongScore have no such ends). ``bound`` says that the error is the greatest that the
-mean allows. The last columns say how the scores of tasks came about that were not published."""
+``length`` is in tokens and empty for figures over all lengths. ``low`` and ``high`` are the ends of the 95% interval:
+1.96 errors to either side, no further than a score can be, from 0 to 1 (only LongScore and its kind have no such ends).
+``bound`` says that the error is the greatest that the mean allows. The last columns say how the scores of tasks came
+about that were not published."""
 
 _FORMULA = r"^[=+\-@\t\r]"
 _TASK = ("rule", "metric", "grader", "version", "fathom", "questions")

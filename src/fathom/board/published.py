@@ -10,8 +10,9 @@ A file is a CSV, one figure a row, and beside it a TOML of the same name that sa
 ``board`` may name several boards. ``task`` is a task of the board, or ``overall``, ``category/ID``, ``extra/ID`` or
 ``group/NAME`` for averages that the source prints; ``overall`` with a ``length`` is the average at it. ``value`` is in
 percent as printed, or ``N/A``. ``n`` is the number of scores in [0, 1] behind it, and empty where nobody says it: there
-is no interval then. ``variant``, ``length``, ``n`` and ``table`` may be left out. ``provenance`` is ``published``, and may
-be left out, where the source prints the figures; ``recomputed`` where they were computed from what its authors released.
+is no interval then. ``variant``, ``length``, ``n`` and ``table`` may be left out. ``provenance`` is ``published``
+where the source prints the figures, and may be left out then; it is ``recomputed`` where they were computed from what
+its authors released.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@
   function decide(one) {
     if (one.own) return [make("p", { className: "note" }, "You sent this: another moderator decides on it.")];
     const last = one.history[0];
-    const undoes = one.state !== "withdrawn" && last && last.after === one.state;
+    const undoes = ["accepted", "refused"].includes(one.state) && last && last.after === one.state;
     if (one.state !== "pending" && one.state !== "accepted" && !undoes) return [];
     const reason = make("textarea", { rows: 1, maxLength: 2000 });
     const act = (what, title, more) => {
