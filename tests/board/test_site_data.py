@@ -371,7 +371,7 @@ def test_no_interval_of_a_download_leaves_what_scores_can_be(tmp_path: Path) -> 
     beyond = scores.filter(
         (pl.col("value") - 1.96 * pl.col("error") < 0) | (pl.col("value") + 1.96 * pl.col("error") > 1)
     )
-    assert {"extra", "task", "overall"} <= set(beyond["figure"])  # else this would show nothing
+    assert {"extra", "task"} <= set(beyond["figure"])  # else this would show nothing
     assert scores.filter((pl.col("low") < 0) | (pl.col("high") > 1)).is_empty()
     assert scores.filter((pl.col("low") > pl.col("value")) | (pl.col("high") < pl.col("value"))).is_empty()
     nested = json.loads((tmp_path / "site" / "downloads" / "all.json").read_text("utf-8"))
