@@ -241,7 +241,7 @@ def test_a_password_is_not_among_the_arguments(written: str, monkeypatch: pytest
 
     from sqlalchemy import make_url
 
-    monkeypatch.setattr(backups.subprocess, "run", run)
+    monkeypatch.setattr("fathom.board.serve.backup.subprocess.run", run)
     url = make_url(written)
     assert backups._shown(url) == "postgresql://board@db.example.org:5432/board"
     with pytest.raises(FathomError) as error:

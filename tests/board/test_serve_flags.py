@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from fathom.board.boards import BOARDS
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.packing import archive
 from fathom.board.likeness import Answer, packed, prints_of
@@ -133,7 +134,7 @@ def test_the_name_of_a_published_entry_is_flagged(tmp_path: Path, monkeypatch: p
     suite = make_suite(tmp_path / "suite")
     path = tmp_path / "bundle.zip"
     path.write_bytes(archive(bundle_of([make_run(tmp_path / "run", suite, model="openai/gpt 5")])))
-    boards = [replace(board, suites=("tiny",)) for board in checking.BOARDS if board.id == "pro"]
+    boards = [replace(board, suites=("tiny",)) for board in BOARDS if board.id == "pro"]
     monkeypatch.setattr(checking, "BOARDS", tuple(boards))
     found = verdict_of(path, Policy((suite,), names=("GPT-5",)), Limits()).findings
     said = [one.words for one in found if one.level == "flagged"]
