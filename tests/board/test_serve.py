@@ -296,7 +296,8 @@ def test_decisions_are_json_objects(server: Server, body: bytes) -> None:
     path = f"/api/submissions/{id}/accept"
     assert server.client.post(path, content=body, headers=server.by("mo")).status_code == 400
     assert server.client.post(path, content=b"{" + b" " * 20_000, headers=server.by("mo")).status_code == 413
-    assert server.client.post(path, headers=server.by("mo")).status_code == 200  # no reason is needed for that
+    assert server.client.post(path, headers=server.by("mo")).status_code == 422  # a reason is asked for
+    assert server.client.post(path, content=b'{"reason": "right"}', headers=server.by("mo")).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_a_run_becomes_a_line_of_the_site(store: Store, place: str, call: Call, 
         assert {found["level"] for found in one["findings"]} == {"verified", "unverified"}
         assert httpx.post(api, content=data[:-1], headers=headers, timeout=None).status_code == 422
 
-        accept = httpx.post(f"{api}/{one['id']}/accept", headers=tokens["mo"], timeout=None)
+        accept = httpx.post(f"{api}/{one['id']}/accept", headers=tokens["mo"], json={"reason": "right"}, timeout=None)
         assert accept.json()["state"] == "accepted"
         state: dict[str, Any] = {}
 

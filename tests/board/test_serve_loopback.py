@@ -91,7 +91,9 @@ def test_decisions_at_once_reach_both_sites(
 
     def accept(order: tuple[str, str]) -> int:
         path = f"{order[0]}api/submissions/{order[1]}/accept"
-        return httpx.post(path, headers={"Authorization": tokens["mo"]}, timeout=None).status_code
+        return httpx.post(
+            path, headers={"Authorization": tokens["mo"]}, json={"reason": "right"}, timeout=None
+        ).status_code
 
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(accept, [(address, id) for id in ids for address in addresses]))
@@ -108,7 +110,12 @@ def test_two_servers_share_a_folder_of_sites(
     ids = [send(addresses[number % 2], tokens["ann"], bundle(number)).json()["id"] for number in range(6)]
     for number, id in enumerate(ids):
         path = f"{addresses[number % 2]}api/submissions/{id}/accept"
-        assert httpx.post(path, headers={"Authorization": tokens["mo"]}, timeout=None).status_code == 200
+        assert (
+            httpx.post(
+                path, headers={"Authorization": tokens["mo"]}, json={"reason": "right"}, timeout=None
+            ).status_code
+            == 200
+        )
     for address in addresses:
         site = f"{address}api/site"
         until(lambda site=site: httpx.get(site, headers={"Authorization": tokens["mo"]}).json()["current"])  # type: ignore[misc]

@@ -11,7 +11,7 @@ import polars as pl
 from fathom.board import shown
 from fathom.board.board_data import lengths_of
 from fathom.board.lines import Line, Table
-from fathom.board.model import Estimate
+from fathom.board.model import Board, Estimate
 from fathom.board.standing import task_scores
 from fathom.checksums import with_checksum
 from fathom.printing import printable
@@ -32,8 +32,10 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 }
 """Columns of the tables. ``figure`` says of what a value is: ``overall``, ``as_paper`` (missing scores as 0),
 ``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` of which category, task, extra or usage;
-``length`` is in tokens and empty for figures over all lengths. ``bound`` says that the error is the greatest that the
-mean allows. The last columns say how the scores of tasks came about that were not published."""
+``length`` is in tokens and empty for figures over all lengths. ``low`` and ``high`` are the ends of the 95% interval:
+1.96 errors to either side, no further than a score can be, from 0 to 1 (only LongScore and its kind have no such ends).
+``bound`` says that the error is the greatest that the mean allows. The last columns say how the scores of tasks came
+about that were not published."""
 
 _FORMULA = r"^[=+\-@\t\r]"
 _TASK = ("rule", "metric", "grader", "version", "fathom", "questions")
@@ -79,7 +81,7 @@ def _records(table: Table, line: Line, figures: Sequence[_Figure]) -> Iterator[_
     nothing = (None,) * (1 + len(_TASK))
     for figure, name, length, one in figures:
         how = _how(line, name) if figure == "task" else nothing
-        yield (*head, figure, name, length, *_numbers(figure, one), *how)
+        yield (*head, figure, name, length, *_numbers(table.board, figure, name, one), *how)
     for name, value in (shown.usage(line.entry.usage) or {}).items():
         if value is not None:
             yield (*head, "usage", name, None, value, *(None,) * 5, *nothing)
@@ -101,12 +103,18 @@ def _figures(table: Table, line: Line) -> Iterator[_Figure]:
     yield from (("extra", name, None, entry.extras[name]) for name in board.extras if name in entry.extras)
 
 
-def _numbers(figure: str, one: Estimate) -> tuple[Any, ...]:
-    """Value, error, ends of the 95% interval (of scores within what scores can be), n and bound."""
-    ends = [one.low, one.high]
-    if figure != "extra":
-        ends = [None if end is None else min(max(end, 0.0), 1.0) for end in ends]
-    return (shown.number(one.value), shown.number(one.error), *map(shown.number, ends), one.n, one.bound)
+def _numbers(board: Board, figure: str, name: str, one: Estimate) -> tuple[Any, ...]:
+    """Value, error, ends of the 95% interval, n and bound."""
+    ends = map(shown.number, _ends(board, figure, name, one))
+    return (shown.number(one.value), shown.number(one.error), *ends, one.n, one.bound)
+
+
+def _ends(board: Board, figure: str, name: str, one: Estimate) -> tuple[float | None, float | None]:
+    """Ends of the 95% interval, no further than what the figure can be."""
+    low, high = one.low, one.high
+    if low is None or high is None or (figure == "extra" and name in board.unbounded):
+        return low, high
+    return max(low, 0.0), min(high, 1.0)
 
 
 def _how(line: Line, task: str) -> tuple[str | None, ...]:
@@ -130,12 +138,12 @@ def _nested(table: Table, figures: Sequence[Sequence[_Figure]]) -> dict[str, Jso
         "citation": board.citation,
         "url": board.url,
         "tasks": list(board.tasks),
-        "columns": ["figure", "name", "length", "value", "error", "n", "bound"],
-        "lines": [_nested_line(line, own) for line, own in zip(table.lines, figures, strict=True)],
+        "columns": ["figure", "name", "length", "value", "error", "n", "bound", "low", "high"],
+        "lines": [_nested_line(board, line, own) for line, own in zip(table.lines, figures, strict=True)],
     }
 
 
-def _nested_line(line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
+def _nested_line(board: Board, line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
     entry = line.entry
     return {
         "key": line.key,
@@ -150,8 +158,9 @@ def _nested_line(line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
         "statuses": dict(entry.statuses),
         "usage": shown.usage(entry.usage),
         "figures": [
-            [figure, name, length, shown.number(one.value), shown.number(one.error), one.n, int(one.bound)]
+            [figure, name, length, value, error, n, int(bound), low, high]
             for figure, name, length, one in figures
+            for value, error, low, high, n, bound in [_numbers(board, figure, name, one)]
         ],
     }
 
