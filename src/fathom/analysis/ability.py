@@ -16,6 +16,8 @@ from fathom.length import format_length, named_lengths
 from fathom.stats.outcomes import Unmeasured
 
 APART = "each question stands at one length, so that lengths are compared over different questions"
+NAMED = 3
+"""Lengths that are not measured and named with their reason."""
 UNSURE = 2.0
 """A base whose interval spans this factor or more makes every ratio to it a guess."""
 
@@ -145,7 +147,9 @@ def not_measured(gaps: Sequence[Unmeasured]) -> str:
     """Which lengths are not measured, and why: "not measured at 32k (18 of 20 prompts did not fit)"; "" for none."""
     if not gaps:
         return ""
-    return "not measured at " + ", ".join(f"{format_length(gap.length)} ({gap})" for gap in gaps)
+    rest = gaps[NAMED:]
+    more = f" and {len(rest)} more lengths up to {format_length(rest[-1].length)}" if rest else ""
+    return "not measured at " + ", ".join(f"{format_length(gap.length)} ({gap})" for gap in gaps[:NAMED]) + more
 
 
 def apart_note(profile: Profile) -> str:

@@ -241,15 +241,7 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         complete=(there.sum(axis=0) == len(shares)) & np.array([gap is None for gap in gaps], dtype=np.bool_),
         other=_mean(others, ~np.isnan(others) & ~_lost([one.other for one in shares], shares, lengths)),
         gaps=gaps,
-        tallies=tuple(
-            added(
-                tally
-                for share in shares
-                for at, tally in zip(share.lengths, share.tallies, strict=True)
-                if at == length
-            )
-            for length in lengths
-        ),
+        tallies=tuple(added(_tallies_at(shares, length)) for length in lengths.tolist()),
         sums=tuple(
             (_spread(scored, share, lengths), _spread(mass, share, lengths))
             for share in shares
