@@ -184,8 +184,8 @@ def test_many_unanswered_and_cut_replies_stand_in_the_first_paragraph_and_in_a_c
         "small-7b · non-thinking left 15 unanswered and was cut off by the output cap in 15 of 150 replies."
     ]
     counts = named(results, "counts")
-    for label in ("Unanswered", "Cut"):
-        place = [column.label for column in counts.columns].index(label)
+    for heading in ("Unanswered", "Cut"):
+        place = [column.label for column in counts.columns].index(heading)
         assert [row[place].text for row in counts.rows] == ["0", "0", "15"]
 
 

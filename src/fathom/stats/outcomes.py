@@ -69,7 +69,7 @@ class Unmeasured:
         """Why, in words: "18 of 20 prompts did not fit"."""
         if self.reason == DOES_NOT_FIT:
             return f"{self.failed:,} of {self.replies:,} prompts did not fit"
-        return f"{self.failed:,} of {self.replies:,} replies are missing"
+        return f"{self.failed:,} of {self.replies:,} replies {'is' if self.failed == 1 else 'are'} missing"
 
 
 def outcome() -> pl.Expr:
