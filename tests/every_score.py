@@ -56,8 +56,11 @@ def risen(before: Scores, after: Scores, names: tuple[str, ...] | None = None) -
 
 def _all(rows: pl.DataFrame, model: str) -> Iterator[tuple[tuple[object, ...], Any]]:
     for base in ("paper", "code"):
-        own = [one for one in profiles(rows, replicates=40, base=base) if one.model == model]
-        yield from _of_profiles(own, base)
+        ready = profiles(rows, replicates=40, base=base)
+        yield from _of_profiles([one for one in ready if one.model == model], base)
+        for long in longscore_of(ready):  # beside the other models: over the lengths that all of them have
+            if long.model == model:
+                yield ("longscore shared", base, long.variant, long.task), long.shared_average
     left = known_filter(rows, "own").rows
     for one in average_scores_of([one for one in profiles(left, replicates=40) if one.model == model]):
         yield ("known", one.variant, one.task), one.mean
@@ -146,10 +149,10 @@ def _of_pairs(rows: pl.DataFrame, model: str) -> Iterator[tuple[tuple[object, ..
     for _, variant in own:
         for other in others:
             sides = {"variant_a": variant, "variant_b": other[1], "permutations": 5}
-            for one in compare(rows, model, other[0], **sides):  # type: ignore[arg-type]
+            for one in compare(rows, model, other[0], **sides):
                 yield ("compare", variant, other, one.task, one.length), one.difference
             turned = {"variant_a": other[1], "variant_b": variant, "permutations": 5}
-            for one in compare(rows, other[0], model, **turned):  # type: ignore[arg-type]
+            for one in compare(rows, other[0], model, **turned):
                 yield ("compare", "turned", variant, other, one.task, one.length), -one.difference
     try:
         pairs = agreement(rows)

@@ -44,9 +44,9 @@ def test_not_answering_is_wrong_and_what_is_missing_is_not_measured() -> None:
     assert (dropped.mean, dropped.other, dropped.items, dropped.scored) == (1.0, 0.5, 4, 2)
     for lost in (row(None, item=4, status="error"), row(None, item=4, status="ok")):
         gone = at(curve(to_frame([*said, *silent, lost])), "kv", 2048)
-        assert (gone.mean, gone.scored, gone.complete, gone.gap) == (None, 0, False, "1 of 5 replies are missing")
+        assert (gone.mean, gone.scored, gone.complete, gone.gap) == (None, 0, False, "1 of 5 replies is missing")
         kept = at(curve(to_frame([*said, *silent, lost]), unanswered="drop"), "kv", 2048)
-        assert (kept.mean, kept.complete, kept.gap) == (1.0, False, "1 of 5 replies are missing")
+        assert (kept.mean, kept.complete, kept.gap) == (1.0, False, "1 of 5 replies is missing")
     with pytest.raises(FathomError, match="drop"):
         curve(to_frame(said), unanswered="nothing")  # type: ignore[arg-type]  # what a command line may pass on
 

@@ -126,7 +126,7 @@ def test_nothing_scored() -> None:
     rows = to_frame([row(None, status="error"), row(None, length=8192, status="overflow")])
     found = effective_length(rows)
     assert len(found) == 6
-    note = "not measured at 2k (1 of 1 replies are missing), 8k (1 of 1 prompts did not fit)"
+    note = "not measured at 2k (1 of 1 replies is missing), 8k (1 of 1 prompts did not fit)"
     assert all((one.tokens, one.interval, one.note) == (None, None, note) for one in found)
 
 
@@ -134,10 +134,10 @@ def test_nothing_scored() -> None:
 def test_it_ends_before_a_length_that_does_not_fit(unanswered: Unanswered) -> None:
     lost = {16384: 18, 32768: 11}
     rows = to_frame(
-        row(None if item < lost.get(length, 0) else 1.0, length=length, item=item, status=status)
+        row(None if over else 1.0, length=length, item=item, status="overflow" if over else "ok")
         for item in range(20)
         for length in LENGTHS
-        for status in ["overflow" if item < lost.get(length, 0) else "ok"]
+        for over in [item < lost.get(length, 0)]
     )
     found = of(effective_length(rows, unanswered=unanswered), "ruler")
     assert (found.tokens, found.censored) == (8192, "unmeasured")

@@ -132,7 +132,7 @@ def test_the_code_base_takes_no_other_place_where_it_is_not_measured() -> None:
     lost = [*over_gold[1:], row(None, length=0, status="error", facets={"context": "alone"})]
     score = of(longscore(pl.concat([table([[0.5, 0.5, 0.5, 0.5]] * 5), to_frame(lost)]), base="code"), "kv")
     assert (score.base, score.average) == (None, None)
-    assert score.undefined == "the base is not measured over the gold document alone (1 of 5 replies are missing)"
+    assert score.undefined == "the base is not measured over the gold document alone (1 of 5 replies is missing)"
 
 
 def test_pairing_narrows_the_interval() -> None:

@@ -96,8 +96,7 @@ def test_what_was_not_answered_counts_0_or_is_dropped() -> None:
     ]
     assert values(rows) == [0.5, 0.25, 0.0, 0.0, 0.0, 0.0]
     assert values(rows, "drop") == [0.5, 0.25, None, None, None, None]
-    for unanswered in UNANSWERED:
-        other = "drop" if unanswered == "zero" else "zero"
+    for unanswered, other in (UNANSWERED, UNANSWERED[::-1]):
         assert counted(to_frame(rows), unanswered)["other"].to_list() == values(rows, other)
     assert counted(to_frame(rows))["chance"].to_list() == [0.25] * 6
 
@@ -206,7 +205,7 @@ def test_cells_without_a_score_say_why() -> None:
     first, second = unmeasured(scored_rows(to_frame(rows)))
     assert (first.model, first.task, first.length, first.reason) == ("m", "kv", 8192, DOES_NOT_FIT)
     assert str(first) == "18 of 20 prompts did not fit"
-    assert (second.length, str(second)) == (4096, "1 of 20 replies are missing")
+    assert (second.length, str(second)) == (4096, "1 of 20 replies is missing")
     error = nothing_measured(to_frame(rows))
     assert "(m on kv at 8,192 tokens: 18 of 20 prompts did not fit)" in str(error)
 

@@ -256,12 +256,11 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
 
 def _lost(means: Sequence[Floats], shares: Sequence[Profile], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
     """At which lengths a task was asked and has no mean."""
-    lost = [
-        np.array([gap is not None for gap in one.gaps]) & np.isnan(own) for own, one in zip(means, shares, strict=True)
-    ]
-    return np.any(
-        [np.nan_to_num(_spread(own, one, lengths)) > 0 for own, one in zip(lost, shares, strict=True)], axis=0
-    )
+    lost: NDArray[np.bool_] = np.zeros(len(lengths), dtype=np.bool_)
+    for own, share in zip(means, shares, strict=True):
+        gaps = np.array([gap is not None for gap in share.gaps], dtype=np.bool_)
+        lost |= np.isin(lengths, share.lengths[gaps & np.isnan(own)])
+    return lost
 
 
 def _tallies_at(shares: Sequence[Profile], length: int) -> Iterator[Mapping[str, int]]:
