@@ -114,6 +114,8 @@ def missing_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -
     """Why a profile has no base at all."""
     if gaps := gaps_at(profile, profile.base.lengths if profile.base else base_lengths):
         return f"the base is {not_measured(gaps)}"
+    if profile.base is not None and profile.base.gap:
+        return profile.base.gap
     if profile.base is not None:
         return "no base" + (": not every task has one" if len(profile.tasks) > 1 else " is given")
     tested = named_lengths(profile.lengths[profile.complete])
