@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fathom.board.build import Built
     from fathom.board.changes import Changes
+    from fathom.stats.outcomes import Unanswered
 
 
 def board_build(
@@ -24,6 +25,7 @@ def board_build(
     examples: bool = True,
     since: Path | str | None = None,
     rule: str = "official",
+    unanswered: Unanswered = "zero",
     judge: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Built:
@@ -41,6 +43,8 @@ def board_build(
         examples: Whether tasks are shown with example prompts.
         since: Another site: what has changed since then is told on the new one.
         rule: Scoring rule, ``strict`` or ``official``.
+        unanswered: How refusals, empty replies and prompts that did not fit count: ``zero``, or ``drop`` for means over
+            what was answered.
         judge: See ``rows``.
         progress: Told what is done and how much there is in all.
 
@@ -60,6 +64,7 @@ def board_build(
         examples=examples,
         since=None if since is None else Path(since),
         rule=rule,
+        unanswered=unanswered,
         judge=judge,
     )
     return build_site(wanted, Path(out), progress)

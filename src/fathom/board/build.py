@@ -24,6 +24,7 @@ from fathom.board.results import Batch, read_results
 from fathom.board.site_data import board_summary, model_files, newest, site_file
 from fathom.board.snapshot import Snapshot, read_snapshot, snapshot
 from fathom.board.tasks_data import levels, tasks_data
+from fathom.stats.outcomes import Unanswered
 from fathom.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
 
@@ -48,6 +49,7 @@ class Wanted:
         examples: Whether tasks are shown with example prompts.
         since: Another site, or its ``downloads/all.json``: what has changed since then is told; None for nothing.
         rule: Scoring rule for runs and bundles.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         judge: Whose scores are taken for runs, see ``fathom.rows.load``.
     """
 
@@ -61,6 +63,7 @@ class Wanted:
     examples: bool = True
     since: Path | None = None
     rule: str = "official"
+    unanswered: Unanswered = "zero"
     judge: str | None = None
 
 
@@ -170,7 +173,7 @@ def _entries(
         for name, entries in given.items():
             found.get(name, []).extend(entries)  # of boards that are not wanted nothing
     for batch in batches:
-        said = measured(boards, batch)
+        said = measured(boards, batch, wanted.unanswered)
         notes += said.notes
         for name, entries in said.entries.items():
             found[name] += entries

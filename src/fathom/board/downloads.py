@@ -17,6 +17,7 @@ from fathom.printing import printable
 from fathom.types import Json
 
 FORMAT = 1
+ENDED = ("replies", "cut", "unanswered", "overflow", "missing")
 SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("board", "key", "model", "variant", "provenance", "source", "table", "date", "url"), pl.String),
     **dict.fromkeys(("rank_low", "rank_high", "tie_group"), pl.Int64),
@@ -26,13 +27,17 @@ SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("value", "error", "low", "high"), pl.Float64),
     "n": pl.Int64,
     "bound": pl.Boolean,
+    "other": pl.Float64,
+    **dict.fromkeys(ENDED, pl.Int64),
     **dict.fromkeys(("suite", "rule", "metric", "grader", "task_version", "fathom_version", "questions"), pl.String),
 }
 """Columns of the tables. ``figure`` says of what a value is: ``overall``, ``as_paper`` (missing scores as 0),
 ``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` of which category, task, extra or usage;
 ``length`` is in tokens and empty for figures over all lengths. ``bound`` says that the error is the greatest that the
-mean allows. The last columns say how the scores of tasks came about that were not published."""
+mean allows. ``other`` is the value by the other choice of ``--unanswered``, and ``replies`` to ``missing`` say what became
+of the replies behind it; they are empty where that is not known. The last columns say how the scores of tasks came about that were not published."""
 
+_AFTER_VALUE = 6 + len(ENDED)  # error, low, high, n, bound, other
 _FORMULA = r"^[=+\-@\t\r]"
 _TASK = ("rule", "metric", "grader", "version", "fathom", "questions")
 _Record: TypeAlias = tuple[Any, ...]
@@ -80,7 +85,7 @@ def _records(table: Table, line: Line, figures: Sequence[_Figure]) -> Iterator[_
         yield (*head, figure, name, length, *_numbers(figure, one), *how)
     for name, value in (shown.usage(line.entry.usage) or {}).items():
         if value is not None:
-            yield (*head, "usage", name, None, value, *(None,) * 5, *nothing)
+            yield (*head, "usage", name, None, value, *(None,) * _AFTER_VALUE, *nothing)
 
 
 def _figures(table: Table, line: Line) -> Iterator[_Figure]:
@@ -100,11 +105,13 @@ def _figures(table: Table, line: Line) -> Iterator[_Figure]:
 
 
 def _numbers(figure: str, one: Estimate) -> tuple[Any, ...]:
-    """Value, error, ends of the 95% interval (of scores within what scores can be), n and bound."""
+    """Value, error, ends of the 95% interval (of scores within what scores can be), n, bound, and how replies ended."""
     ends = [one.low, one.high]
     if figure != "extra":
         ends = [None if end is None else min(max(end, 0.0), 1.0) for end in ends]
-    return (shown.number(one.value), shown.number(one.error), *map(shown.number, ends), one.n, one.bound)
+    ended = shown.ended(one) or (None,) * len(ENDED)
+    numbers = (shown.number(one.value), shown.number(one.error), *map(shown.number, ends), one.n, one.bound)
+    return (*numbers, shown.number(one.other), *ended)
 
 
 def _how(line: Line, task: str) -> tuple[str | None, ...]:
@@ -128,7 +135,7 @@ def _nested(table: Table, figures: Sequence[Sequence[_Figure]]) -> dict[str, Jso
         "citation": board.citation,
         "url": board.url,
         "tasks": list(board.tasks),
-        "columns": ["figure", "name", "length", "value", "error", "n", "bound"],
+        "columns": ["figure", "name", "length", "value", "error", "n", "bound", "other", *ENDED],
         "lines": [_nested_line(line, own) for line, own in zip(table.lines, figures, strict=True)],
     }
 
@@ -145,13 +152,21 @@ def _nested_line(line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
         "complete": line.standing.complete,
         "missing": list(line.standing.missing),
         "settings": shown.settings(entry.settings),
-        "statuses": dict(entry.statuses),
+        "unfinished": list(line.standing.unfinished),
+        "outcomes": dict(entry.outcomes),
         "usage": shown.usage(entry.usage),
         "figures": [
-            [figure, name, length, shown.number(one.value), shown.number(one.error), one.n, int(one.bound)]
+            [figure, name, length, *_short(one)]
             for figure, name, length, one in figures
         ],
     }
+
+
+def _short(one: Estimate) -> list[Json]:
+    """A value as a short list: without its last columns where what became of its replies is not known."""
+    ended = shown.ended(one)
+    plain = [shown.number(one.value), shown.number(one.error), one.n, int(one.bound)]
+    return [*plain, shown.number(one.other), *ended] if ended else plain
 
 
 def _csv(frame: pl.DataFrame) -> bytes:

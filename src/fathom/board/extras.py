@@ -30,14 +30,19 @@ def extras_of(board: Board, rows: pl.DataFrame) -> dict[str, Estimate]:
     return {name: estimate for name, estimate in made.items() if estimate is not None}
 
 
+def _whole(rows: pl.DataFrame) -> bool:
+    """Whether all rows are of cells that have a score: a mean over the others would be that of an easier test."""
+    return not rows["blank"].any()
+
+
 def _base(rows: pl.DataFrame, board: Board) -> Estimate | None:
     """Mean over tasks of the mean over the base lengths, where all tasks have a score at each of them."""
-    at_base = rows.filter(pl.col("length").is_in(BASE_LENGTHS), pl.col("value").is_not_null())
+    at_base = rows.filter(pl.col("length").is_in(BASE_LENGTHS))
     found: list[Estimate] = []
     for task in board.tasks:
         own = at_base.filter(pl.col("task") == task)
         one = _mean(own)
-        if one is None or own["length"].n_unique() < len(BASE_LENGTHS):
+        if one is None or own.drop_nulls("value")["length"].n_unique() < len(BASE_LENGTHS):
             return None
         found.append(one)
     return mean(found)
@@ -66,12 +71,16 @@ def _share(column: str, task: str, rows: pl.DataFrame, board: Board) -> Estimate
     """Mean over replies with a score, at the lengths that count, of something that they did or did not."""
     counted = board.counted.get(task, tuple(rows["length"].unique()))
     here = choice_rows(rows.filter(pl.col("task") == task, pl.col("length").is_in(counted)))
+    if not _whole(here):
+        return None
     said = with_answer_columns(here.filter(pl.col("value").is_not_null()))
     return _mean(said.with_columns(value=pl.col(column)))
 
 
 def _mean(rows: pl.DataFrame) -> Estimate | None:
-    """Mean over lengths of the means over items, as those of tasks are; None where nothing has a score."""
+    """Mean over lengths of the means over items, as those of tasks are; None where a cell or everything has no score."""
+    if not _whole(rows):
+        return None
     name = pl.concat_str("suite", "task", "item", separator="\x1f").alias("name")
     items = rows.group_by(name, "length").agg(pl.col("value").mean()).drop_nulls("value").sort("name", "length")
     if items.is_empty():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import astuple
 
 from fathom.board.model import Estimate, Origin, Usage
 from fathom.printing import printable
+from fathom.stats.outcomes import differ
 from fathom.types import Json
 
 DECIMALS = 5
@@ -35,8 +37,26 @@ def number(value: float | None) -> float | None:
 
 
 def estimate(one: Estimate | None) -> list[Json] | None:
-    """``[value, error, n, bound]``."""
-    return None if one is None else [number(one.value), number(one.error), one.n, int(one.bound)]
+    """``[value, error, n, bound]``, and where replies are no whole answers ``[..., both, ended]``.
+
+    ``both`` is the mean by the other choice where both must be shown (``fathom.stats.outcomes.differ``): [] where there
+    is none by it, else [mean]; null where one is enough. ``ended`` is [replies, cut, unanswered, overflow, missing].
+    """
+    if one is None:
+        return None
+    plain = [number(one.value), number(one.error), one.n, int(one.bound)]
+    return plain if not (counts := ended(one)) or not any(counts[1:]) else [*plain, _both(one), counts]
+
+
+def ended(one: Estimate) -> list[Json]:
+    """``[replies, cut, unanswered, overflow, missing]``; [] where that is not known."""
+    return [] if one.ended is None else list(astuple(one.ended))
+
+
+def _both(one: Estimate) -> list[Json] | None:
+    if not differ(one.value, one.other):
+        return None
+    return [] if one.other is None else [number(one.other)]
 
 
 def origin(one: Origin) -> dict[str, Json]:

@@ -113,7 +113,7 @@ def _board(board: Mapping[str, Any]) -> SnapshotBoard:
 def _line(record: Mapping[str, Any]) -> SnapshotLine:
     figures = {
         (str(figure), str(name), None if length is None else int(length)): Score(float(value), n)
-        for figure, name, length, value, _, n, _ in record["figures"]
+        for figure, name, length, value, _, n, *_ in record["figures"]
     }
     rank = record["rank"]
     return SnapshotLine(
