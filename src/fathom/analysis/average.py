@@ -12,7 +12,7 @@ import polars as pl
 from fathom.analysis.ability import not_measured
 from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws, profiles
-from fathom.stats.outcomes import Unanswered
+from fathom.stats.outcomes import Unanswered, added
 
 OVER_LENGTHS = "the mean over lengths with different questions at each (over questions: `fathom analyze breakdown`)"
 
@@ -32,6 +32,10 @@ class AverageScore:
         tasks: Tasks that the mean is taken over.
         note: What the reader should know; "" if nothing.
         other: The mean by the other choice of ``unanswered``; None where there is none.
+        unanswered: Replies behind it that were not answered.
+        cut: Replies behind it that the output cap cut off.
+        overflow: Prompts behind it that did not fit.
+        missing: Replies behind it that are missing.
     """
 
     model: str
@@ -44,6 +48,10 @@ class AverageScore:
     tasks: tuple[str, ...]
     note: str = ""
     other: float | None = None
+    unanswered: int = 0
+    cut: int = 0
+    overflow: int = 0
+    missing: int = 0
 
 
 def average_scores(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[AverageScore]:
@@ -82,6 +90,7 @@ def _average(profile: Profile) -> AverageScore:
         lengths=tuple(int(length) for length in profile.lengths[there]),
         tasks=profile.tasks,
         note="; ".join(filter(None, (OVER_LENGTHS if profile.apart else "", not_measured(gaps)))),
+        **added(tally for tally, counted in zip(profile.tallies, asked, strict=True) if counted),
         other=float(others.mean()) if len(others) and not np.isnan(others).any() else None,
     )
 

@@ -20,7 +20,7 @@ from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.published import published
 from fathom.analysis.questions import Asked, asked, best_of_first, passed, row_means
 from fathom.analysis.shared_weights import Scored, resampled_together
-from fathom.stats.outcomes import Unanswered, nothing_measured
+from fathom.stats.outcomes import Unanswered, nothing_measured, tally
 from fathom.types import FathomError
 
 MEASURES = ("mean", "best_of", "pass_at")
@@ -43,6 +43,11 @@ class GroupScore:
         interval: Its 95% interval; None for a published average.
         questions: Number of questions; None where it is not known.
         note: What the reader should know; "" if nothing.
+        other: Of ``mean``, the mean by the other choice of ``unanswered``; None elsewhere.
+        unanswered: Replies behind it that were not answered.
+        cut: Replies behind it that the output cap cut off.
+        overflow: Prompts behind it that did not fit.
+        missing: Replies behind it that are missing.
     """
 
     model: str
@@ -55,6 +60,11 @@ class GroupScore:
     interval: Interval | None
     questions: int | None
     note: str = ""
+    other: float | None = None
+    unanswered: int = 0
+    cut: int = 0
+    overflow: int = 0
+    missing: int = 0
 
 
 def breakdown(
@@ -186,6 +196,8 @@ def _runs(one: Asked) -> Iterable[_Cell]:
 
 def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
     known = ~np.isnan(cell.values)
+    ended = cell.asked.ended.filter(pl.col("name").is_in(cell.names.implode()))
+    other = ended.group_by("name").agg(pl.col("other").mean())["other"].mean()
     for column, (measure, n) in enumerate(cell.columns):
         values = cell.values[known[:, column], column]
         if not len(values):
@@ -202,4 +214,6 @@ def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
             interval=interval_of(draws[:, column], score),
             questions=len(values),
             note=cell.note,
+            other=other if measure == "mean" and cell.dimension != RUN and isinstance(other, float) else None,
+            **tally(ended),
         )

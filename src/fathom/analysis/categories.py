@@ -20,7 +20,7 @@ import polars as pl
 from fathom.analysis.grid import ALL
 from fathom.analysis.interval import Floats, Interval, generator, interval_of, means_of_sums, resampled_sums
 from fathom.stats.columns import facet, item_name
-from fathom.stats.outcomes import Unanswered, scored_rows
+from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
 
 CATEGORY = "category"
@@ -45,6 +45,10 @@ class CategoryScore:
         tasks: Number of tasks behind it.
         items: Number of items behind it.
         note: What the reader should know; "" if nothing.
+        unanswered: Replies behind it that were not answered.
+        cut: Replies behind it that the output cap cut off.
+        overflow: Prompts behind it that did not fit.
+        missing: Replies behind it that are missing.
     """
 
     model: str
@@ -56,6 +60,10 @@ class CategoryScore:
     tasks: int
     items: int
     note: str = ""
+    unanswered: int = 0
+    cut: int = 0
+    overflow: int = 0
+    missing: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +115,7 @@ def categories(
     widest[ALL] = table["task"].n_unique()
     lacking = items.filter(pl.col("group").is_null()).group_by("model", "variant").len()
     without = {(str(model), str(variant)): count for model, variant, count in lacking.iter_rows()}
+    numbers = tallies(scored.with_columns(group=facet(by)), ("model", "variant", "group", "task"))
     found: list[CategoryScore] = []
     for key, part in table.partition_by("model", "variant", maintain_order=True, as_dict=True).items():
         system = str(key[0]), str(key[1])
@@ -116,7 +125,15 @@ def categories(
         left = f"items without {by}, left out: {without[system]}" if system in without else ""
         if not lost:
             found.append(replace(whole, note="; ".join(filter(None, (whole.note, left)))))
-    return found
+    return [replace(one, **added(_of(one, numbers))) for one in found]
+
+
+def _of(one: CategoryScore, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> Iterable[Mapping[str, int]]:
+    """The tallies of what a mean is over."""
+    for (model, variant, group, task), tally in numbers.items():
+        system = (model, variant) == (one.model, one.variant)
+        if system and group is not None and one.group in (ALL, group) and one.task in (ALL, task):
+            yield tally
 
 
 def category_scores(rows: pl.DataFrame, *, seed: int = 0) -> list[CategoryScore]:

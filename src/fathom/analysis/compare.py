@@ -7,7 +7,8 @@ together, tasks apart.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ import polars as pl
 from fathom.analysis.grid import ALL, Grid, grids
 from fathom.analysis.interval import Floats, Interval, generator
 from fathom.analysis.paired import Differences, averaged, paired
-from fathom.stats.outcomes import Unanswered, scored_rows
+from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
 
 
@@ -34,6 +35,12 @@ class Comparison:
         items: Shared items.
         variant_a: Variant of the first model.
         variant_b: Variant of the second model.
+        unanswered_a: Replies of the first model behind it that were not answered.
+        unanswered_b: Those of the second.
+        cut_a: Replies of the first model that the output cap cut off.
+        cut_b: Those of the second.
+        missing_a: Replies of the first model that are missing.
+        missing_b: Those of the second.
     """
 
     model_a: str
@@ -46,6 +53,12 @@ class Comparison:
     items: int
     variant_a: str = ""
     variant_b: str = ""
+    unanswered_a: int = 0
+    unanswered_b: int = 0
+    cut_a: int = 0
+    cut_b: int = 0
+    missing_a: int = 0
+    missing_b: int = 0
 
 
 def compare(
@@ -100,12 +113,26 @@ def compare(
         if (pair := _paired(found[model_a, variant_a, task], found[model_b, variant_b, task])) is not None
     }
     comparisons: list[Comparison] = []
-    named = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
+    named: dict[str, Any] = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
     for task, pair in shared.items():
         comparisons += _compared({task: pair}, task, named, seed, permutations)
     comparisons += _compared(shared, ALL, named, seed, permutations)
     blank = _blank(counts, (model_a, variant_a), (model_b, variant_b))
-    return [one for one in comparisons if (one.task, one.length) not in blank]
+    numbers = tallies(both, ("model", "variant", "task", "length"))
+    return [replace(one, **_sides(one, numbers)) for one in comparisons if (one.task, one.length) not in blank]
+
+
+def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:
+    """How many replies behind a comparison were unanswered, cut or missing, on each side."""
+    found: dict[str, Any] = {}
+    for side, system in (("a", (one.model_a, one.variant_a)), ("b", (one.model_b, one.variant_b))):
+        tally = added(
+            part
+            for (model, variant, task, length), part in numbers.items()
+            if (model, variant) == system and one.task in (ALL, task) and one.length in (None, length)
+        )
+        found |= {f"{name}_{side}": tally[name] for name in ("unanswered", "cut", "missing")}
+    return found
 
 
 def _blank(counts: pl.DataFrame, *systems: tuple[str, str]) -> frozenset[tuple[str, int | None]]:
@@ -153,7 +180,7 @@ def _paired(a: Grid, b: Grid) -> _Pair | None:
 
 
 def _compared(
-    pairs: Mapping[str, _Pair], task: str, named: Mapping[str, str], seed: int, permutations: int
+    pairs: Mapping[str, _Pair], task: str, named: Mapping[str, Any], seed: int, permutations: int
 ) -> list[Comparison]:
     if not pairs:
         return []

@@ -34,6 +34,10 @@ class CurvePoint:
         note: What the reader of the whole curve should know; "" if nothing.
         gap: Why nothing may rest on the score here ("18 of 20 prompts did not fit"); "" elsewhere.
         other: The mean by the other choice of ``unanswered``; None where there is none.
+        unanswered: Replies behind it that were not answered.
+        cut: Replies behind it that the output cap cut off.
+        overflow: Prompts behind it that did not fit.
+        missing: Replies behind it that are missing.
     """
 
     model: str
@@ -50,6 +54,10 @@ class CurvePoint:
     note: str = ""
     gap: str = ""
     other: float | None = None
+    unanswered: int = 0
+    cut: int = 0
+    overflow: int = 0
+    missing: int = 0
 
 
 def curve(rows: pl.DataFrame, *, seed: int = 0, unanswered: Unanswered = "zero") -> list[CurvePoint]:
@@ -95,6 +103,7 @@ def _points(profile: Profile) -> list[CurvePoint]:
                 tasks=profile.tasks,
                 note=apart_note(profile),
                 gap=str(profile.gaps[column] or ""),
+                **profile.tallies[column],
                 other=None if math.isnan(profile.other[column]) else float(profile.other[column]),
             )
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from fathom.stats.outcomes import outcome
 from fathom.stats.side_rows import is_aggregate
 
 JUDGE = "judge"
@@ -21,7 +22,7 @@ class Graded:
         metric: Name of the score.
         grader: Name of the rule or judge.
         scored: Rows that it gave a score.
-        failed: Rows with a whole reply that it could not score; a judge whose own reply could not be read, say.
+        failed: Rows with a reply that it could not score; a judge whose own reply could not be read, say.
     """
 
     task: str
@@ -44,11 +45,11 @@ def graders(rows: pl.DataFrame) -> list[Graded]:
     Args:
         rows: A rows table; may be empty.
     """
-    scored = pl.col("value").fill_nan(None).is_not_null()
+    scored = outcome().is_in(["answered", "cut"])
     table = (
         rows.filter(pl.col("grader").fill_null("") != "", ~is_aggregate())
         .group_by("task", "metric", "grader", maintain_order=True)
-        .agg(scored=scored.sum(), failed=(~scored & (pl.col("status") == "ok")).sum())
+        .agg(scored=scored.sum(), failed=((outcome() == "missing") & (pl.col("status") != "error")).sum())
     )
     order = {task: place for place, task in enumerate(rows["task"].unique(maintain_order=True))}
     found = [Graded(**record) for record in table.iter_rows(named=True)]

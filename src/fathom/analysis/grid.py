@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fathom.analysis.interval import Floats
 from fathom.stats.columns import facet, item_name
-from fathom.stats.outcomes import Unanswered, Unmeasured, counted, scored_rows, unmeasured
+from fathom.stats.outcomes import Unanswered, Unmeasured, counted, scored_rows, tallies, unmeasured
 from fathom.stats.side_rows import is_side_row
 from fathom.types import FathomError
 
@@ -32,7 +32,8 @@ class Grid:
     """Scores of one model on one task: items x lengths, epochs averaged, NaN where nothing was scored.
 
     ``other`` are the scores by the other choice of ``unanswered``. ``gaps`` says of each length why nothing may rest on
-    its scores, None for most (``fathom.stats.outcomes``). ``alone`` and ``alone_chance`` are those over the gold
+    its scores, None for most, and ``tallies`` how many replies were unanswered, cut or missing
+    (``fathom.stats.outcomes``). ``alone`` and ``alone_chance`` are those over the gold
     document alone, one for each item.
     """
 
@@ -44,6 +45,7 @@ class Grid:
     scores: Floats
     other: Floats
     gaps: tuple[Unmeasured | None, ...]
+    tallies: tuple[Mapping[str, int], ...]
     chance: Floats
     items: NDArray[np.int64]
     alone: Floats
@@ -61,6 +63,7 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     """
     scored = scored_rows(rows, unanswered)
     gaps = {(one.model, one.variant, one.task, one.length): one for one in unmeasured(scored)}
+    numbers = tallies(scored, ("model", "variant", "task", "length"))
     cells = _cells(scored, "length")
     if (cells["task"] == ALL).any():
         raise FathomError(f"A task is named {ALL!r}, which stands for the mean over tasks. Rename it in the rows.")
@@ -69,7 +72,7 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     parts = cells.partition_by(keys, maintain_order=True, as_dict=True)
     beside = alone.partition_by(keys, as_dict=True)
     return [
-        _grid((str(key[0]), str(key[1]), str(key[2])), part, beside.get(key, alone.clear()), gaps)
+        _grid((str(key[0]), str(key[1]), str(key[2])), part, beside.get(key, alone.clear()), gaps, numbers)
         for key, part in parts.items()
     ]
 
@@ -87,6 +90,7 @@ def _grid(
     cells: pl.DataFrame,
     alone: pl.DataFrame,
     gaps: Mapping[tuple[str, str, str, int], Unmeasured],
+    numbers: Mapping[tuple[object, ...], Mapping[str, int]],
 ) -> Grid:
     model, variant, task = key
     lengths, column = np.unique(cells["length"].to_numpy(), return_inverse=True)
@@ -109,7 +113,8 @@ def _grid(
         names=tuple(names),
         scores=scores,
         other=other,
-        gaps=tuple(gaps.get((model, variant, task, length)) for length in lengths.tolist()),
+        gaps=tuple(gaps.get((*key, length)) for length in lengths.tolist()),
+        tallies=tuple(numbers[*key, length] for length in lengths.tolist()),
         chance=chance,
         items=items.astype(np.int64),
         alone=beside["value"].to_numpy().astype(np.float64),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fathom.analysis.interval import Interval, generator, interval_of, mean_interval, resampled_means
 from fathom.analysis.questions import Asked, asked
-from fathom.stats.outcomes import Unanswered
+from fathom.stats.outcomes import Unanswered, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,10 @@ class Neighbour:
             none.
         gap_interval: 95% interval of the gap, paired over questions.
         tied: Whether that interval holds 0; None where there is none.
+        unanswered: Replies behind it that were not answered.
+        cut: Replies behind it that the output cap cut off.
+        overflow: Prompts behind it that did not fit.
+        missing: Replies behind it that are missing.
     """
 
     rank: int
@@ -45,6 +49,10 @@ class Neighbour:
     gap: float | None
     gap_interval: Interval | None
     tied: bool | None
+    unanswered: int = 0
+    cut: int = 0
+    overflow: int = 0
+    missing: int = 0
 
 
 def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Neighbour]:
@@ -87,4 +95,4 @@ def _neighbour(rank: int, one: Asked, gap: tuple[float | None, Interval | None],
     score, interval = mean_interval(one.means, generator(seed, "score"))
     between = gap[1]
     tied = None if between is None else between.low <= 0 <= between.high
-    return Neighbour(rank, one.model, one.variant, score, interval, len(one.about), *gap, tied)
+    return Neighbour(rank, one.model, one.variant, score, interval, len(one.about), *gap, tied, **tally(one.ended))

@@ -6,7 +6,7 @@ those means at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fathom.analysis.base import BASE_LENGTHS, BASE_RULES, BaseRule, GivenBase, code_base, mean_base
 from fathom.analysis.grid import ALL, Grid, grids
 from fathom.analysis.interval import REPLICATES, Floats, generator, means_of_sums, resampled_sums
-from fathom.stats.outcomes import Unanswered, Unmeasured
+from fathom.stats.outcomes import Unanswered, Unmeasured, added
 from fathom.types import FathomError
 
 
@@ -39,6 +39,8 @@ class Profile:
         complete: Whether every task has a score at this length that something may rest on.
         other: Means by the other choice of ``unanswered``.
         gaps: Of each length that was asked and has no such score the reason, None elsewhere.
+        tallies: Of each length how many replies were unanswered, cut, too long or missing, by these names
+            (``fathom.stats.outcomes.COUNTED``).
         sums: Of each task, the resampled sums behind ``draws``, for :func:`mean_draws`.
         seed: Seed of the replicates.
         base: The base, where it is not the mean of the base lengths.
@@ -61,6 +63,7 @@ class Profile:
     complete: NDArray[np.bool_]
     other: Floats
     gaps: tuple[Unmeasured | None, ...]
+    tallies: tuple[Mapping[str, int], ...]
     sums: tuple[tuple[Floats, Floats], ...]
     seed: int
     base: GivenBase | None = None
@@ -93,6 +96,7 @@ def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
         complete=profile.complete[keep],
         other=profile.other[keep],
         gaps=tuple(gap for gap, kept in zip(profile.gaps, keep, strict=True) if kept),
+        tallies=tuple(one for one, kept in zip(profile.tallies, keep, strict=True) if kept),
         sums=tuple((scored[:, keep], mass[:, keep]) for scored, mass in profile.sums),
     )
 
@@ -196,6 +200,7 @@ def _task_profiles(
             complete=(known.sum(axis=0) > 0) & np.array([gap is None for gap in grid.gaps], dtype=np.bool_),
             other=_mean(grid.other, ~np.isnan(grid.other)),
             gaps=grid.gaps,
+            tallies=grid.tallies,
             sums=((sums[0][:, :size], sums[1][:, :size]),),
             seed=seed,
             base=code_base(grid.task, short, alone, prior=prior, seed=seed, replicates=replicates)
@@ -239,6 +244,7 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         complete=(there.sum(axis=0) == len(shares)) & np.array([gap is None for gap in gaps], dtype=np.bool_),
         other=_mean(others, ~np.isnan(others)),
         gaps=gaps,
+        tallies=tuple(added(_tallies_at(shares, length)) for length in lengths.tolist()),
         sums=tuple(
             (_spread(scored, share, lengths), _spread(mass, share, lengths))
             for share in shares
@@ -249,6 +255,11 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         note=shares[0].note,
         apart=any(share.apart for share in shares),
     )
+
+
+def _tallies_at(shares: Sequence[Profile], length: int) -> Iterator[Mapping[str, int]]:
+    for share in shares:
+        yield from (one for at, one in zip(share.lengths.tolist(), share.tallies, strict=True) if at == length)
 
 
 def _spread(values: Floats | NDArray[np.int64], share: Profile, onto: NDArray[np.int64]) -> Floats:

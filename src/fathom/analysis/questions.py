@@ -37,6 +37,8 @@ class Asked:
         unscored: Questions that were asked and have no score.
         blank: What is known of the questions whose cells are not measured, in the columns of ``about``: a mean over
             questions that leaves them out would be that of an easier test.
+        ended: What became of every reply: ``name`` of its question, ``outcome``, and ``other``, its score by the other
+            choice of ``unanswered``.
     """
 
     model: str
@@ -48,6 +50,7 @@ class Asked:
     runs: int
     unscored: int
     blank: pl.DataFrame
+    ended: pl.DataFrame
 
     @property
     def passes(self) -> Floats:
@@ -99,6 +102,7 @@ def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
         runs=runs,
         unscored=len(number) - len(about),
         blank=_about(replies.filter("blank")),
+        ended=replies.select("name", "outcome", "other"),
     )
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from fathom.analysis.interval import LEVEL, Floats, Interval, generator, interval_of, resampled_means
 from fathom.analysis.questions import Asked, asked, best_of_first, passed
-from fathom.stats.outcomes import Unanswered
+from fathom.stats.outcomes import Unanswered, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,10 @@ class Repeats:
         run_means: Mean of each repeat over the questions that it has a score for; NaN where it has none.
         trend: Best of n and pass at n, for n from 1 to ``runs``, as far as some question has n scored repeats.
         note: What the reader should know; "" if nothing.
+        unanswered: Replies behind it that were not answered.
+        cut: Replies behind it that the output cap cut off.
+        overflow: Prompts behind it that did not fit.
+        missing: Replies behind it that are missing.
     """
 
     model: str
@@ -91,6 +95,10 @@ class Repeats:
     run_means: tuple[float, ...]
     trend: tuple[Trend, ...]
     note: str = ""
+    unanswered: int = 0
+    cut: int = 0
+    overflow: int = 0
+    missing: int = 0
 
 
 def repeats(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Repeats]:
@@ -156,6 +164,7 @@ def _of_model(one: Asked, seed: int) -> Repeats:
         run_means=tuple(_mean(column) for column in one.scores.T[: one.runs]),
         trend=tuple(_trend(one, best, passes, draws[:, 1:])),
         note="; ".join(_notes(one, count)),
+        **tally(one.ended),
     )
 
 

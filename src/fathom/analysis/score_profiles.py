@@ -18,6 +18,7 @@ from fathom.analysis.grid import ALL
 from fathom.analysis.interval import REPLICATES, Floats, generator, means_of_sums
 from fathom.analysis.profile import Profile, mean_profile
 from fathom.analysis.scores_table import ScoreCell, ScoreTable
+from fathom.stats.outcomes import added
 from fathom.types import FathomError
 
 
@@ -86,6 +87,7 @@ def _profile(
         complete=np.ones(len(tested), dtype=np.bool_),
         other=means,
         gaps=(None,) * len(tested),
+        tallies=(added(()),) * len(tested),
         sums=(sums,),
         seed=seed,
         base=_given([cell for cell in cells if not cell.length], prior, rng, replicates) if given else None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from fathom.api.studies import profiles_of, score_tables
-from fathom.api.table import THRESHOLD, PriorKnowledge, filtered, rows, without_known
+from fathom.api.table import THRESHOLD, PriorKnowledge, filtered, rows, unanswered_of, without_known
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def report(
     filter: str | None = None,
     threshold: float = THRESHOLD,
     panel: Sequence[Path | str] | None = None,
+    unanswered: str = "zero",
 ) -> tuple[Table, ...]:
     """One self-contained HTML page about runs (command ``fathom report``).
 
@@ -39,6 +40,7 @@ def report(
         filter: See ``filtered``.
         threshold: See ``filtered``.
         panel: See ``filtered``.
+        unanswered: ``zero`` or ``drop``: how replies count that were not answered (``fathom.stats.outcomes``).
 
     Returns:
         The tables of the page; ``fathom.report.show`` prints them.
@@ -50,7 +52,8 @@ def report(
     from fathom.report.page import TITLE
 
     left = filtered(sources, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed)
-    return report(left, Path(out), title=title or TITLE, seed=seed)
+    how = unanswered_of(unanswered)
+    return report(left, Path(out), title=title or TITLE, seed=seed, unanswered=how)
 
 
 def plot(
@@ -67,6 +70,7 @@ def plot(
     tell: Callable[[str], None] | None = None,
     lengths: Sequence[int] | None = None,
     tasks: Sequence[str] | None = None,
+    unanswered: str = "zero",
     **reading: Any,
 ) -> Path:
     """One figure as SVG, PNG, PDF, HTML or Vega-Lite JSON (command ``fathom plot``).
@@ -84,6 +88,7 @@ def plot(
         tell: Told what the filter removed, and what that makes of comparisons.
         lengths: Only these lengths in tokens; those of the base stay.
         tasks: Only these tasks, of rows.
+        unanswered: See ``report``; of rows.
         reading: ``items``, ``scale``, ``where`` and ``chance`` for tables of scores (``fathom.analysis.read_scores``).
 
     Raises:
@@ -93,11 +98,12 @@ def plot(
 
     paths = [Path(source) for source in sources]
     how = PriorKnowledge(filter, threshold, panel, judge, seed, tell)
+    counting = unanswered_of(unanswered)
     if score_tables(paths):
-        ready = profiles_of(paths, how, None, reading, lengths)
+        ready = profiles_of(paths, how, None, reading, lengths, counting)
         return plot(ready, cast("Kind", kind), Path(out), models=models, seed=seed)
     left = without_known(_of_tasks(_at_lengths(rows(paths, judge=judge), lengths), tasks), how)
-    return plot(left, cast("Kind", kind), Path(out), models=models, seed=seed)
+    return plot(left, cast("Kind", kind), Path(out), models=models, seed=seed, unanswered=counting)
 
 
 def _of_tasks(frame: pl.DataFrame, tasks: Sequence[str] | None) -> pl.DataFrame:

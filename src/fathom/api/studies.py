@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from fathom.api.table import THRESHOLD, PriorKnowledge, rows, without_known
+from fathom.api.table import THRESHOLD, PriorKnowledge, rows, unanswered_of, without_known
+from fathom.names import system_name
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from fathom.analysis import BaseRule, Correct, Difficulty, Profile, Unscored
+    from fathom.analysis import BaseRule, Correct, Difficulty, Filtered, Profile, Unanswered
 
 STUDIES = (
     "longscore",
@@ -35,6 +36,8 @@ STUDIES = (
     "difficulty",
 )
 
+NAMED = 4
+"""Cells without a score that a note names."""
 _OF_QUESTIONS = ("breakdown", "repeats", "neighbours", "thinking")
 
 
@@ -58,7 +61,7 @@ def analyze(
     by: str | Sequence[str] | None = None,
     compensated: bool = False,
     measures: Sequence[str] = ("mean",),
-    unscored: str = "drop",
+    unanswered: str = "zero",
     tiers: Path | str | Mapping[str, Sequence[str]] | None = None,
     correct: str = "majority",
     allowed: int = 1,
@@ -89,13 +92,12 @@ def analyze(
             ``overall``.
         compensated: For ``categories``: whether a reply without an answer counts as much as chance.
         measures: For ``breakdown``: any of ``mean``, ``best_of`` and ``pass_at``.
-        unscored: For ``breakdown``, ``repeats``, ``neighbours`` and ``thinking``: ``zero`` counts a prompt that did not
-            fit, a refusal and a cut reply as wrong.
+        unanswered: ``zero`` or ``drop``: how replies count that were not answered (``fathom.stats.outcomes``).
         tiers: For ``difficulty``: the models of the tiers, or a TOML file that names them.
         correct: For ``difficulty``: when a model that was asked several times is right.
         allowed: For ``difficulty``: models of a tier that may be right although a question is beyond the tier.
         out: For ``difficulty``: a table of the labels to write, ``.parquet``, ``.csv`` or ``.jsonl``.
-        tell: Told what the filter removed, and what that makes of comparisons.
+        tell: Told what the filter removed, what that makes of comparisons, and what was not measured.
 
     Returns:
         The frozen results of ``fathom.analysis``; ``compare`` gives those of every pair of models, ``position`` the
@@ -113,7 +115,7 @@ def analyze(
     if (study == "difficulty") != (tiers is not None):
         raise FathomError("the study difficulty, and no other, needs --tiers FILE with the models of three tiers")
 
-    how = PriorKnowledge(filter, threshold, panel, judge, seed, tell)
+    how, counting = PriorKnowledge(filter, threshold, panel, judge, seed, tell), unanswered_of(unanswered)
     of_profiles: Mapping[str, Callable[[Sequence[Profile]], Sequence[Any]]] = {
         "longscore": analysis.longscore_of,
         "steady": analysis.steady_of,
@@ -122,7 +124,7 @@ def analyze(
     }
     if study in of_profiles:
         reading = {"items": items, "scale": scale, "where": where, "chance": chance}
-        return of_profiles[study](profiles_of(sources, how, base, reading, lengths))
+        return of_profiles[study](profiles_of(sources, how, base, reading, lengths, counting))
     frame = rows(sources, judge=judge)
     if labels is not None:
         from fathom.rows import read_labels
@@ -133,27 +135,28 @@ def analyze(
     left = without_known(frame, how)
     if study == "known":
         return left.removed
+    frame = counted_rows(left, counting, tell)
     if study == "answers":
-        return analysis.answers(left.rows, seed=seed)
+        return analysis.answers(frame, seed=seed)
     if study == "categories":
-        return analysis.categories(left.rows, by=_one(by), compensated=compensated, seed=seed)
+        return analysis.categories(frame, by=_one(by), compensated=compensated, seed=seed)
     if study in _OF_QUESTIONS:
-        return _of_questions(study, left.rows, by, measures, cast("Unscored", unscored), seed)
+        return _of_questions(study, frame, by, measures, seed)
     if tiers is not None:
-        return [_difficulty(left.rows, tiers, cast("Correct", correct), allowed, out)]
+        return [_difficulty(frame, tiers, cast("Correct", correct), allowed, out)]
     if study == "agreement":
-        return analysis.agreement(left.rows, seed=seed)
+        return analysis.agreement(frame, seed=seed)
     if study == "position":
-        points = analysis.position(left.rows, bins=bins, seed=seed)
-        return [*points, *analysis.position_contrasts(left.rows, seed=seed)]
+        points = analysis.position(frame, bins=bins, seed=seed)
+        return [*points, *analysis.position_contrasts(frame, seed=seed)]
     if study == "truncation":
-        if found := analysis.truncation(left.rows, seed=seed):
+        if found := analysis.truncation(frame, seed=seed):
             return found
         raise FathomError(
             "no prompt of these rows was cut and has a score beside its whole one: build with --truncate 2k,4k,8k, and "
             "run the whole prompts and the cut ones"
         )
-    return _compare(left.rows, seed)
+    return _compare(frame, seed)
 
 
 def _one(by: str | Sequence[str] | None) -> str:
@@ -169,7 +172,6 @@ def _of_questions(
     frame: pl.DataFrame,
     by: str | Sequence[str] | None,
     measures: Sequence[str],
-    unscored: Unscored,
     seed: int,
 ) -> Sequence[Any]:
     from fathom import analysis
@@ -177,13 +179,13 @@ def _of_questions(
     names = (by,) if isinstance(by, str) else by
     if study == "breakdown":
         groups = analysis.DIMENSIONS if names is None else tuple(names)
-        return analysis.breakdown(frame, by=groups, measures=measures, unscored=unscored, seed=seed)
+        return analysis.breakdown(frame, by=groups, measures=measures, seed=seed)
     if study == "thinking":
         groups = ("overall",) if names is None else tuple(names)
-        return analysis.thinking_gain(frame, by=groups, unscored=unscored, seed=seed)
+        return analysis.thinking_gain(frame, by=groups, seed=seed)
     if study == "neighbours":
-        return analysis.neighbours(frame, unscored=unscored, seed=seed)
-    return analysis.repeats(frame, unscored=unscored, seed=seed)
+        return analysis.neighbours(frame, seed=seed)
+    return analysis.repeats(frame, seed=seed)
 
 
 def _difficulty(
@@ -217,6 +219,7 @@ def profiles_of(
     base: str | None,
     reading: Mapping[str, Any],
     lengths: Sequence[int] | None = None,
+    unanswered: Unanswered = "zero",
 ) -> list[Profile]:
     """Profiles of tables of scores, then those of rows.
 
@@ -226,6 +229,7 @@ def profiles_of(
         base: ``paper``, ``code`` or ``given`` (``fathom.analysis.base``); None for the default of each source.
         reading: Options of ``fathom.analysis.read_scores``.
         lengths: Only these lengths, beside those of the base; None for all.
+        unanswered: How replies count that were not answered.
 
     Raises:
         FathomError: A source cannot be read, or has no such base or length.
@@ -245,8 +249,35 @@ def profiles_of(
     others = [path for path in paths if path not in tables]
     if others or not tables:
         left = without_known(rows(others, judge=how.judge), how)
-        found += profiles(left.rows, seed=how.seed, base=rule or "paper")
+        found += profiles(counted_rows(left, unanswered, how.tell, lengths), seed=how.seed, base=rule or "paper")
     return found if lengths is None else at_lengths(found, lengths)
+
+
+def counted_rows(
+    left: Filtered, unanswered: Unanswered, tell: Callable[[str], None] | None, lengths: Sequence[int] | None = None
+) -> pl.DataFrame:
+    """The rows that a study is of, with the scores that count; tells what was not measured.
+
+    Args:
+        left: What the prior-knowledge filter left.
+        unanswered: How replies count that were not answered.
+        tell: Told of each model's cells without a score; None for nobody.
+        lengths: Only of these lengths; None for all.
+    """
+    from fathom.length import format_length
+    from fathom.stats.outcomes import counted, scored_rows, unmeasured
+
+    frame = counted(left.rows, unanswered)
+    lost: dict[str, list[str]] = {}
+    for cell in unmeasured(scored_rows(frame)) if tell is not None else ():
+        if lengths is None or cell.length in lengths:
+            said = f"{cell.task} at {format_length(cell.length)} ({cell})"
+            lost.setdefault(system_name(cell.model, cell.variant), []).append(said)
+    for model, cells in lost.items():
+        more = f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+        assert tell is not None
+        tell(f"{model} is not measured on {', '.join(cells[:NAMED])}{more}; means that these belong to are left out")
+    return frame
 
 
 def _compare(frame: pl.DataFrame, seed: int) -> Sequence[Any]:

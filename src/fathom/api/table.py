@@ -15,10 +15,25 @@ if TYPE_CHECKING:
 
     from fathom.analysis import Filtered, Policy
     from fathom.score.files import ScoreSummary
+    from fathom.stats.outcomes import Unanswered
 
 ORIGINS = ("fathom", "inspect", "lm-eval", "longbench-pro")
 THRESHOLD = 0.5
 """Score without any context from which on a question is known; that of ``fathom.analysis.known``."""
+
+
+def unanswered_of(choice: str) -> Unanswered:
+    """How replies count that were not answered, from the option.
+
+    Raises:
+        FathomError: It is not one of the choices.
+    """
+    from fathom.stats.outcomes import UNANSWERED
+
+    found = next((known for known in UNANSWERED if known == choice), None)
+    if found is None:
+        raise FathomError(f"--unanswered {choice}: choose {' or '.join(UNANSWERED)}")
+    return found
 
 
 def rows(

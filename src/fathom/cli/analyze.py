@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, lengths_of, print_records, tell
+from fathom.api.table import unanswered_of
+from fathom.cli.arguments import (
+    AsJson,
+    Filter,
+    Judge,
+    Panel,
+    Threshold,
+    Unanswered,
+    known_of,
+    lengths_of,
+    print_records,
+    tell,
+)
 from fathom.cli.longscore import (
     Base,
     Chance,
@@ -71,10 +83,11 @@ def _add_figures(study: str, help: str) -> None:
         filter: Filter = None,
         threshold: Threshold = api.THRESHOLD,
         panel: Panel = None,
+        unanswered: Unanswered = "zero",
         as_json: AsJson = False,
     ) -> None:
         reading = _reading(base, items, scale, where, chance) | {"lengths": lengths_of(lengths)}
-        known = known_of(filter, threshold, panel)
+        known = known_of(filter, threshold, panel, unanswered)
         if as_json or study == "steady" or base or lengths or api.score_tables(sources):
             return _print_scores(study, sources, seed, judge, as_json, reading | known)
         _print(study, sources, seed, judge, as_json, known)
@@ -84,11 +97,6 @@ def _add_figures(study: str, help: str) -> None:
 
 for _study, _help in FIGURES.items():
     _add_figures(_study, _help)
-
-
-def known_of(filter: str | None, threshold: float, panel: list[str] | None) -> dict[str, Any]:
-    """Arguments of ``api.analyze`` that say which known questions are left out."""
-    return {"filter": filter, "threshold": threshold, "panel": panel}
 
 
 def _reading(
@@ -139,9 +147,10 @@ def _add(study: str, help: str) -> None:
         filter: Filter = None,
         threshold: Threshold = api.THRESHOLD,
         panel: Panel = None,
+        unanswered: Unanswered = "zero",
         as_json: AsJson = False,
     ) -> None:
-        _print(study, sources, seed, judge, as_json, known_of(filter, threshold, panel))
+        _print(study, sources, seed, judge, as_json, known_of(filter, threshold, panel, unanswered))
 
     app.command(study, help=help)(command)
 
@@ -159,10 +168,11 @@ def position(
     filter: Filter = None,
     threshold: Threshold = api.THRESHOLD,
     panel: Panel = None,
+    unanswered: Unanswered = "zero",
     as_json: AsJson = False,
 ) -> None:
     """Score by where in the context the gold text lies, and front, middle and rear against each other."""
-    known = known_of(filter, threshold, panel)
+    known = known_of(filter, threshold, panel, unanswered)
     found = api.analyze("position", sources, seed=seed, judge=judge, bins=bins, tell=tell, **known)
     if as_json:
         print(json.dumps([finite(dataclasses.asdict(one)) for one in found], indent=2))
@@ -228,8 +238,9 @@ def _print(study: str, sources: list[Path], seed: int, judge: str | None, as_jso
     if study in SECTIONS and not as_json:
         from fathom.report import show, tables
 
+        how = unanswered_of(known.pop("unanswered"))
         left = api.filtered(sources, judge=judge, seed=seed, tell=tell if study in FIGURES else None, **known)
-        wanted = [table for table in tables(left, seed=seed) if table.section == SECTIONS[study]]
+        wanted = [table for table in tables(left, seed=seed, unanswered=how) if table.section == SECTIONS[study]]
         return show(wanted, details=True)
     results = api.analyze(study, sources, seed=seed, judge=judge, tell=tell, **known)
     if as_json:
@@ -259,10 +270,16 @@ def _print(study: str, sources: list[Path], seed: int, judge: str | None, as_jso
 HEADINGS = {"agreement": "same answer", "interval": "95%"}
 
 
+# Numbers that a table has a column of only where one of them is more than none.
+NONE = {f"{name}{side}": "0" for name in ("unanswered", "cut", "overflow", "missing") for side in ("", "_a", "_b")}
+
+
 def print_flat(results: Sequence[Any]) -> None:
     """Results as they are, one a line, without the fields that are empty in all."""
     flat = [_with_systems(_flat(dataclasses.asdict(result))) for result in results]
-    used = [name for name in (flat[0] if flat else ()) if any(record[name] for record in flat)]
+    used = [
+        name for name in (flat[0] if flat else ()) if any(record[name] not in ("", NONE.get(name)) for record in flat)
+    ]
     print_records([{HEADINGS.get(name, name): record[name] for name in used} for record in flat], as_json=False)
 
 

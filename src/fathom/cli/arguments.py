@@ -46,6 +46,15 @@ Judge: TypeAlias = Annotated[
     str | None,
     typer.Option("--judge", help="Judge whose scores are shown, where there are several; none for no judge's."),
 ]
+Unanswered: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--unanswered",
+        "--unscored",
+        help="zero: what a model did not answer (a refusal, an empty reply, nothing visible before the output cap) "
+        "counts 0. drop: it is left out of the means.",
+    ),
+]
 BaseUrl: TypeAlias = Annotated[
     str | None, typer.Option(help="Address of a server such as http://127.0.0.1:8000/v1; it needs no key.")
 ]
@@ -124,6 +133,14 @@ def lengths_of(text: str | None) -> tuple[int, ...] | None:
     from fathom.length import parse_length
 
     return tuple(parse_length(part) for part in text.split(",") if part.strip()) if text is not None else None
+
+
+def known_of(
+    filter: str | None, threshold: float, panel: list[str] | None, unanswered: str | None = None
+) -> dict[str, Any]:
+    """Arguments of ``api``: which known questions are left out, and how replies count that were not answered."""
+    counting = {} if unanswered is None else {"unanswered": unanswered}
+    return {"filter": filter, "threshold": threshold, "panel": panel, **counting}
 
 
 def names_of(text: str | None) -> tuple[str, ...] | None:

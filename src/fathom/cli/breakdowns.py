@@ -5,25 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fathom import api
-from fathom.cli.analyze import Seed, Sources, finite, known_of
-from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, names_of, tell
+from fathom.cli.analyze import Seed, Sources, finite
+from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, Unanswered, known_of, names_of, tell
 
 if TYPE_CHECKING:
     from fathom.report import Table
 
-UnscoredAs: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--unscored",
-        help="drop: means are over scored replies. zero: a prompt that did not fit, a refusal and a cut reply count "
-        "as wrong.",
-    ),
-]
 _DIMENSIONS = "overall, language, length, task, suite, run, or any facet (difficulty, primary_task, ...)"
 
 
@@ -39,7 +31,7 @@ def breakdown(
     sources: Sources,
     by: Annotated[str | None, typer.Option(help=f"What to group by, separated by commas: {_DIMENSIONS}.")] = None,
     measures: Annotated[str, typer.Option(help="Any of mean, best_of and pass_at, separated by commas.")] = "mean",
-    unscored: UnscoredAs = "drop",
+    unanswered: Unanswered = "zero",
     seed: Seed = 0,
     judge: Judge = None,
     filter: Filter = None,
@@ -51,14 +43,14 @@ def breakdown(
     dimensions = names_of(by)
     if dimensions and not as_json:  # tables have a column for the whole
         dimensions = tuple(dict.fromkeys(("overall", *dimensions)))
-    chosen = known_of(filter, threshold, panel) | {"by": dimensions, "unscored": unscored}
+    chosen = known_of(filter, threshold, panel, unanswered) | {"by": dimensions}
     chosen["measures"] = names_of(measures)
     _print("breakdown", sources, seed, judge, chosen, as_json)
 
 
 def repeats(
     sources: Sources,
-    unscored: UnscoredAs = "drop",
+    unanswered: Unanswered = "zero",
     seed: Seed = 0,
     judge: Judge = None,
     filter: Filter = None,
@@ -67,13 +59,13 @@ def repeats(
     as_json: AsJson = False,
 ) -> None:
     """How much of a mean's error is due to the questions, and how much to few repeats; best of n and pass at n."""
-    chosen = known_of(filter, threshold, panel) | {"unscored": unscored}
+    chosen = known_of(filter, threshold, panel, unanswered)
     _print("repeats", sources, seed, judge, chosen, as_json)
 
 
 def neighbours(
     sources: Sources,
-    unscored: UnscoredAs = "drop",
+    unanswered: Unanswered = "zero",
     seed: Seed = 0,
     judge: Judge = None,
     filter: Filter = None,
@@ -82,14 +74,14 @@ def neighbours(
     as_json: AsJson = False,
 ) -> None:
     """Models from the highest score to the lowest, and which cannot be told from the next one below."""
-    chosen = known_of(filter, threshold, panel) | {"unscored": unscored}
+    chosen = known_of(filter, threshold, panel, unanswered)
     _print("neighbours", sources, seed, judge, chosen, as_json)
 
 
 def thinking(
     sources: Sources,
     by: Annotated[str | None, typer.Option(help=f"What to group by, separated by commas: {_DIMENSIONS}.")] = None,
-    unscored: UnscoredAs = "drop",
+    unanswered: Unanswered = "zero",
     seed: Seed = 0,
     judge: Judge = None,
     filter: Filter = None,
@@ -98,7 +90,7 @@ def thinking(
     as_json: AsJson = False,
 ) -> None:
     """What models gain by thinking, over the questions that they answered both ways."""
-    chosen = known_of(filter, threshold, panel) | {"by": names_of(by), "unscored": unscored}
+    chosen = known_of(filter, threshold, panel, unanswered) | {"by": names_of(by)}
     _print("thinking", sources, seed, judge, chosen, as_json)
 
 

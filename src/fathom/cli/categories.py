@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from fathom import api
-from fathom.cli.analyze import Seed, Sources, finite, known_of, print_flat
-from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, tell
+from fathom.cli.analyze import Seed, Sources, finite, print_flat
+from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, Unanswered, known_of, tell
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,10 +32,11 @@ def categories(
     filter: Filter = None,
     threshold: Threshold = api.THRESHOLD,
     panel: Panel = None,
+    unanswered: Unanswered = "zero",
     as_json: AsJson = False,
 ) -> None:
     """Mean of the tasks of each category, and of the categories, as in LongBench."""
-    known = known_of(filter, threshold, panel)
+    known = known_of(filter, threshold, panel, unanswered)
     found = api.analyze(
         "categories", sources, by=by, compensated=compensated, seed=seed, judge=judge, tell=tell, **known
     )

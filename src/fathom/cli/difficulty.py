@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fathom import api
-from fathom.cli.analyze import Seed, Sources, finite, known_of
-from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, print_records, tell
+from fathom.cli.analyze import Seed, Sources, finite
+from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, known_of, print_records, tell
 
 if TYPE_CHECKING:
     from fathom.analysis import Difficulty

@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, lengths_of, names_of, print_records, tell
+from fathom.cli.arguments import (
+    AsJson,
+    Filter,
+    Judge,
+    Panel,
+    Threshold,
+    Unanswered,
+    known_of,
+    lengths_of,
+    names_of,
+    print_records,
+    tell,
+)
 from fathom.cli.longscore import Chance, Chosen, Items, ScaleOf, Where, levels_of, pairs_of
 
 if TYPE_CHECKING:
@@ -43,7 +55,7 @@ def rows(
     panel: Panel = None,
 ) -> None:
     """Turn runs, logs of other harnesses, or published results, into one table of scored replies."""
-    known: dict[str, Any] = {"filter": filter, "threshold": threshold, "panel": panel}
+    known = known_of(filter, threshold, panel)
     frame = api.rows(sources, out, origin=origin, rule=rule, judge=judge, **known)
     print(f"{out}: {len(frame):,} rows")
 
@@ -112,10 +124,11 @@ def report(
     filter: Filter = None,
     threshold: Threshold = api.THRESHOLD,
     panel: Panel = None,
+    unanswered: Unanswered = "zero",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No tables in the terminal.")] = False,
 ) -> None:
     """Write one self-contained HTML page about runs, and print its tables."""
-    known: dict[str, Any] = {"filter": filter, "threshold": threshold, "panel": panel}
+    known = known_of(filter, threshold, panel, unanswered)
     tables = api.report(sources, out, title=title, seed=seed, judge=judge, **known)
     print(out)
     if not quiet:
@@ -146,6 +159,7 @@ def plot(
     filter: Filter = None,
     threshold: Threshold = api.THRESHOLD,
     panel: Panel = None,
+    unanswered: Unanswered = "zero",
     lengths: Chosen = None,
     items: Items = 100,
     scale: ScaleOf = None,
@@ -153,7 +167,7 @@ def plot(
     chance: Chance = None,
 ) -> None:
     """Draw one figure into a file."""
-    known: dict[str, Any] = {"filter": filter, "threshold": threshold, "panel": panel, "tell": tell}
+    known = known_of(filter, threshold, panel, unanswered) | {"tell": tell}
     reading: dict[str, Any] = {
         "items": items,
         "scale": scale,

@@ -72,7 +72,8 @@ def effective_lengths(results: Results, system: System | None) -> Table:
     """Effective context length by three definitions: of all models over their tasks, or of one model task by task."""
     about = (
         "In tokens, with 95% intervals. “≥” means that the longest tested length still passes, so that the true "
-        "length may be greater; “<” that the shortest already fails."
+        "length may be greater; “<” that the shortest already fails. A length that was asked and is not measured ends "
+        "it, as a failure does."
     )
     table = Table("effective", "effective", "Effective context length", about, LENGTHS, ())
     return _filled(table, results, system, lambda one, task: effective_cells(results, one, task))

@@ -31,6 +31,7 @@ from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of
 from fathom.report.truncation import truncation_figures
+from fathom.stats.outcomes import Unanswered
 from fathom.types import FathomError
 
 TITLE = "How deep the models read"
@@ -46,7 +47,9 @@ OPTIONAL = (
 """Sections that not every page has."""
 
 
-def report(rows: pl.DataFrame | Filtered, out: Path, *, title: str = TITLE, seed: int = 0) -> tuple[Table, ...]:
+def report(
+    rows: pl.DataFrame | Filtered, out: Path, *, title: str = TITLE, seed: int = 0, unanswered: Unanswered = "zero"
+) -> tuple[Table, ...]:
     """Writes a report on rows as one HTML page that needs nothing beside it and loads nothing from elsewhere.
 
     Args:
@@ -54,6 +57,7 @@ def report(rows: pl.DataFrame | Filtered, out: Path, *, title: str = TITLE, seed
         out: The file to write; its folder is made where it does not exist.
         title: Title of the page.
         seed: Seed of the bootstrap; the same rows and seed give the same page, byte for byte.
+        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
 
     Returns:
         The tables of the page, for showing them elsewhere without measuring again.
@@ -61,7 +65,7 @@ def report(rows: pl.DataFrame | Filtered, out: Path, *, title: str = TITLE, seed
     Raises:
         FathomError: There are no rows, or the file cannot be written.
     """
-    results = measure(rows, seed=seed)
+    results = measure(rows, seed=seed, unanswered=unanswered)
     text = page(results, title=title)
     with whole_file(out) as stream:
         stream.write(text)

@@ -23,6 +23,7 @@ from fathom.report.position import lengths_of, position_lines
 from fathom.report.results import ALL, Results, System, measure, measure_profiles, system_of
 from fathom.report.saving import check_format, save
 from fathom.report.truncation import truncation_charts
+from fathom.stats.outcomes import Unanswered
 from fathom.types import FathomError
 
 Kind: TypeAlias = Literal[
@@ -58,6 +59,7 @@ def plot(
     *,
     models: Sequence[str] = (),
     seed: int = 0,
+    unanswered: Unanswered = "zero",
 ) -> Path:
     """Draws one figure.
 
@@ -77,6 +79,7 @@ def plot(
         out: A ``.svg``, ``.png``, ``.pdf`` or ``.html`` file, or ``.json`` for the Vega-Lite specification.
         models: Only these models, in this order; by default all, of ``best-of-n`` and ``pass-at-n`` the highest.
         seed: Seed of the bootstrap.
+        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
 
     Returns:
         ``out``.
@@ -87,7 +90,10 @@ def plot(
     if kind not in KINDS:
         raise FathomError(f"Unknown kind of figure {kind!r}: choose one of {', '.join(KINDS)}.")
     check_format(out)
-    results = measure(source, seed=seed) if isinstance(source, pl.DataFrame | Filtered) else measure_profiles(source)
+    if isinstance(source, pl.DataFrame | Filtered):
+        results = measure(source, seed=seed, unanswered=unanswered)
+    else:
+        results = measure_profiles(source)
     return save(chart_of(chosen(results, models) if models else results, kind), out)
 
 

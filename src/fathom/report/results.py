@@ -45,6 +45,7 @@ from fathom.analysis.graders import Graded, graders
 from fathom.printing import printable
 from fathom.report.by_question import ByQuestion, by_question
 from fathom.report.settings import distinct, settings_of, settings_of_averages
+from fathom.stats.outcomes import Unanswered, counted
 from fathom.stats.side_rows import is_aggregate
 from fathom.types import FathomError
 
@@ -55,7 +56,8 @@ NAMES = (
     *("rule", "grader", "language", "fathom_version", "metric"),
 )
 SUMMED = (
-    *("replies", "scored", "valid", "invalid", "unscored", "truncated", "overflow", "refused", "incomplete", "error"),
+    *("replies", "scored", "valid", "invalid", "cut", "unanswered", "overflow", "missing", "refused", "error"),
+    "truncated",
     *("tokens_in", "tokens_out", "tokens_reasoning"),
 )
 Measure = TypeVar(
@@ -116,6 +118,7 @@ class Results:
         truncation: Whole prompts against the same ones cut, where there are any.
         categories: Scores of categories of tasks, where there are several.
         by_question: What counts every question alike, and published averages, whose systems are here alone.
+        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
     """
 
     systems: tuple[System, ...]
@@ -140,6 +143,7 @@ class Results:
     truncation: tuple[Truncation, ...] = ()
     categories: tuple[CategoryScore, ...] = ()
     by_question: ByQuestion = field(default_factory=ByQuestion)
+    unanswered: Unanswered = "zero"
 
     def every(self, system: System, task: str = ALL) -> Counts | None:
         """Counts of every reply of a system with a context, on one task or on all; None where there is none."""
@@ -152,13 +156,14 @@ def system_of(measure: Measure) -> System:
     return System(measure.model, measure.variant)
 
 
-def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
+def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswered = "zero") -> Results:
     """Measures everything that a report shows.
 
     Args:
         rows: A rows table (``fathom.rows``), which then goes through the prior-knowledge filter with its defaults; or
             what the filter gave.
         seed: Seed of the bootstrap.
+        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
 
     Returns:
         The results. Control characters in names are replaced, since the names come from outside. Of published
@@ -172,7 +177,9 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
         raise FathomError("There are no rows to report on: run a suite first (`fathom run`), or name another file.")
     whole = filtered.before.with_columns(_printable(filtered.before[name]) for name in NAMES)
     asked = whole.filter(~is_side_row())
-    shown = filtered.rows.with_columns(_printable(filtered.rows[name]) for name in NAMES)
+    # Counted after the filter: a question that is removed as known is in no cell.
+    left = filtered.rows.with_columns(_printable(filtered.rows[name]) for name in NAMES)
+    shown = counted(left, unanswered)
     kept, averages = shown.filter(~is_side_row()), shown.filter(is_aggregate())
     if asked.is_empty() and not averages.is_empty():
         alone = measure_profiles(())
@@ -184,7 +191,7 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
             "All rows ask their question without a context, or over one that was cut: there is no length to report on. "
             "Run more."
         )
-    counted = cell_counts(asked)
+    by_cell = cell_counts(asked)
     scores = measure_profiles(profiles(kept, seed=seed))
     systems = [System(*pair) for pair in asked.select("model", "variant").unique(maintain_order=True).rows()]
     return replace(
@@ -193,10 +200,10 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
         tasks=numbered(task for task in asked["task"].unique(maintain_order=True) if task != ALL),
         lengths=tuple(sorted(set(asked["length"]))),
         position=tuple(position(kept, seed=seed)),
-        by_task=_by_task(cell_counts(kept)),
-        by_length=_totals(counted, lambda one: (system_of(one), one.length or 0)),
-        by_cell=_totals(counted, lambda one: (system_of(one), one.task or ALL, one.length or 0))
-        | _totals(counted, lambda one: (system_of(one), ALL, one.length or 0)),
+        by_task=_by_task(cell_counts(left.filter(~is_side_row()))),
+        by_length=_totals(by_cell, lambda one: (system_of(one), one.length or 0)),
+        by_cell=_totals(by_cell, lambda one: (system_of(one), one.task or ALL, one.length or 0))
+        | _totals(by_cell, lambda one: (system_of(one), ALL, one.length or 0)),
         settings=(*settings_of(asked), *settings_of_averages(averages)),
         suites=tuple(dict.fromkeys(name.partition("#")[0] for name in distinct(asked, "suite"))),
         filtered=filtered,
@@ -207,6 +214,7 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> Results:
         truncation=tuple(truncation(shown, seed=seed)),
         categories=tuple(category_scores(kept, seed=seed)),
         by_question=by_question(kept, averages, seed=seed),
+        unanswered=unanswered,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -12,12 +13,13 @@ from fathom.report.known import said_of_filter
 from fathom.report.lengths import effective_cell, shortest
 from fathom.report.published import averages_alone, averages_beside, thinking
 from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.tally import other_score
 
 # How many models the paragraph speaks of; the table has the rest.
 NAMED = 3
 LENGTHS = 8  # that are all named
 MANY = 0.02
-"""Share of incomplete replies from which on the paragraph names the model."""
+"""Share of unanswered and cut replies from which on the paragraph names the model."""
 
 
 class Sentence(NamedTuple):
@@ -51,7 +53,7 @@ def summary(results: Results) -> tuple[Sentence, ...]:
             _unscored(results),
         )
     )
-    said.extend(Sentence(system.name, text) for system in results.systems if (text := _incomplete(results, system)))
+    said.extend(Sentence(system.name, text) for system in results.systems if (text := _unanswered(results, system)))
     said.append(Sentence("", averages_beside(results.by_question)))
     return tuple(sentence for sentence in said if sentence.text)
 
@@ -72,16 +74,21 @@ def _scope(results: Results) -> str:
 
 def _about(results: Results, system: System) -> str:
     point = results.average.get((system, ALL))
-    if point is None or point.mean is None:
+    if point is None or (point.mean is None and not point.note):
         return _without_average(results, system)
     said = f"scores {words.percent(point.mean)}% {words.bounds(point.interval)} on average"
+    if point.mean is None:
+        said = f"has no average score ({point.note})"
+    elif beside := other_score(results, point.mean, point.other):
+        said = f"{said} ({', '.join(beside)})"
     effective = results.effective.get((system, ALL, "own_base"))
     if effective is None:
         return f"{said}."
     cell = effective_cell(results, effective)
     if cell.text == "undefined":
         return f"{said}; its effective length is undefined."
-    ends = f"{cell.text.removeprefix('≥ ')} tokens {cell.interval}".rstrip()
+    nothing = effective.interval is None or (effective.interval.low == 0 and math.isinf(effective.interval.high))
+    ends = f"{cell.text.removeprefix('≥ ')} tokens {'' if nothing else cell.interval}".rstrip()
     if effective.censored == "below":
         start = words.tokens(shortest(results, system, ALL))
         return f"{said} and falls below 85% of its own base already at the shortest length, {start}."
@@ -178,25 +185,33 @@ def _chance(results: Results) -> str:
 
 def _unscored(results: Results) -> str:
     counts = [one for system in results.systems if (one := results.every(system))]
-    unscored = sum(one.replies - one.scored for one in counts)
+    unanswered, cut = sum(one.unanswered for one in counts), sum(one.cut for one in counts)
+    overflow, missing = sum(one.overflow for one in counts), sum(one.missing for one in counts)
     truncated = sum(one.truncated for one in counts)
     said = []
-    if unscored:
-        verb = "is" if unscored == 1 else "are"
-        said.append(f"{words.several(unscored, 'request')} brought no score and {verb} counted apart, not as wrong")
+    if unanswered:
+        how = ("counts 0", "count 0") if results.unanswered == "zero" else ("is left out", "are left out")
+        said.append(f"{words.several(unanswered, 'reply', 'replies')} left unanswered {how[unanswered > 1]}")
+    if cut:
+        verb = "was cut off by the output cap and is" if cut == 1 else "were cut off by the output cap and are"
+        said.append(f"{words.several(cut, 'reply', 'replies')} {verb} scored without the rest")
+    if overflow:
+        said.append(f"{words.several(overflow, 'prompt')} did not fit")
+    if missing:
+        said.append(f"{words.several(missing, 'reply', 'replies')} {'is' if missing == 1 else 'are'} missing")
     if truncated:
-        said.append(f"{words.several(truncated, 'prompt')} {'was' if truncated == 1 else 'were'} cut to fit a window")
+        said.append(
+            f"{words.several(truncated, 'prompt')} {'was' if truncated == 1 else 'were'} truncated to fit a window"
+        )
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _incomplete(results: Results, system: System) -> str:
-    """That many replies of a model are incomplete: its means are over what it came to the end with."""
+def _unanswered(results: Results, system: System) -> str:
+    """That a model left many replies unanswered, or that many were cut off."""
     counts = results.every(system)
-    if counts is None or counts.incomplete < MANY * counts.replies:
+    if counts is None or counts.unanswered + counts.cut < max(1, MANY * counts.replies):
         return ""
-    return (
-        f"did not finish {words.count(counts.incomplete)} of {words.several(counts.replies, 'reply', 'replies')} "
-        f"({words.percent(counts.incomplete / counts.replies)}%, incomplete: cut by the output cap or inside "
-        "reasoning): its scores are of the others only."
-    )
+    numbers = {"left {} unanswered": counts.unanswered, "was cut off by the output cap in {}": counts.cut}
+    said = " and ".join(text.format(words.count(number)) for text, number in numbers.items() if number)
+    return f"{said} of {words.several(counts.replies, 'reply', 'replies')}."

@@ -19,20 +19,22 @@ from fathom.report.ranks import rank_tables
 from fathom.report.repeats import repeats_tables
 from fathom.report.results import ALL, Results, System, measure
 from fathom.report.table import Cell, Column, Table
-from fathom.report.tally import CHANCE, SCORED, chance_cell, counts_tables, failed, scored_cell
+from fathom.report.tally import CHANCE, RULES, SCORED, chance_cell, counts_tables, failed, other_score, scored_cell
 from fathom.report.thinking import thinking_tables
 from fathom.report.truncation import truncation_tables
+from fathom.stats.outcomes import Unanswered
 
 MANY = 0.9
 """Share of the items of another length below which scores are no longer of about the same questions."""
 
 
-def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> tuple[Table, ...]:
+def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswered = "zero") -> tuple[Table, ...]:
     """All tables of a report on ``rows``, in reading order.
 
     Args:
         rows: A rows table (``fathom.rows``), or what the prior-knowledge filter left of one.
         seed: Seed of the bootstrap.
+        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
 
     Returns:
         Tables with their figures written out; the page and the terminal show these and compute nothing themselves.
@@ -40,7 +42,7 @@ def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0) -> tuple[Table, ...]
     Raises:
         FathomError: There are no rows.
     """
-    return tables_of(measure(rows, seed=seed))
+    return tables_of(measure(rows, seed=seed, unanswered=unanswered))
 
 
 def tables_of(results: Results) -> tuple[Table, ...]:
@@ -102,7 +104,7 @@ def headline(results: Results) -> Table:
             (
                 Cell(system.name, series=number),
                 *([places[number]] if several else []),
-                _average_cell(average, _gaps(results, system)),
+                _average_cell(results, average, _gaps(results, system)),
                 chance_cell(results, system, ALL),
                 _longscore_cell(results.longscore.get((system, ALL))),
                 *effective_cells(results, system, ALL),
@@ -123,8 +125,8 @@ def headline(results: Results) -> Table:
         SCORED,
     )
     about = (
-        "Scores in percent and lengths in tokens, with 95% intervals. Beneath the number of replies that were scored "
-        "stands what was not, or was invalid or cut, and the cost: see Counts."
+        f"Scores in percent and lengths in tokens, with 95% intervals. {RULES[results.unanswered]} How many there are "
+        "stands beneath the number of scored replies, with invalid and cut ones and the cost: see Counts."
     )
     if several:
         about += (
@@ -150,11 +152,12 @@ def ranks(results: Results) -> list[Cell]:
     return places
 
 
-def _average_cell(average: AverageScore | None, note: str) -> Cell:
+def _average_cell(results: Results, average: AverageScore | None, note: str) -> Cell:
     if average is None:
         return Cell()
     said = " ".join(filter(None, (words.sentence(average.note), note)))
-    return Cell(words.percent(average.mean), words.bounds(average.interval), said)
+    beneath = other_score(results, average.mean, average.other)
+    return Cell(words.percent(average.mean), words.bounds(average.interval), said, beneath=beneath)
 
 
 def _longscore_cell(one: LongScore | None) -> Cell:
@@ -170,6 +173,8 @@ def _gaps(results: Results, system: System) -> str:
     if average is None:
         return ""
     absent = [words.tokens(length) for length in results.lengths if length not in average.lengths]
+    if average.mean is None and average.note:
+        return ""
     if absent:
         return f"Leaves out {words.listed(absent)}, where not every task has a score."
     missing = [task for task in results.tasks if task not in average.tasks]
@@ -195,7 +200,7 @@ def scores(results: Results, system: System) -> Table:
             (
                 Cell("all tasks" if task == ALL else task),
                 *(_score_cell(results, system, task, length) for length in results.lengths),
-                _average_cell(results.average.get((system, task)), ""),
+                _average_cell(results, results.average.get((system, task)), ""),
                 chance_cell(results, system, task),
                 scored_cell(results, system, task),
             )
@@ -214,14 +219,21 @@ def _score_cell(results: Results, system: System, task: str, length: int) -> Cel
     point = results.curve.get((system, task, length))
     counted = results.by_cell.get((system, task, length))
     if point is None or point.mean is None:
+        if point is not None and point.gap:
+            return Cell(note=f"Not measured: {point.gap}.", beneath=other_score(results, None, point.other))
         if counted is not None and counted.scored:
             return Cell(note="Every question here was removed as known.")
         reason = failed(counted) if counted else ""
         return Cell(note=f"Nothing was scored: {reason}." if reason else "")
-    note = "" if point.complete else "Not every task has a score here: not to be compared with the other lengths."
+    note = f"Nothing rests on this score: {point.gap}." if point.gap else ""
+    if not point.complete and not note:
+        note = "Not every task has a score here: not to be compared with the other lengths."
     most = max(results.curve[key].items for key in results.curve if key[:2] == (system, task))
     fewer = point.items < MANY * most
     if fewer and not note and not point.note:
         note = "Fewer items than at another length: not all questions are the same."
-    beneath = (f"{words.count(point.items)} items",) if fewer else ()
+    beneath = (
+        *other_score(results, point.mean, point.other),
+        *([f"{words.count(point.items)} items"] if fewer else []),
+    )
     return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), beneath=beneath)

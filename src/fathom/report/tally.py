@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fathom.analysis import Counts
 from fathom.report import words
 from fathom.report.results import ALL, Results, System
 from fathom.report.table import Cell, Column, Table
+from fathom.stats.outcomes import Unanswered, differ
 
 SCORED = Column(
     "Scored",
-    help="Replies that were scored. Beneath, where there are any: replies without a score, scored replies of the wrong "
-    "form, prompts that were cut, and the cost",
+    help="Replies that say something and were scored. Beneath, where there are any: replies that were unanswered, cut "
+    "off by the output cap or missing, prompts that did not fit, replies of the wrong form, prompts that were "
+    "truncated, and the cost",
 )
 CHANCE = Column("Chance", help="Expected score of a valid answer drawn at random, percent")
 COUNTS = (
     Column("Replies"),
-    Column("Scored", help="Means are taken over these"),
+    Column("Scored", help="The reply says something and has a score"),
     Column("Invalid", help="Scored, but not of the asked form"),
+    Column("Cut", help="Scored as it stands: the output cap cut it off"),
+    Column("Unanswered", help="Refused, empty, or nothing visible before the output cap"),
+    Column("Overflow", help="The prompt did not fit"),
+    Column("Missing", help="The request failed, or nobody has judged the reply or could score it"),
     Column("Truncated", help="The prompt was cut to fit the model's window"),
-    Column("Overflow", help="The prompt did not fit and was not sent"),
-    Column("Refused", help="By the model or its provider"),
-    Column("Incomplete", help="Cut by the output cap or inside reasoning"),
-    Column("Error", help="The request failed"),
-    Column("Not scorable", help="The reply came, and the scorer could not score it"),
     Column("Tokens in"),
     Column("Tokens out"),
     Column("Reasoning", help="Tokens, where the provider counts them"),
     Column("Cost", help="US dollars; a dash where no price is known"),
     Column("Time", help="Sum over the requests"),
 )
+RULES: Mapping[Unanswered, str] = {
+    "zero": "Unanswered replies count 0. A task has no score at a length where more than 2% of the replies are missing "
+    "or more than a fifth of the prompts did not fit.",
+    "drop": "Unanswered replies are left out of the means (--unanswered drop): a model that does not answer loses "
+    "nothing by it.",
+}
+"""How replies count that were not answered, in a sentence."""
 ABOUT = (
-    "Every request with a context is here. Invalid replies were scored; overflow, refused, incomplete and error were "
-    "not, and are never counted as wrong answers. Incomplete replies were cut by the output cap or inside reasoning. "
-    "Truncated prompts were cut to fit before they were sent."
+    "Every request with a context is here. Replies that the output cap cut off were scored as they stand. Unanswered "
+    "are refusals, empty replies and those with nothing visible before the cap; missing are requests that failed and "
+    "replies that nobody has judged. Truncated prompts were cut to fit before they were sent."
 )
 KNOWN = " Replies to questions that were removed as known are here too; means leave them out (see Prior knowledge)."
 
@@ -42,11 +52,25 @@ def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
     one = results.by_task.get((system, task))
     if one is None:
         return Cell()
-    numbers = {"unscored": one.replies - one.scored, "invalid": one.invalid, "cut": one.truncated}
+    numbers = {
+        "unanswered": one.unanswered,
+        "cut": one.cut,
+        "missing": one.missing,
+        "overflow": one.overflow,
+        "invalid": one.invalid,
+        "truncated": one.truncated,
+    }
     beneath = [f"{words.count(number)} {name}" for name, number in numbers.items() if number]
     if one.cost:
         beneath.append(words.money(one.cost))
     return Cell(words.count(one.scored), beneath=tuple(beneath))
+
+
+def other_score(results: Results, mean: float | None, other: float | None) -> tuple[str, ...]:
+    """The mean by the other way of counting what was not answered, where the two differ by half a point."""
+    if other is None or not differ(mean, other):
+        return ()
+    return (f"{words.percent(other)} {'of those answered' if results.unanswered == 'zero' else 'if they count 0'}",)
 
 
 def chance_cell(results: Results, system: System, task: str) -> Cell:
@@ -94,7 +118,7 @@ def _counts(results: Results, system: System | None, kind: str) -> Table:
 def _cells(one: Counts | None) -> list[Cell]:
     if one is None:
         return [Cell()] * len(COUNTS)
-    failed = (one.invalid, one.truncated, one.overflow, one.refused, one.incomplete, one.error, one.unscored)
+    failed = (one.invalid, one.cut, one.unanswered, one.overflow, one.missing, one.truncated)
     return [
         *(_count(number) for number in (one.replies, one.scored)),
         *(_count(number) for number in (*failed, one.tokens_in, one.tokens_out, one.tokens_reasoning)),
@@ -108,12 +132,6 @@ def _count(number: int) -> Cell:
 
 
 def failed(one: Counts) -> str:
-    """What kept replies from being scored, in words: "20 overflow and 1 error"; "" where nothing did."""
-    kinds = {
-        "overflow": one.overflow,
-        "refused": one.refused,
-        "incomplete (cut by the output cap or inside reasoning)": one.incomplete,
-        "error": one.error,
-        "not scorable": one.unscored,
-    }
+    """What kept replies from being scored, in words: "20 overflow and 1 missing"; "" where nothing did."""
+    kinds = {"overflow": one.overflow, "unanswered": one.unanswered, "missing": one.missing}
     return words.listed([f"{words.count(number)} {kind}" for kind, number in kinds.items() if number])

@@ -16,9 +16,9 @@ of which too much is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -34,6 +34,8 @@ OVERFLOW_AT_MOST = 0.2
 """Share of the prompts of a cell beyond which their length does not fit."""
 MISSING_AT_MOST = 0.02
 """Share of the replies of a cell beyond which it has no score, and nothing is concluded from it."""
+COUNTED: tuple[Outcome, ...] = ("unanswered", "cut", "overflow", "missing")
+"""Outcomes that every mean carries the numbers of."""
 SHOWN_FROM = 0.005
 """Difference between the two means of ``UNANSWERED`` from which on both are shown: half a point."""
 
@@ -161,6 +163,26 @@ def unmeasured(rows: pl.DataFrame) -> list[Unmeasured]:
     return [Unmeasured(**row) for row in table.iter_rows(named=True)]
 
 
+def tally(rows: pl.DataFrame) -> dict[str, Any]:
+    """How many of some counted rows ended in each of ``COUNTED``."""
+    return {name: int((rows["outcome"] == name).sum()) for name in COUNTED}
+
+
+def tallies(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], Mapping[str, int]]:
+    """The same for every group of counted rows with equal values in some columns."""
+    numbers = rows.group_by(*by).agg((pl.col("outcome") == name).sum().alias(f"_{name}") for name in COUNTED)
+    found: dict[tuple[object, ...], Mapping[str, int]] = {}
+    for line in numbers.iter_rows(named=True):
+        found[tuple(line[name] for name in by)] = {name: int(line[f"_{name}"]) for name in COUNTED}
+    return found
+
+
+def added(parts: Iterable[Mapping[str, int]]) -> dict[str, Any]:
+    """The sum of tallies; of none, zeros."""
+    every = list(parts)
+    return {name: sum(part[name] for part in every) for name in COUNTED}
+
+
 def nothing_measured(rows: pl.DataFrame) -> FathomError:
     """The error of a study that cells without a score have left nothing of.
 
@@ -180,9 +202,3 @@ def differ(first: float | None, second: float | None) -> bool:
     if first is None or second is None:
         return (first is None) != (second is None)
     return abs(first - second) >= SHOWN_FROM - 1e-12
-
-
-def tally(outcomes: Iterable[str]) -> dict[str, int]:
-    """How often each of ``OUTCOMES`` occurs."""
-    every = list(outcomes)
-    return {name: every.count(name) for name in OUTCOMES}
