@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom.analysis.known import POLICIES, Filtered, Policy, known_filter
-from fathom.stats.side_rows import is_side_row
 from fathom.rows import to_frame
+from fathom.stats.side_rows import is_side_row
 from fathom.types import Facet, FathomError, Row, Status
 
 LENGTHS = (2048, 8192)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from fathom.board.facts import UNSCORED
 from fathom.board.means import bounded, centred, mean_of
 from fathom.board.measured import measured
 from fathom.board.model import Board, Category, Entry, Part, Z
@@ -205,7 +204,8 @@ def test_a_task_without_a_score_at_a_length_that_was_asked_is_missing() -> None:
     assert entry.cells["find", 2048] is None
     assert entry.cells["find", 0] is None
     assert "find" not in entry.items
-    assert dict(entry.statuses) == {"ok": 3, "overflow": 3}
+    assert dict(entry.outcomes) == {"answered": 3, "overflow": 3}
+    assert entry.blank == ("find",)
     assert "find" in standing(BOARD, entry).missing
     # As the paper counts: 1 at one of two lengths, 0 at the other; it is a quarter of the whole.
     assert standing(BOARD, entry).as_paper == pytest.approx(0.5 / 4)
@@ -233,10 +233,10 @@ def test_published_averages_cut_prompts_and_questions_without_context_are_no_sco
     rows = [row("find", "a", 1.0), *(row("find", "b", 0.0, **{"length": 1024, **more}) for more in beside)]  # type: ignore[arg-type]
     entry = one(rows)
     assert value(entry, "find") == 1
-    assert dict(entry.statuses) == {"ok": 1}
+    assert dict(entry.outcomes) == {"answered": 1}
 
 
-def test_replies_without_a_score_are_counted_and_said() -> None:
+def test_replies_that_are_missing_are_counted_and_said_and_leave_no_score() -> None:
     rows = [
         row("find", "a", 1.0),
         row("find", "b", None, detail="not judged yet"),
@@ -244,9 +244,9 @@ def test_replies_without_a_score_are_counted_and_said() -> None:
     ]
     found = measured([BOARD], Batch(to_frame(rows)))
     (entry,) = found.entries["made"]
-    assert dict(entry.statuses) == {"ok": 1, "refused": 1, UNSCORED: 1}
-    assert value(entry, "find") == 1
-    assert found.notes == ["m: 1 replies to find have no score (not judged yet)"]
+    assert dict(entry.outcomes) == {"answered": 1, "unanswered": 1, "missing": 1}
+    assert entry.cells["find", 0] is None
+    assert found.notes == ["m: 1 replies to find are missing, so that it has no rank (not judged yet)"]
 
 
 def test_suites_without_a_board_are_named() -> None:

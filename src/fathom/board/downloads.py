@@ -14,10 +14,11 @@ from fathom.board.lines import Line, Table
 from fathom.board.model import Estimate
 from fathom.board.standing import task_scores
 from fathom.printing import printable
+from fathom.stats.outcomes import COUNTED
 from fathom.types import Json
 
 FORMAT = 1
-ENDED = ("replies", "cut", "unanswered", "overflow", "missing")
+ENDED = ("replies", *COUNTED)
 SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("board", "key", "model", "variant", "provenance", "source", "table", "date", "url"), pl.String),
     **dict.fromkeys(("rank_low", "rank_high", "tie_group"), pl.Int64),
@@ -34,8 +35,9 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 """Columns of the tables. ``figure`` says of what a value is: ``overall``, ``as_paper`` (missing scores as 0),
 ``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` of which category, task, extra or usage;
 ``length`` is in tokens and empty for figures over all lengths. ``bound`` says that the error is the greatest that the
-mean allows. ``other`` is the value by the other choice of ``--unanswered``, and ``replies`` to ``missing`` say what became
-of the replies behind it; they are empty where that is not known. The last columns say how the scores of tasks came about that were not published."""
+mean allows. ``other`` is the value by the other choice of ``--unanswered``, and ``replies`` to ``missing`` say what
+became of the replies behind it; they are empty where that is not known. The last columns say how the scores of tasks
+came about that were not published."""
 
 _AFTER_VALUE = 6 + len(ENDED)  # error, low, high, n, bound, other
 _FORMULA = r"^[=+\-@\t\r]"
@@ -155,10 +157,7 @@ def _nested_line(line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
         "unfinished": list(line.standing.unfinished),
         "outcomes": dict(entry.outcomes),
         "usage": shown.usage(entry.usage),
-        "figures": [
-            [figure, name, length, *_short(one)]
-            for figure, name, length, one in figures
-        ],
+        "figures": [[figure, name, length, *_short(one)] for figure, name, length, one in figures],
     }
 
 

@@ -15,6 +15,7 @@ from fathom.board.means import by_length, centred, mean_of
 from fathom.board.model import Board, Estimate, Z
 from fathom.board.standing import mean
 from fathom.stats.columns import facet
+from fathom.stats.outcomes import counted
 
 Extra: TypeAlias = Callable[[pl.DataFrame, Board], Estimate | None]
 
@@ -24,8 +25,9 @@ def extras_of(board: Board, rows: pl.DataFrame) -> dict[str, Estimate]:
 
     Args:
         board: Says which it shows; those that are not known here are left out.
-        rows: Scored rows of one line, those without a score among them, and no side rows.
+        rows: Rows of one line, without side rows.
     """
+    rows = counted(rows)
     made = {name: EXTRAS[name](rows, board) for name in board.extras if name in EXTRAS}
     return {name: estimate for name, estimate in made.items() if estimate is not None}
 
@@ -78,7 +80,7 @@ def _share(column: str, task: str, rows: pl.DataFrame, board: Board) -> Estimate
 
 
 def _mean(rows: pl.DataFrame) -> Estimate | None:
-    """Mean over lengths of the means over items, as those of tasks are; None where a cell or everything has no score."""
+    """Mean over lengths of the means over items, as those of tasks are; None where a cell has no score."""
     if not _whole(rows):
         return None
     name = pl.concat_str("suite", "task", "item", separator="\x1f").alias("name")

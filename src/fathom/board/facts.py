@@ -9,7 +9,7 @@ from typing import TypeAlias
 import polars as pl
 
 from fathom.board.model import Usage
-from fathom.stats.outcomes import tally
+from fathom.stats.outcomes import OUTCOMES
 from fathom.tokens import public_name
 from fathom.types import Json
 
@@ -50,10 +50,11 @@ def usage(rows: pl.DataFrame) -> dict[int, Usage]:
 
 def outcomes(rows: pl.DataFrame) -> dict[int, dict[str, int]]:
     """What became of the replies of each line, in the order of ``fathom.stats.outcomes.OUTCOMES``; those that occur."""
-    return {
-        int(line): {name: count for name, count in tally(found).items() if count}
-        for line, found in rows.group_by("line").agg("outcome").rows()
-    }
+    found: dict[int, dict[str, int]] = {}
+    order = pl.col("outcome").cast(pl.Enum(OUTCOMES)).to_physical()
+    for line, name, count in rows.group_by("line", "outcome").len().sort("line", order).rows():
+        found.setdefault(int(line), {})[str(name)] = int(count)
+    return found
 
 
 def facts(rows: pl.DataFrame) -> dict[int, Facts]:

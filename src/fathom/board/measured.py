@@ -17,14 +17,14 @@ from fathom.board.means import Floats, by_length, centred, mean_of
 from fathom.board.model import Board, Cell, Ended, Entry, Estimate, Items, Origin
 from fathom.board.results import About, Batch, Label
 from fathom.names import system_name
-from fathom.stats.outcomes import Unanswered, counted, scored_rows, unmeasured
+from fathom.stats.outcomes import COUNTED, Unanswered, counted, scored_rows, unmeasured
 from fathom.stats.side_rows import is_side_row
 from fathom.types import Json
 
 TITLES = {"measured": "measured with fathom", "submitted": "submitted as a bundle of results"}
 _LINE = ["suite", "model", "variant"]
-_ENDED = ("replies", "cut", "unanswered", "overflow", "missing")
-"""The fields of ``Ended``, the last ones of which are outcomes."""
+_ENDED = ("replies", *COUNTED)
+"""The fields of ``Ended``."""
 _MARK = 6  # hexadecimal digits that tell questions of one name apart
 
 

@@ -44,15 +44,15 @@ class Ended:
 
     Attributes:
         replies: All of them.
-        cut: Those that the output cap cut off; they are scored as they stand.
         unanswered: Those that say nothing.
+        cut: Those that the output cap cut off; they are scored as they stand.
         overflow: Those whose prompt did not fit.
         missing: Those whose request failed, or that nobody has judged.
     """
 
     replies: int = 0
-    cut: int = 0
     unanswered: int = 0
+    cut: int = 0
     overflow: int = 0
     missing: int = 0
 
@@ -60,8 +60,8 @@ class Ended:
         """Those behind two scores of different replies."""
         return Ended(
             self.replies + other.replies,
-            self.cut + other.cut,
             self.unanswered + other.unanswered,
+            self.cut + other.cut,
             self.overflow + other.overflow,
             self.missing + other.missing,
         )

@@ -36,27 +36,33 @@ def number(value: float | None) -> float | None:
     return None if value is None else round(value, DECIMALS) + 0.0
 
 
-def estimate(one: Estimate | None) -> list[Json] | None:
-    """``[value, error, n, bound]``, and where replies are no whole answers ``[..., both, ended]``.
+def estimate(one: Estimate | None, dropped: bool = False) -> list[Json] | None:
+    """``[value, error, n, bound]``, and where replies are no whole answers ``[..., other, ended]``.
 
-    ``both`` is the mean by the other choice where both must be shown (``fathom.stats.outcomes.differ``): [] where there
-    is none by it, else [mean]; null where one is enough. ``ended`` is [replies, cut, unanswered, overflow, missing].
+    Args:
+        one: The estimate.
+        dropped: Whether it is over answered replies only.
+
+    Returns:
+        Where ``other`` is the mean by the other choice in words, null where one is enough, and ``ended`` is [replies,
+        unanswered, cut, overflow, missing].
     """
     if one is None:
         return None
     plain = [number(one.value), number(one.error), one.n, int(one.bound)]
-    return plain if not (counts := ended(one)) or not any(counts[1:]) else [*plain, _both(one), counts]
+    return plain if not (counts := ended(one)) or not any(counts[1:]) else [*plain, _other(one, dropped), counts]
 
 
 def ended(one: Estimate) -> list[Json]:
-    """``[replies, cut, unanswered, overflow, missing]``; [] where that is not known."""
+    """``[replies, unanswered, cut, overflow, missing]``; [] where that is not known."""
     return [] if one.ended is None else list(astuple(one.ended))
 
 
-def _both(one: Estimate) -> list[Json] | None:
-    if not differ(one.value, one.other):
+def _other(one: Estimate, dropped: bool) -> str | None:
+    if one.ended is None or not differ(one.value, one.other):
         return None
-    return [] if one.other is None else [number(one.other)]
+    other = "no score" if one.other is None else f"{100 * one.other:.1f}%"
+    return f"{other} {'with' if dropped else 'without'} the {one.ended.left_out:,} not answered"
 
 
 def origin(one: Origin) -> dict[str, Json]:

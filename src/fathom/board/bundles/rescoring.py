@@ -92,7 +92,7 @@ def thinking_facets(bundle: Bundle) -> tuple[str, ...]:
 def _ended(bundle: Bundle) -> Iterator[Finding]:
     """What became of the replies besides scores (``fathom.stats.outcomes``): what is missing, and what counts 0."""
     rows = counted(bundle.rows)
-    outcomes, lost = tally(rows["outcome"]), rows.filter(pl.col("outcome") == "missing")
+    outcomes, lost = tally(rows), rows.filter(pl.col("outcome") == "missing")
     errors = len(lost.filter(pl.col("status") == "error"))
     waiting = len(lost.filter(pl.col("status") != "error", pl.col("detail").str.starts_with(NOT_JUDGED)))
     others = len(lost) - errors - waiting
@@ -106,14 +106,15 @@ def _ended(bundle: Bundle) -> Iterator[Finding]:
         words = f"{others:,} replies have no score: their judgement could not be read, or their scorer failed"
         yield Finding("incomplete", "unscored", f"{words}; `fathom judge --again` asks once more for a judgement")
     if outcomes["unanswered"]:
-        words = f"{outcomes['unanswered']:,} of {len(rows):,} replies say nothing (refused, empty, or cut before any text)"
+        words = f"{outcomes['unanswered']:,} of {len(rows):,} replies say nothing (refused, empty, cut before any text)"
         level: Level = "verified" if bundle.logs and bundle.format > 1 else "unverified"
         yield Finding(level, "unanswered", f"{words} and count 0")
     if outcomes["overflow"]:
-        words = f"{outcomes['overflow']:,} of {len(rows):,} prompts did not fit and count 0; that they did not cannot be"
-        unfit = [f"{one.task} at {one.length:,} tokens ({one})" for one in unmeasured(rows) if one.reason == DOES_NOT_FIT]
-        left = f". No score, because their length does not fit: {', '.join(unfit)}" if unfit else ""
-        yield Finding("unverified", "overflow", f"{words} verified{left}")
+        found = [one for one in unmeasured(rows) if one.reason == DOES_NOT_FIT]
+        unfit = ", ".join(f"{one.task} at {one.length:,} tokens ({one})" for one in found)
+        words = f"{outcomes['overflow']:,} of {len(rows):,} prompts did not fit and count 0, which cannot be verified"
+        left = f"; nothing is measured where more than a fifth did not: {unfit}" if unfit else ""
+        yield Finding("unverified", "overflow", f"{words}{left}")
 
 
 def _wrong_judges(bundle: Bundle) -> str:

@@ -138,11 +138,9 @@ def _wrong_end(row: Mapping[str, Any], reply_hash: str, said: Said | None) -> st
     scored = row["value"], row["valid"]
     if status in ("error", "overflow") and scored != (None, False):
         return f"a reply with status {status} has no score, expected null"
-    if not answered and status not in ("error", "overflow") and scored != (0.0, False):
-        # What the scorer of a paper gives an empty text is for the paper to say.
-        if status == "refused" or row["rule"] == "strict":
-            return "an unanswered reply has the score 0.0 and no valid answer"
-    return ""
+    # What the scorer of a paper gives an empty text is for the paper to say.
+    nothing = status == "refused" or (status in ("ok", "incomplete") and not answered and row["rule"] == "strict")
+    return "an unanswered reply has the score 0.0 and no valid answer" if nothing and scored != (0.0, False) else ""
 
 
 def _wrong_end_of_format_1(row: Mapping[str, Any]) -> str:
