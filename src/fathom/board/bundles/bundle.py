@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = 2
-"""Of what is written. Rows of format 1, which is read too, do not say whether a reply was answered, and have a score for
-whole replies only."""
+"""Of what is written. In format 1, which is read too, rows do not say whether a reply was answered, and only whole
+replies have a score."""
 FORMATS = (1, FORMAT)
 RULES = ("strict", "official")
 """Each reply has a row by each of them, in this order."""
