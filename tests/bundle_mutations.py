@@ -161,7 +161,8 @@ def strange_head(rng: Random, data: bytes) -> bytes:
     head, part = content.head, content.head["parts"][0]
     head_of, part_of = [
         ("created", "2999-01-01"), ("created", "2026-02-30"), ("created", "1999-01-01"), ("created", "20260101"),
-        ("format", 2), ("rules", ["strict"]), ("judges", []), ("judges", ["a", "b"]), ("parts", []), ("model", "lab/x"),
+        ("format", 1), ("format", 3),
+        ("rules", ["strict"]), ("judges", []), ("judges", ["a", "b"]), ("parts", []), ("model", "lab/x"),
         ("parts", [part, part]), ("variant", "thinking"), ("fathom", "suite"), ("judges", ["lab/judge-1", "embed/x"]),
     ], [
         ("suite", "unknown"), ("fingerprint", "0" * 16), ("replies", 10**6), ("samples", 1), ("statuses", {"ok": 16}),

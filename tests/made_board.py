@@ -319,7 +319,7 @@ def _write_models(folder: Path, boards: Sequence[dict[str, Any]]) -> None:
                     "origin": board["origins"][entry["origin"]],
                     "settings": SETTINGS if measured else {},
                     "usage": entry["usage"],
-                    "statuses": {"ok": 470, "overflow": 10} if measured else {},
+                    "outcomes": {"answered": 470, "overflow": 10} if measured else {},
                 }
             )
     for key, model in found.items():

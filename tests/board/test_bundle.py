@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from fathom.board.bundles.bundle import DIGESTS, FILES, HEAD, JUDGEMENTS, REPLIES, ROWS, RULES, sample_set
+from fathom.board.bundles.bundle import DIGESTS, FILES, FORMAT, HEAD, JUDGEMENTS, REPLIES, ROWS, RULES, sample_set
 from fathom.board.bundles.bundling import bundle_of, public_settings
 from fathom.board.bundles.fields import EPOCHS, NAME, ROW_FIELDS, name, named, settings, text, whole
 from fathom.board.bundles.findings import RefusedError
@@ -157,7 +157,8 @@ def test_sample_sets(run: Path) -> None:
 
 
 def test_every_field_of_a_row_is_described() -> None:
-    assert set(ROW_FIELDS) == {*SCHEMA, "part"}
+    assert set(ROW_FIELDS[FORMAT]) == {*SCHEMA, "part"}
+    assert set(ROW_FIELDS[1]) == {*SCHEMA, "part"} - {"answered"}
 
 
 @pytest.mark.parametrize(

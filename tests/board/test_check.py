@@ -62,7 +62,7 @@ def test_all_that_can_be_verified(run: Path, checks: Checks) -> None:
     assert checked.complete
     assert topics(checked, "verified") == ["hashes", "scores", "gold", "prompts", "completeness"]
     # One prompt did not fit; a judge and a model can only be believed.
-    assert topics(checked, "unverified") == ["unscored", "judges", "source"]
+    assert topics(checked, "unverified") == ["overflow", "judges", "source"]
     assert checked.findings[0].level == "unverified"
     assert len(checked.sha256) == 64
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from fathom.board.facts import UNSCORED
+from fathom.board.caveats import graded_otherwise
 from fathom.board.means import bounded, centred, mean_of
 from fathom.board.measured import measured
-from fathom.board.model import Board, Category, Entry, Part, Z
+from fathom.board.model import Board, Category, Ended, Entry, Part, Z
 from fathom.board.results import About, Batch, read_results
 from fathom.board.standing import standing
 from fathom.rows import to_frame, write_rows
-from fathom.types import FathomError, Row
+from fathom.types import STATUSES, FathomError, Row, Status
 from made_results_board import BOARD, made_rows, row
 
 Floats = NDArray[np.float64]
@@ -205,7 +205,8 @@ def test_a_task_without_a_score_at_a_length_that_was_asked_is_missing() -> None:
     assert entry.cells["find", 2048] is None
     assert entry.cells["find", 0] is None
     assert "find" not in entry.items
-    assert dict(entry.statuses) == {"ok": 3, "overflow": 3}
+    assert dict(entry.outcomes) == {"answered": 3, "overflow": 3}
+    assert entry.blank == ("find",)
     assert "find" in standing(BOARD, entry).missing
     # As the paper counts: 1 at one of two lengths, 0 at the other; it is a quarter of the whole.
     assert standing(BOARD, entry).as_paper == pytest.approx(0.5 / 4)
@@ -233,10 +234,10 @@ def test_published_averages_cut_prompts_and_questions_without_context_are_no_sco
     rows = [row("find", "a", 1.0), *(row("find", "b", 0.0, **{"length": 1024, **more}) for more in beside)]  # type: ignore[arg-type]
     entry = one(rows)
     assert value(entry, "find") == 1
-    assert dict(entry.statuses) == {"ok": 1}
+    assert dict(entry.outcomes) == {"answered": 1}
 
 
-def test_replies_without_a_score_are_counted_and_said() -> None:
+def test_replies_that_are_missing_are_counted_and_said_and_leave_no_score() -> None:
     rows = [
         row("find", "a", 1.0),
         row("find", "b", None, detail="not judged yet"),
@@ -244,9 +245,9 @@ def test_replies_without_a_score_are_counted_and_said() -> None:
     ]
     found = measured([BOARD], Batch(to_frame(rows)))
     (entry,) = found.entries["made"]
-    assert dict(entry.statuses) == {"ok": 1, "refused": 1, UNSCORED: 1}
-    assert value(entry, "find") == 1
-    assert found.notes == ["m: 1 replies to find have no score (not judged yet)"]
+    assert dict(entry.outcomes) == {"answered": 1, "unanswered": 1, "missing": 1}
+    assert entry.cells["find", 0] is None
+    assert found.notes == ["m: 1 replies to find are missing, so that it has no rank (not judged yet)"]
 
 
 def test_suites_without_a_board_are_named() -> None:
@@ -376,3 +377,111 @@ def test_rows_files_are_results(tmp_path: Path) -> None:
     (entry,) = measured([BOARD], batch).entries["made"]
     assert entry.origin.provenance == "measured"
     assert standing(BOARD, entry).complete
+
+
+# ------------------------------------------------------------------------------------------ how replies count
+
+
+def ended_rows(items: int = 100, **other: dict[str, object]) -> list[Row]:
+    """Replies to all tasks of the board, all right but those to some items of ``find``, by name."""
+    return [
+        row(task, f"{task}/{n}", **{"value": 1.0, **(other.get(f"i{n}", {}) if task == "find" else {})})  # type: ignore[arg-type]
+        for task in BOARD.tasks
+        for n in range(items)
+    ]
+
+
+REFUSED: dict[str, object] = {"value": 0.0, "status": "refused", "answered": False}
+CUT: dict[str, object] = {"value": 0.5, "status": "incomplete", "answered": True}
+FAILED: dict[str, object] = {"value": None, "status": "error", "answered": False}
+TOO_LONG: dict[str, object] = {"value": None, "status": "overflow", "answered": False}
+
+
+def test_every_score_carries_what_became_of_its_replies() -> None:
+    entry = one(ended_rows(i0=REFUSED, i1=REFUSED, i2=CUT, i3=TOO_LONG))
+    cell = entry.cells["find", 0]
+    assert cell is not None
+    assert cell.value == pytest.approx(96.5 / 100)
+    assert cell.other == pytest.approx(96.5 / 97)
+    assert cell.ended == Ended(replies=100, unanswered=2, cut=1, overflow=1)
+    found = standing(BOARD, entry)
+    assert found.overall is not None
+    assert found.overall.ended == Ended(100 * len(BOARD.tasks), 2, 1, 1)
+    assert found.overall.other is not None
+    assert found.overall.other > found.overall.value
+    assert found.complete
+    assert "2 unanswered (count 0), 1 with a prompt that did not fit (count 0), 1 cut by the output cap." in (
+        entry.origin.note
+    )
+
+
+def test_a_missing_reply_counts_0_and_leaves_a_line_without_a_rank() -> None:
+    """Up to 2% still show a score; with more there is none, and no mean that it would be a part of."""
+    entry = one(ended_rows(i0=FAILED))
+    cell = entry.cells["find", 0]
+    assert cell is not None
+    assert cell.value == pytest.approx(0.99)
+    found = standing(BOARD, entry)
+    assert found.overall is not None
+    assert (found.complete, found.missing, found.unfinished) == (False, (), ("find",))
+    entry = one(ended_rows(i0=FAILED, i1=FAILED, i2=FAILED))
+    assert entry.cells["find", 0] is None
+    assert entry.blank == ("find",)
+    found = standing(BOARD, entry)
+    assert found.overall is None
+    assert [name for name, score in found.categories.items() if score is None] == [
+        category.id for category in BOARD.categories if "find" in category.tasks
+    ]
+    assert "Not measured: Find at 1k (3 of 100 replies are missing)." in entry.origin.note
+
+
+def test_a_length_that_does_not_fit_has_no_score() -> None:
+    entry = one(ended_rows(10, i0=TOO_LONG, i1=TOO_LONG))
+    cell = entry.cells["find", 0]
+    assert cell is not None
+    assert cell.value == pytest.approx(0.8)
+    entry = one(ended_rows(10, i0=TOO_LONG, i1=TOO_LONG, i2=TOO_LONG))
+    assert entry.cells["find", 0] is None
+    assert "(3 of 10 prompts did not fit)" in entry.origin.note
+    assert not standing(BOARD, entry).complete
+
+
+def test_means_over_what_was_answered_say_so() -> None:
+    rows = ended_rows(i0=REFUSED, i1=REFUSED, i2=CUT)
+    (entry,) = measured([BOARD], Batch(to_frame(rows)), "drop").entries["made"]
+    cell = entry.cells["find", 0]
+    assert cell is not None
+    assert cell.value == pytest.approx(97.5 / 98)
+    assert cell.other == pytest.approx(97.5 / 100)
+    assert cell.n == 98
+    assert entry.settings["unanswered"] == "drop"
+    assert "2 unanswered (left out of the means)" in entry.origin.note
+    assert list(graded_otherwise(BOARD, [entry])) == [
+        "Replies that were not answered are left out of the means of lines that no paper published."
+    ]
+
+
+def test_an_empty_reply_gets_what_the_paper_gives_it() -> None:
+    empty: dict[str, object] = {"value": 0.25, "answered": False}
+    official = [replace(each, rule="official") for each in ended_rows(4, i0=empty)]
+    strict = ended_rows(4, i0=empty)
+    assert (value(one(official), "find"), value(one(strict), "find")) == (3.25 / 4, 3 / 4)
+
+
+@given(st.sets(st.integers(0, 49), min_size=1), st.sampled_from(STATUSES), st.booleans(), st.sampled_from((None, 0.0)))
+def test_no_other_word_for_a_wrong_reply_raises_a_score(
+    called: set[int], status: Status, answered: bool, score: float | None
+) -> None:
+    def rows(*, attack: bool) -> list[Row]:
+        word = {"value": score, "status": status, "answered": answered}
+        said = {f"i{n}": word if attack and n in called else {"value": 0.0} for n in range(50)}
+        return ended_rows(100, **said)  # type: ignore[arg-type]
+
+    honest, attacked = standing(BOARD, one(rows(attack=False))), standing(BOARD, one(rows(attack=True)))
+    assert honest.overall is not None
+    assert honest.complete
+    assert attacked.overall is None or attacked.overall.value <= honest.overall.value + 1e-12
+    assert all(
+        score is None or (own := honest.categories[name]) is None or score.value <= own.value + 1e-12
+        for name, score in attacked.categories.items()
+    )

@@ -161,7 +161,7 @@ def test_models_and_tasks_say_how_it_came_about(site: Path) -> None:
     model = data(site, "models/good")
     (entry,) = model["entries"]
     assert entry["board"] == "hundred"
-    assert entry["statuses"] == {"ok": 6 * 8 * 8}
+    assert entry["outcomes"] == {"answered": 6 * 8 * 8}
     assert entry["settings"]["tasks"]["kv_retrieval"]["rule"] == "strict"
     tasks = data(site, "tasks")
     assert tasks["single_doc_qa"]["closedBook"] == 0.25

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fathom.compress.design import Design
     from fathom.compress.estimates import ModelEstimate
     from fathom.compress.matrix import Floats
+    from fathom.stats.outcomes import Unanswered
 
 SUBSET = "subset.json"
 BUDGET = 500
@@ -34,6 +35,7 @@ class Adapted:
         estimate: The estimate, with its interval.
         half_width: Of the interval.
         reached: Whether it is as narrow as wanted.
+        unanswered: How replies count that were not answered.
     """
 
     subset: Path
@@ -43,6 +45,7 @@ class Adapted:
     estimate: ModelEstimate
     half_width: float
     reached: bool
+    unanswered: Unanswered = "zero"
 
 
 def compress_adaptive(
@@ -56,6 +59,7 @@ def compress_adaptive(
     first: int | None = None,
     step: int | None = None,
     seed: int = 0,
+    unanswered: str = "zero",
     told: Callable[[int, float, float], None] | None = None,
     **settings: Any,
 ) -> Adapted:
@@ -73,18 +77,23 @@ def compress_adaptive(
         first: Items of the first round.
         step: Items of every other.
         seed: Seed of the draws, and of the model.
+        unanswered: ``zero``: what was not answered counts 0, and so do missing items, of which 2% may be. ``drop``:
+            the estimate is from what was answered.
         told: Called after every round with (items asked, estimate, half-width).
         settings: Everything else that ``fathom.api.run`` takes.
 
     Raises:
-        FathomError: See ``fathom.api.run``; or a number makes no sense, or the folder holds rounds of other choices.
+        FathomError: See ``fathom.api.run``; or a number makes no sense, the folder holds rounds of other choices, or
+            too many items are missing.
     """
     import numpy as np
 
+    from fathom.api.table import unanswered_of
     from fathom.compress import adaptive
     from fathom.compress.design import design
     from fathom.compress.tables import read_matrix
 
+    counting = unanswered_of(unanswered)
     first = adaptive.FIRST if first is None else first
     step = adaptive.STEP if step is None else step
     if not 0 < width < 0.5:
@@ -105,11 +114,13 @@ def compress_adaptive(
         "step": step,
     }
     asked: list[Path] = []
+    answers: list[_Answers] = []
 
     def ask(items: NDArray[np.int64]) -> Floats:
         names = [matrix.items[item] for item in items.tolist()]
         asked.append(folder / f"round-{len(asked) + 1:03d}")
-        return _asked(Path(suite), model, names, asked[-1], choices, {"seed": seed, **settings})
+        answers.append(_asked(Path(suite), model, names, asked[-1], choices, {"seed": seed, **settings}))
+        return _counted(folder, answers, counting)
 
     def watch(progress: Progress) -> None:
         if told is not None and len(progress.items):
@@ -127,10 +138,43 @@ def compress_adaptive(
         tuple(asked),
         len(progress.items),
         len(matrix.items),
-        _estimate(model, subset, made, progress),
+        _estimate(model, subset, made, progress, answers, counting),
         half,
         half <= width,
+        counting,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What a model said to the items of a round: scores by both choices of ``unanswered``, and how replies ended.
+
+    The scores are NaN where a reply is missing, or by ``drop`` was not answered. ``ended`` has the columns of
+    ``fathom.compress.matrix.ENDED``.
+    """
+
+    zero: Floats
+    drop: Floats
+    ended: NDArray[np.int64]
+
+
+def _counted(folder: Path, answers: Sequence[_Answers], unanswered: Unanswered) -> Floats:
+    """The scores of the last round: few missing ones of all rounds count 0, and with more there is no estimate."""
+    import numpy as np
+
+    from fathom.stats.outcomes import MISSING_AT_MOST
+
+    if unanswered == "drop":
+        return answers[-1].drop
+    every = np.concatenate([one.zero for one in answers])
+    missing = int(np.isnan(every).sum())
+    if missing > MISSING_AT_MOST * len(every):
+        raise FathomError(
+            f"{folder}: {missing:,} of the {len(every):,} items asked so far are missing, more than 2%: requests that "
+            "failed, or replies that nobody has judged. The same command asks failed requests again; --unanswered drop "
+            "estimates from what was answered"
+        )
+    return np.nan_to_num(answers[-1].zero)
 
 
 def _asked(
@@ -140,12 +184,13 @@ def _asked(
     folder: Path,
     choices: Mapping[str, Json],
     settings: Mapping[str, Any],
-) -> Floats:
+) -> _Answers:
     """The scores of a model on some items: the run goes on where it stopped, or is over already."""
     import numpy as np
 
     from fathom.api.replies import run
-    from fathom.compress.tables import read_matrix
+    from fathom.compress.tables import of_rows
+    from fathom.rows.runs import load
     from fathom.subsetfile import read_subset, write_subset
 
     members = tuple(Member(name, 1.0) for name in names)
@@ -161,9 +206,17 @@ def _asked(
     summary = run(suite, model, folder, subset=path, **settings)
     if summary.stopped:
         raise FathomError(f"{folder}: stopped: {summary.stopped}; the same command goes on from there")
-    scores = read_matrix(folder, wanted=names)
-    places = {name: number for number, name in enumerate(scores.items)}
-    return np.array([scores.scores[0, places[name]] if name in places else np.nan for name in names])
+    scores = of_rows(load([folder]), str(folder), names)
+    assert scores.other is not None
+    assert scores.ended is not None
+    numbers = {name: number for number, name in enumerate(scores.items)}
+    places = [numbers.get(name, -1) for name in names]
+    there = np.array(places) >= 0
+    return _Answers(
+        np.where(there, scores.scores[0, places], np.nan),
+        np.where(there, scores.other[0, places], np.nan),
+        np.where(there[:, None], scores.ended[0, places], 0),
+    )
 
 
 def _write(path: Path, made: Design, progress: Progress, choices: Mapping[str, Json]) -> Subset:
@@ -185,14 +238,36 @@ def _write(path: Path, made: Design, progress: Progress, choices: Mapping[str, J
     return subset
 
 
-def _estimate(model: str, subset: Subset, made: Design, progress: Progress) -> ModelEstimate:
+def _estimate(
+    model: str,
+    subset: Subset,
+    made: Design,
+    progress: Progress,
+    answers: Sequence[_Answers],
+    unanswered: Unanswered,
+) -> ModelEstimate:
+    """The estimate, with the one by the other choice and what became of the replies."""
     from dataclasses import replace
 
     import numpy as np
 
     from fathom.compress.estimates import estimate
+    from fathom.compress.matrix import ENDED
 
-    row = np.full((1, len(made.matrix.items)), np.nan)
-    row[0, progress.items] = progress.scores
-    (found,) = estimate(subset, replace(made.matrix, models=(model,), scores=row), made.matrix)
-    return found
+    def made_of(scores: Floats) -> ModelEstimate | None:
+        row = np.full((1, len(made.matrix.items)), np.nan)
+        row[0, progress.items] = scores
+        if np.isnan(row).all():
+            return None
+        matrix = replace(made.matrix, models=(model,), scores=row, other=None, ended=None)
+        return next(iter(estimate(subset, matrix, made.matrix)), None)
+
+    found = made_of(progress.scores)
+    if found is None:
+        raise FathomError(f"{model}: none of the {len(progress.items):,} items that were asked was answered")
+    ended = np.concatenate([one.ended for one in answers]).sum(axis=0).tolist()
+    others = np.concatenate([np.nan_to_num(one.zero) if unanswered == "drop" else one.drop for one in answers])
+    other = made_of(others)
+    return replace(
+        found, other=None if other is None else other.overall.value, ended=dict(zip(ENDED, ended, strict=True))
+    )

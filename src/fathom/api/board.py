@@ -24,6 +24,7 @@ def board_build(
     examples: bool = True,
     since: Path | str | None = None,
     rule: str = "official",
+    unanswered: str = "zero",
     judge: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Built:
@@ -41,12 +42,14 @@ def board_build(
         examples: Whether tasks are shown with example prompts.
         since: Another site: what has changed since then is told on the new one.
         rule: Scoring rule, ``strict`` or ``official``.
+        unanswered: ``zero`` or ``drop``: how replies count that were not answered (``fathom.stats.outcomes``).
         judge: See ``rows``.
         progress: Told what is done and how much there is in all.
 
     Raises:
         FathomError: See ``fathom.board.build.build_site``.
     """
+    from fathom.api.table import unanswered_of
     from fathom.board.build import TITLE, Wanted, build_site
 
     wanted = Wanted(
@@ -60,6 +63,7 @@ def board_build(
         examples=examples,
         since=None if since is None else Path(since),
         rule=rule,
+        unanswered=unanswered_of(unanswered),
         judge=judge,
     )
     return build_site(wanted, Path(out), progress)

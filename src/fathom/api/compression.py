@@ -13,10 +13,11 @@ from fathom.types import FathomError, Subset
 if TYPE_CHECKING:
     import polars as pl
 
-    from fathom.compress.estimates import ModelEstimate
+    from fathom.compress.estimates import ModelEstimate, Unestimated
     from fathom.compress.matrix import Floats, ScoreMatrix
     from fathom.compress.minilongbench import MiniBenchmark, MiniScore
     from fathom.compress.ranks import RankCorrelation
+    from fathom.stats.outcomes import Unanswered
 
 SELECTIONS = ("sampled", "minilongbench")
 UNITS = ("items", "cost")
@@ -34,6 +35,8 @@ class Estimated:
         items: Items of the subset.
         models: One for each model, the best first.
         agreement: How the estimates agree with the scores themselves, where they are known.
+        left_out: Models of whom too many of the subset's items are missing for an estimate.
+        unanswered: How replies count that were not answered.
     """
 
     subset: str
@@ -41,6 +44,8 @@ class Estimated:
     items: int
     models: Sequence[ModelEstimate]
     agreement: Sequence[RankCorrelation]
+    left_out: Sequence[Unestimated] = ()
+    unanswered: Unanswered = "zero"
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,7 @@ def compress_estimate(
     method: str | None = None,
     published: Path | str | None = None,
     known: Path | str | None = None,
+    unanswered: str = "zero",
     out: Path | str | None = None,
 ) -> Estimated:
     """Scores on a whole benchmark from scores on a subset of it (command ``fathom compress estimate``).
@@ -125,13 +131,16 @@ def compress_estimate(
         method: ``minilongbench`` for a folder in ``published``; subsets know their own.
         published: A folder with MiniLongBench's released data, in place of a subset's file.
         known: The scores that a sampled subset was chosen by, where they do not lie beside it.
+        unanswered: ``zero``: what was not answered counts 0, and so do missing items, of which 2% may be; models with
+            more have no estimate. ``drop``: estimates are from what was answered.
         out: A ``.parquet``, ``.csv`` or ``.jsonl`` file for the table of estimates.
 
     Raises:
-        FathomError: No subset is named or two are, the method is another, or a file cannot be read.
+        FathomError: No subset is named or two are, the method is another, a file cannot be read, or too many items are
+            missing of every model.
     """
+    from fathom.api.table import unanswered_of
     from fathom.compress import minifile, minilongbench
-    from fathom.compress.estimates import estimate, ranked
     from fathom.compress.samplefile import read_sampled
     from fathom.compress.tables import read_matrix
     from fathom.subsetfile import read_subset
@@ -144,24 +153,60 @@ def compress_estimate(
     own = minilongbench.METHOD if subset is None else read_subset(Path(subset)).method
     if method not in (None, own):
         raise FathomError(f"--method {method}: this subset was chosen by {own!r}, and is estimated so")
+    counting = unanswered_of(unanswered)
     wanted = () if subset is None else {member.item for member in read_subset(Path(subset)).members}
-    scores = read_matrix(list(sources), wanted=wanted)
+    scores = read_matrix(list(sources), wanted=wanted, unanswered=counting)
     mini: MiniBenchmark | None = None
     if published is not None:
         mini = minilongbench.published(Path(published))
     elif own == minilongbench.METHOD:
         mini = minifile.read_mini(Path(str(subset)))
+    beside: ScoreMatrix | None = None
     if mini is not None:
         chosen = mini.subset
-        models = ranked([_of_mini(one) for one in minilongbench.predict(mini, scores)])
     else:
         path = Path(str(subset))
         chosen, beside = read_sampled(path) if known is None else (read_subset(path), read_matrix(known))
-        models = estimate(chosen, scores, beside)
-    found = Estimated(chosen.name, own, len(chosen.members), models, _agreement(models, _groups(models, published)))
+    models, left_out = _estimates(chosen, scores, beside, mini, counting)
+    agreed = _agreement(models, _groups(models, published))
+    found = Estimated(chosen.name, own, len(chosen.members), models, agreed, left_out, counting)
     if out is not None:
         _write(found, Path(out))
     return found
+
+
+def _estimates(
+    chosen: Subset, scores: ScoreMatrix, known: ScoreMatrix | None, mini: MiniBenchmark | None, unanswered: Unanswered
+) -> tuple[list[ModelEstimate], list[Unestimated]]:
+    """Estimates of the models that enough is there of, with those by the other choice beside them."""
+    from contextlib import suppress
+    from dataclasses import replace
+
+    import numpy as np
+
+    from fathom.compress.estimates import estimate, ranked, whole_enough, with_outcomes
+    from fathom.compress.minilongbench import predict
+
+    def made(of: ScoreMatrix) -> list[ModelEstimate]:
+        return estimate(chosen, of, known) if mini is None else ranked([_of_mini(one) for one in predict(mini, of)])
+
+    whole, left_out = whole_enough(chosen, scores, unanswered)
+    if not whole.models:
+        if all(one.missing == one.items for one in left_out):
+            made(scores)  # which says that they are of another benchmark
+        raise FathomError(
+            f"{left_out[0]}, more than 2%: run the same subset again, which asks for failed requests again, and judge "
+            "what has to be judged; or give --unanswered drop for an estimate from what is there"
+        )
+    found = with_outcomes(made(whole), chosen, whole)
+    if whole.other is None or np.array_equal(whole.other, whole.scores, equal_nan=True):
+        return found, left_out
+    beside, _ = whole_enough(chosen, replace(whole, scores=whole.other), "drop" if unanswered == "zero" else "zero")
+    others: dict[str, float] = {}
+    for number in np.flatnonzero(~np.isnan(beside.scores).all(axis=1)).tolist():
+        with suppress(FathomError):  # nothing was answered of what the estimate needs
+            others |= {one.model: one.overall.value for one in made(beside.of_models([number]))}
+    return [replace(one, other=others.get(one.model)) for one in found], left_out
 
 
 def compress_validate(
@@ -302,6 +347,8 @@ def _write(found: Estimated, path: Path) -> None:
             **one.others,
             "full": one.full,
             "items": one.items,
+            "other": one.other,
+            **one.ended,
             **{f"{name}{end}": getattr(part, field) for name, part in one.categories.items() for end, field in _ENDS},
         }
         for one in found.models

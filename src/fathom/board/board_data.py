@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
 from fathom.board import shown
-from fathom.board.caveats import graded_otherwise
+from fathom.board.caveats import DROPPED, graded_otherwise
 from fathom.board.lines import Line, Table
 from fathom.board.model import Board, Estimate, Items
 from fathom.board.standing import task_scores
@@ -67,6 +68,7 @@ def _categories(board: Board) -> list[Json]:
 
 def _line(board: Board, line: Line, origin: int) -> dict[str, Json]:
     entry, standing = line.entry, line.standing
+    estimate = partial(shown.estimate, dropped=DROPPED in entry.settings)
     return {
         "key": line.key,
         "model": printable(entry.model),
@@ -75,15 +77,16 @@ def _line(board: Board, line: Line, origin: int) -> dict[str, Json]:
         "origin": origin,
         "rank": None if line.rank is None else list(line.rank),
         "group": line.group,
-        "overall": shown.estimate(standing.overall),
+        "overall": estimate(standing.overall),
         "asPaper": shown.number(standing.as_paper),
         "asPaperCategories": [
             shown.number(standing.paper_categories.get(category.id)) for category in board.categories
         ],
         "complete": standing.complete,
         "missing": list(standing.missing),
-        "categories": [shown.estimate(standing.categories[category.id]) for category in board.categories],
-        "lengths": [shown.estimate(standing.lengths.get(length)) for length in board.lengths],
+        "unfinished": list(standing.unfinished),
+        "categories": [estimate(standing.categories[category.id]) for category in board.categories],
+        "lengths": [estimate(standing.lengths.get(length)) for length in board.lengths],
         "extras": [shown.estimate(entry.extras.get(name)) for name in board.extras],
         "usage": shown.usage(entry.usage),
         "items": any(task in entry.items for task in board.tasks),
@@ -95,10 +98,11 @@ def _cells(table: Table) -> dict[str, Json]:
     over: dict[str, Json] = {}
     by_length: dict[str, Json] = {}
     for line in table.lines:
+        estimate = partial(shown.estimate, dropped=DROPPED in line.entry.settings)
         scores, at = task_scores(board, line.entry), lengths_of(line)
-        over[line.key] = [shown.estimate(scores.get(task)) for task in board.tasks]
+        over[line.key] = [estimate(scores.get(task)) for task in board.tasks]
         by_length[line.key] = [
-            [[length, shown.estimate(cell)] for length, cell in at.get(task, {}).items()] for task in board.tasks
+            [[length, estimate(cell)] for length, cell in at.get(task, {}).items()] for task in board.tasks
         ]
     return {"tasks": list(board.tasks), "overTasks": over, "byLength": by_length}
 

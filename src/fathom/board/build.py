@@ -25,6 +25,7 @@ from fathom.board.sameness import with_flags
 from fathom.board.site_data import board_summary, model_files, newest, site_file
 from fathom.board.snapshot import Snapshot, read_snapshot, snapshot
 from fathom.board.tasks_data import levels, tasks_data
+from fathom.stats.outcomes import Unanswered
 from fathom.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
 
@@ -49,6 +50,7 @@ class Wanted:
         examples: Whether tasks are shown with example prompts.
         since: Another site, or its ``downloads/all.json``: what has changed since then is told; None for nothing.
         rule: Scoring rule for runs and bundles.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         judge: Whose scores are taken for runs, see ``fathom.rows.load``.
     """
 
@@ -62,6 +64,7 @@ class Wanted:
     examples: bool = True
     since: Path | None = None
     rule: str = "official"
+    unanswered: Unanswered = "zero"
     judge: str | None = None
 
 
@@ -170,7 +173,7 @@ def _entries(
     for given in [*([published()] if wanted.published else []), *map(read_published, wanted.more)]:
         for name, entries in given.items():
             found.get(name, []).extend(entries)  # of boards that are not wanted nothing
-    said = [measured(boards, batch) for batch in batches]
+    said = [measured(boards, batch, wanted.unanswered) for batch in batches]
     notes += (note for one in said for note in one.notes)
     for lines in with_flags([(batch, one.entries) for batch, one in zip(batches, said, strict=True)], found):
         for name, own in lines.items():

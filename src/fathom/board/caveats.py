@@ -7,21 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fathom import registry
 from fathom.board.model import Board, Entry
 from fathom.board.titles import task_title
+from fathom.length import format_length
+from fathom.stats.outcomes import Unmeasured
 from fathom.types import Json
 
+DROPPED = "unanswered"
+"""Among the settings of a line whose means are over answered replies; others count what was not answered."""
 NAMED = 3
 """Tasks that a sentence names; of the others it says how many they are."""
 _JUDGE = "judge "  # so begins the grader of rows that a judge has scored (``fathom.rows.scoring``)
 
 
-def caveats(board: Board, entry: Entry) -> str:
+def caveats(board: Board, entry: Entry, gaps: Sequence[Unmeasured] = ()) -> str:
     """What is to be known of a line that no paper published; "" if nothing.
 
     Args:
         board: The board.
         entry: One of its lines.
+        gaps: Its cells on which nothing may rest.
     """
-    return " ".join((*_asked_less(board, entry), *_judged(board, entry)))
+    said = (*_not_measured(gaps), *_ended(entry, bool(gaps)), *_asked_less(board, entry), *_judged(board, entry))
+    return " ".join(said)
 
 
 def graded_otherwise(board: Board, entries: Iterable[Entry]) -> Iterator[str]:
@@ -31,12 +37,15 @@ def graded_otherwise(board: Board, entries: Iterable[Entry]) -> Iterator[str]:
         board: The board.
         entries: Its lines.
     """
-    facts = [_facts(entry) for entry in entries]
+    lines = list(entries)
+    facts = [_facts(entry) for entry in lines]
     apart: dict[tuple[str, ...], list[str]] = {}
     for task in board.tasks:
         ways = tuple(sorted({_way(task, own[task]) for own in facts if task in own}))
         if len(ways) > 1:
             apart.setdefault(ways, []).append(task)
+    if any(DROPPED in entry.settings for entry in lines):
+        yield "Replies that were not answered are left out of the means of lines that no paper published."
     for ways, tasks in apart.items():
         yield f"Not graded alike on all lines: {_listed(map(task_title, tasks))} ({'; '.join(ways)})."
 
@@ -54,6 +63,30 @@ def whole(board: Board, task: str) -> int | None:
         if task in suite.tasks:
             return suite.items
     return None
+
+
+def _not_measured(gaps: Sequence[Unmeasured]) -> Iterator[str]:
+    if gaps:
+        cells = [f"{task_title(one.task)} at {format_length(one.length)} ({one})" for one in gaps]
+        yield f"Not measured: {_listed(cells)}."
+
+
+def _ended(entry: Entry, unfit: bool) -> Iterator[str]:
+    """How many replies are no answers, and how they count; nothing where all are whole."""
+    counts = {name: entry.outcomes.get(name, 0) for name in ("unanswered", "overflow", "cut", "missing")}
+    if not any(counts.values()):
+        return
+    zero = "left out of the means" if DROPPED in entry.settings else "count 0"
+    official = any(fact.get("rule") == "official" for fact in _facts(entry).values())
+    empty = f"{zero}, or what the paper's scorer gives an empty text" if official and zero == "count 0" else zero
+    words = {
+        "unanswered": f"unanswered ({empty})",
+        "overflow": "with a prompt that did not fit" + ("" if unfit else f" ({zero})"),
+        "cut": "cut by the output cap",
+        "missing": "missing, so that the line is not complete",
+    }
+    said = [f"{count:,} {words[name]}" for name, count in counts.items() if count]
+    yield f"Of {sum(entry.outcomes.values()):,} replies {', '.join(said)}."
 
 
 def _asked_less(board: Board, entry: Entry) -> Iterator[str]:

@@ -15,10 +15,12 @@ from fathom.board.model import Board, Estimate
 from fathom.board.standing import task_scores
 from fathom.checksums import with_checksum
 from fathom.printing import printable
+from fathom.stats.outcomes import COUNTED
 from fathom.types import Json
 
 FORMAT = 2
 """Of the JSON files. Those of format 1 have no checksum."""
+ENDED = ("replies", *COUNTED)
 SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("board", "key", "model", "variant", "provenance", "source", "table", "date", "url"), pl.String),
     **dict.fromkeys(("rank_low", "rank_high", "tie_group"), pl.Int64),
@@ -28,15 +30,19 @@ SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("value", "error", "low", "high"), pl.Float64),
     "n": pl.Int64,
     "bound": pl.Boolean,
+    "other": pl.Float64,
+    **dict.fromkeys(ENDED, pl.Int64),
     **dict.fromkeys(("suite", "rule", "metric", "grader", "task_version", "fathom_version", "questions"), pl.String),
 }
 """Columns of the tables. ``figure`` says of what a value is: ``overall``, ``as_paper`` (missing scores as 0),
 ``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` of which category, task, extra or usage;
 ``length`` is in tokens and empty for figures over all lengths. ``low`` and ``high`` are the ends of the 95% interval:
 1.96 errors to either side, no further than a score can be, from 0 to 1 (only LongScore and its kind have no such ends).
-``bound`` says that the error is the greatest that the mean allows. The last columns say how the scores of tasks came
-about that were not published."""
+``bound`` says that the error is the greatest that the mean allows. ``other`` is the value by the other choice of
+``--unanswered``, and ``replies`` to ``missing`` say what became of the replies behind it; they are empty where that is
+not known. The last columns say how the scores of tasks came about that were not published."""
 
+_AFTER_VALUE = 6 + len(ENDED)  # error, low, high, n, bound, other
 _FORMULA = r"^[=+\-@\t\r]"
 _TASK = ("rule", "metric", "grader", "version", "fathom", "questions")
 _Record: TypeAlias = tuple[Any, ...]
@@ -84,7 +90,7 @@ def _records(table: Table, line: Line, figures: Sequence[_Figure]) -> Iterator[_
         yield (*head, figure, name, length, *_numbers(table.board, figure, name, one), *how)
     for name, value in (shown.usage(line.entry.usage) or {}).items():
         if value is not None:
-            yield (*head, "usage", name, None, value, *(None,) * 5, *nothing)
+            yield (*head, "usage", name, None, value, *(None,) * _AFTER_VALUE, *nothing)
 
 
 def _figures(table: Table, line: Line) -> Iterator[_Figure]:
@@ -104,9 +110,11 @@ def _figures(table: Table, line: Line) -> Iterator[_Figure]:
 
 
 def _numbers(board: Board, figure: str, name: str, one: Estimate) -> tuple[Any, ...]:
-    """Value, error, ends of the 95% interval, n and bound."""
+    """Value, error, ends of the 95% interval, n, bound, the other value, and how replies ended."""
     ends = map(shown.number, _ends(board, figure, name, one))
-    return (shown.number(one.value), shown.number(one.error), *ends, one.n, one.bound)
+    ended = shown.ended(one) or (None,) * len(ENDED)
+    plain = (shown.number(one.value), shown.number(one.error), *ends, one.n, one.bound)
+    return (*plain, shown.number(one.other), *ended)
 
 
 def _ends(board: Board, figure: str, name: str, one: Estimate) -> tuple[float | None, float | None]:
@@ -138,7 +146,7 @@ def _nested(table: Table, figures: Sequence[Sequence[_Figure]]) -> dict[str, Jso
         "citation": board.citation,
         "url": board.url,
         "tasks": list(board.tasks),
-        "columns": ["figure", "name", "length", "value", "error", "n", "bound", "low", "high"],
+        "columns": ["figure", "name", "length", "value", "error", "n", "bound", "low", "high", "other", *ENDED],
         "lines": [_nested_line(board, line, own) for line, own in zip(table.lines, figures, strict=True)],
     }
 
@@ -155,14 +163,18 @@ def _nested_line(board: Board, line: Line, figures: Sequence[_Figure]) -> dict[s
         "complete": line.standing.complete,
         "missing": list(line.standing.missing),
         "settings": shown.settings(entry.settings),
-        "statuses": dict(entry.statuses),
+        "unfinished": list(line.standing.unfinished),
+        "outcomes": dict(entry.outcomes),
         "usage": shown.usage(entry.usage),
-        "figures": [
-            [figure, name, length, value, error, n, int(bound), low, high]
-            for figure, name, length, one in figures
-            for value, error, low, high, n, bound in [_numbers(board, figure, name, one)]
-        ],
+        "figures": [[figure, name, length, *_short(board, figure, name, one)] for figure, name, length, one in figures],
     }
+
+
+def _short(board: Board, figure: str, name: str, one: Estimate) -> list[Json]:
+    """A value as a short list: without its last columns where what became of its replies is not known."""
+    value, error, low, high, n, bound, other, *ended = _numbers(board, figure, name, one)
+    plain = [value, error, n, int(bound), low, high]
+    return plain if ended[0] is None else [*plain, other, *ended]
 
 
 def _csv(frame: pl.DataFrame) -> bytes:

@@ -15,6 +15,7 @@ from fathom.board.means import by_length, centred, mean_of
 from fathom.board.model import Board, Estimate, Z
 from fathom.board.standing import mean
 from fathom.stats.columns import facet
+from fathom.stats.outcomes import counted
 
 Extra: TypeAlias = Callable[[pl.DataFrame, Board], Estimate | None]
 
@@ -24,20 +25,26 @@ def extras_of(board: Board, rows: pl.DataFrame) -> dict[str, Estimate]:
 
     Args:
         board: Says which it shows; those that are not known here are left out.
-        rows: Scored rows of one line, those without a score among them, and no side rows.
+        rows: Rows of one line, without side rows.
     """
+    rows = counted(rows)
     made = {name: EXTRAS[name](rows, board) for name in board.extras if name in EXTRAS}
     return {name: estimate for name, estimate in made.items() if estimate is not None}
 
 
+def _whole(rows: pl.DataFrame) -> bool:
+    """Whether all rows are of cells that have a score: a mean over the others would be that of an easier test."""
+    return not rows["blank"].any()
+
+
 def _base(rows: pl.DataFrame, board: Board) -> Estimate | None:
     """Mean over tasks of the mean over the base lengths, where all tasks have a score at each of them."""
-    at_base = rows.filter(pl.col("length").is_in(BASE_LENGTHS), pl.col("value").is_not_null())
+    at_base = rows.filter(pl.col("length").is_in(BASE_LENGTHS))
     found: list[Estimate] = []
     for task in board.tasks:
         own = at_base.filter(pl.col("task") == task)
         one = _mean(own)
-        if one is None or own["length"].n_unique() < len(BASE_LENGTHS):
+        if one is None or own.drop_nulls("value")["length"].n_unique() < len(BASE_LENGTHS):
             return None
         found.append(one)
     return mean(found)
@@ -66,12 +73,16 @@ def _share(column: str, task: str, rows: pl.DataFrame, board: Board) -> Estimate
     """Mean over replies with a score, at the lengths that count, of something that they did or did not."""
     counted = board.counted.get(task, tuple(rows["length"].unique()))
     here = choice_rows(rows.filter(pl.col("task") == task, pl.col("length").is_in(counted)))
+    if not _whole(here):
+        return None
     said = with_answer_columns(here.filter(pl.col("value").is_not_null()))
     return _mean(said.with_columns(value=pl.col(column)))
 
 
 def _mean(rows: pl.DataFrame) -> Estimate | None:
-    """Mean over lengths of the means over items, as those of tasks are; None where nothing has a score."""
+    """Mean over lengths of the means over items, as those of tasks are; None where a cell has no score."""
+    if not _whole(rows):
+        return None
     name = pl.concat_str("suite", "task", "item", separator="\x1f").alias("name")
     items = rows.group_by(name, "length").agg(pl.col("value").mean()).drop_nulls("value").sort("name", "length")
     if items.is_empty():

@@ -9,11 +9,10 @@ from typing import TypeAlias
 import polars as pl
 
 from fathom.board.model import Usage
+from fathom.stats.outcomes import OUTCOMES
 from fathom.tokens import public_name
 from fathom.types import Json
 
-UNSCORED = "unscored"
-"""Stands beside the statuses for whole replies that have no score."""
 Facts: TypeAlias = dict[str, Json]
 _HASH = 16  # hexadecimal digits that tell sets of questions apart
 
@@ -49,12 +48,11 @@ def usage(rows: pl.DataFrame) -> dict[int, Usage]:
     return {int(line): Usage(*values) for line, *values in means.rows()}
 
 
-def statuses(rows: pl.DataFrame) -> dict[int, dict[str, int]]:
-    """Replies of each line by status; whole ones without a score are ``UNSCORED``."""
-    without = (pl.col("status") == "ok") & pl.col("value").is_null()
-    status = pl.when(without).then(pl.lit(UNSCORED)).otherwise("status")
+def outcomes(rows: pl.DataFrame) -> dict[int, dict[str, int]]:
+    """What became of the replies of each line, in the order of ``fathom.stats.outcomes.OUTCOMES``; those that occur."""
     found: dict[int, dict[str, int]] = {}
-    for line, name, count in rows.group_by("line", status.alias("status")).len().sort("line", "status").rows():
+    order = pl.col("outcome").cast(pl.Enum(OUTCOMES)).to_physical()
+    for line, name, count in rows.group_by("line", "outcome").len().sort("line", order).rows():
         found.setdefault(int(line), {})[str(name)] = int(count)
     return found
 

@@ -10,19 +10,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom import registry
-from fathom.analysis.grid import scored_rows
-from fathom.board.caveats import caveats
+from fathom.board.caveats import DROPPED, caveats
 from fathom.board.extras import extras_of
-from fathom.board.facts import Facts, facts, hashed, merged, statuses, usage
+from fathom.board.facts import Facts, facts, hashed, merged, outcomes, usage
 from fathom.board.means import Floats, by_length, centred, mean_of
-from fathom.board.model import Board, Cell, Entry, Estimate, Items, Origin
+from fathom.board.model import Board, Cell, Ended, Entry, Estimate, Items, Origin
 from fathom.board.results import About, Batch, Label
 from fathom.names import system_name
+from fathom.stats.outcomes import COUNTED, Unanswered, counted, scored_rows, unmeasured
 from fathom.stats.side_rows import is_side_row
 from fathom.types import Json
 
 TITLES = {"measured": "measured with fathom", "submitted": "submitted as a bundle of results"}
 _LINE = ["suite", "model", "variant"]
+_ENDED = ("replies", *COUNTED)
+"""The fields of ``Ended``."""
 _MARK = 6  # hexadecimal digits that tell questions of one name apart
 
 
@@ -47,19 +49,20 @@ class Measured:
 
     Attributes:
         entries: Lines by the id of their board.
-        notes: What the reader should know: suites without a board, replies without a score.
+        notes: What the reader should know: suites without a board, replies that are missing.
     """
 
     entries: dict[str, list[Entry]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def measured(boards: Sequence[Board], batch: Batch) -> Measured:
+def measured(boards: Sequence[Board], batch: Batch, unanswered: Unanswered = "zero") -> Measured:
     """The lines that results add to boards.
 
     Args:
         boards: The boards.
         batch: Results; published averages, questions without their context and cut prompts among them are passed over.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
     """
     found = Measured()
     rows = batch.rows.filter(~is_side_row())
@@ -68,19 +71,20 @@ def measured(boards: Sequence[Board], batch: Batch) -> Measured:
         own = rows.filter(base.is_in(board.suites), pl.col("task").is_in(board.tasks))
         lines = _lines(own)
         if lines:
-            found.entries[board.id] = _entries(board, _numbered(own, lines), lines, batch)
+            found.entries[board.id] = _entries(board, _numbered(own, lines, unanswered), lines, batch, unanswered)
     known = {suite for board in boards for suite in board.suites}
     for suite in rows.filter(~base.is_in(known))["suite"].unique(maintain_order=True):
         found.notes.append(f"suite {suite!r} is on no board: its results are left out")
-    found.notes += _unscored(rows.filter(base.is_in(known)))
+    found.notes += _missing(rows.filter(base.is_in(known)))
     return found
 
 
-def _unscored(rows: pl.DataFrame) -> Iterator[str]:
-    left = rows.filter(pl.col("value").fill_nan(None).is_null(), pl.col("status") == "ok")
+def _missing(rows: pl.DataFrame) -> Iterator[str]:
+    left = counted(rows).filter(pl.col("outcome") == "missing")
     for (model, variant, task), part in left.group_by("model", "variant", "task", maintain_order=True):
         why = next((text for text in part["detail"] if text), "no reason given")
-        yield f"{system_name(str(model), str(variant))}: {len(part):,} replies to {task} have no score ({why})"
+        name = system_name(str(model), str(variant))
+        yield f"{name}: {len(part):,} replies to {task} are missing, so that it has no rank ({why})"
 
 
 # --------------------------------------------------------------------------------------------------- lines
@@ -112,23 +116,25 @@ def _variant(variant: str, group: Sequence[Label], of: int) -> str:
     return variant if of == 1 else ", ".join(filter(None, (variant, f"suite {group[0][0]}")))
 
 
-def _numbered(rows: pl.DataFrame, lines: Sequence[LineOfRows]) -> pl.DataFrame:
-    """The rows with the number of their line and what tells their questions apart; without NaN scores."""
+def _numbered(rows: pl.DataFrame, lines: Sequence[LineOfRows], unanswered: Unanswered) -> pl.DataFrame:
+    """The rows with the number of their line and what tells their questions apart, and with the scores that count."""
     numbers = [(*label, number) for number, line in enumerate(lines) for label in line.labels]
     found = rows.join(pl.DataFrame(numbers, schema=[*_LINE, "line"], orient="row"), on=_LINE, maintain_order="left")
     targets = found["target"].unique().to_list()
     marks = pl.DataFrame(
         {"target": targets, "mark": [hashed(target) for target in targets]}, {"target": pl.String, "mark": pl.String}
     )
-    return scored_rows(found.join(marks, on="target", maintain_order="left"))
+    return scored_rows(found.join(marks, on="target", maintain_order="left"), unanswered)
 
 
 # ------------------------------------------------------------------------------------------------- entries
 
 
-def _entries(board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows], batch: Batch) -> list[Entry]:
+def _entries(
+    board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows], batch: Batch, unanswered: Unanswered
+) -> list[Entry]:
     scores, said = _scores(board, rows), facts(rows)
-    took, ended = usage(rows), statuses(rows)
+    took, ended = usage(rows), outcomes(rows)
     by_line = {int(str(key[0])): part for key, part in rows.partition_by("line", as_dict=True).items()}
     entries = [
         Entry(
@@ -137,39 +143,51 @@ def _entries(board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows], batc
             origin=_origin(batch, line),
             cells=scores[number].cells,
             extras=extras_of(board, by_line[number]),
-            settings=_settings(batch, line, said[number]),
+            settings=_settings(batch, line, said[number]) | ({DROPPED: unanswered} if unanswered == "drop" else {}),
             usage=took[number],
             items=scores[number].items,
-            statuses=ended[number],
+            outcomes=ended[number],
+            blank=tuple(scores[number].blank),
         )
         for number, line in enumerate(lines)
     ]
-    return [replace(entry, origin=replace(entry.origin, note=caveats(board, entry))) for entry in entries]
+    return [
+        replace(entry, origin=replace(entry.origin, note=caveats(board, entry, unmeasured(by_line[number]))))
+        for number, entry in enumerate(entries)
+    ]
 
 
 @dataclass(slots=True)
 class _Scores:
     cells: dict[Cell, Estimate | None] = field(default_factory=dict)
     items: dict[str, Items] = field(default_factory=dict)
+    blank: list[str] = field(default_factory=list)
 
 
 def _scores(board: Board, rows: pl.DataFrame) -> dict[int, _Scores]:
     """Cells and single questions of each line: first the items of all, then task by task."""
     items = (
         rows.group_by("line", "task", "item", "length")
-        .agg(pl.col("value").mean(), pl.col("mark").unique().sort().str.join(""))
+        .agg(
+            pl.col("value", "other").mean(),
+            pl.col("mark").unique().sort().str.join(""),
+            pl.len().alias(_ENDED[0]),
+            *((pl.col("outcome") == name).sum().alias(name) for name in _ENDED[1:]),
+        )
         .sort("line", "task", "item", "length")
     )
     # The mark of an item is that of its answers at the shortest length: some answers depend on the length.
     items = items.with_columns(pl.col("mark").first().over("line", "task", "item"))
     items = items.join(_names(items), on=["item", "mark"], maintain_order="left")
-    counted = {task: _counted(board, task) for task in board.tasks}
+    counting = {task: _counted(board, task) for task in board.tasks}
     found: dict[int, _Scores] = {number: _Scores() for number in range(rows["line"].n_unique())}
-    length, value, name = (items[column].to_numpy() for column in ("length", "value", "name"))
+    length, value, other, name = (items[column].to_numpy() for column in ("length", "value", "other", "name"))
+    ended = items.select(_ENDED).to_numpy()
     groups = items.with_row_index("at").group_by("line", "task", maintain_order=True).agg(pl.col("at").min(), pl.len())
     for line, task, start, size in groups.rows():
         here = slice(start, start + size)
-        _add_task(found[line], task, _Answers(length[here], value[here], name[here]), counted[task])
+        said = _Answers(length[here], value[here], other[here], ended[here], name[here])
+        _add_task(found[line], task, said, counting[task])
     return found
 
 
@@ -182,29 +200,57 @@ def _names(items: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answers:
-    """The items of one task that a line was asked, one at each length; scores that are not there are NaN."""
+    """The items of one task that a line was asked, one at each length.
+
+    Scores that are not there are NaN; ``others`` are those by the other choice of ``unanswered``, and ``ended`` the
+    numbers of replies of ``_ENDED``, of shape (items, 5).
+    """
 
     lengths: NDArray[np.int64]
     scores: Floats
+    others: Floats
+    ended: NDArray[np.int64]
     names: NDArray[np.object_]
+
+    def at(self, lengths: NDArray[np.int64]) -> Ended:
+        """What became of the replies at some lengths."""
+        return Ended(*self.ended[np.isin(self.lengths, lengths)].sum(axis=0).tolist())
 
 
 def _add_task(found: _Scores, task: str, said: _Answers, counted: Sequence[int]) -> None:
     """Add what the items of one task say; ``counted`` are the lengths that its score is over, all there are if none."""
     names, lengths, table = by_length(said.names, said.lengths, said.scores)
+    *_, others = by_length(said.names, said.lengths, said.others)
     for place, length in enumerate(lengths.tolist()):
-        scored = table[~np.isnan(table[:, place]), place]
         if length:  # in logs of other harnesses 0 says that the length is not known
-            found.cells[task, length] = mean_of(scored) if len(scored) else None
+            own = lengths[place : place + 1]
+            found.cells[task, length] = _estimate(table[:, [place]], others[:, [place]], said.at(own))
     found.cells.update(((task, length), None) for length in counted if length not in lengths)
-    table = table[:, np.isin(lengths, counted or lengths)]
-    if np.isnan(table).all(axis=0).any() or not set(counted) <= set(lengths.tolist()):
+    here = np.isin(lengths, counted or lengths)
+    table, others = table[:, here], others[:, here]
+    blank = bool(np.isnan(table).all(axis=0).any())
+    if blank:
+        found.blank.append(task)
+    if blank or not set(counted) <= set(lengths.tolist()):
         found.cells[task, 0] = None  # a mean over the lengths that went well would be that of an easier task
         return
     there = ~np.isnan(table).all(axis=1)
-    values = centred(table[there])
-    found.cells[task, 0] = mean_of(values)
-    found.items[task] = Items(tuple(names[there].tolist()), values)
+    found.cells[task, 0] = _estimate(table, others, said.at(lengths[here]))
+    found.items[task] = Items(tuple(names[there].tolist()), centred(table[there]))
+
+
+def _estimate(table: Floats, others: Floats, ended: Ended) -> Estimate | None:
+    """The mean of a table of items x lengths; None where a length has no score."""
+    values = _of_items(table)
+    if values is None:
+        return None
+    other = _of_items(others)
+    return replace(mean_of(values), ended=ended, other=None if other is None else float(other.mean()))
+
+
+def _of_items(table: Floats) -> Floats | None:
+    known = ~np.isnan(table)
+    return centred(table[known.any(axis=1)]) if known.any(axis=0).all() else None
 
 
 def _counted(board: Board, task: str) -> tuple[int, ...]:

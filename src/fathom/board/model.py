@@ -42,6 +42,40 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of the replies behind a score (``fathom.stats.outcomes``).
+
+    Attributes:
+        replies: All of them.
+        unanswered: Those that say nothing.
+        cut: Those that the output cap cut off; they are scored as they stand.
+        overflow: Those whose prompt did not fit.
+        missing: Those whose request failed, or that nobody has judged.
+    """
+
+    replies: int = 0
+    unanswered: int = 0
+    cut: int = 0
+    overflow: int = 0
+    missing: int = 0
+
+    def __add__(self, other: Ended) -> Ended:
+        """Those behind two scores of different replies."""
+        return Ended(
+            self.replies + other.replies,
+            self.unanswered + other.unanswered,
+            self.cut + other.cut,
+            self.overflow + other.overflow,
+            self.missing + other.missing,
+        )
+
+    @property
+    def left_out(self) -> int:
+        """Replies that leave the means where these are over what was answered."""
+        return self.unanswered + self.overflow + self.missing
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean score and how sure it is.
 
@@ -51,12 +85,16 @@ class Estimate:
         n: Questions behind it; None where that is not said.
         bound: Whether ``error`` is the greatest that ``n`` scores of this mean can have, because the scores
             themselves are not at hand.
+        ended: What became of its replies; None where that is not known.
+        other: The mean by the other choice of ``unanswered``; None where there is none, or ``ended`` is not known.
     """
 
     value: float
     error: float | None = None
     n: int | None = None
     bound: bool = False
+    ended: Ended | None = None
+    other: float | None = None
 
     @property
     def low(self) -> float | None:
@@ -120,7 +158,9 @@ class Entry:
         settings: How the model was asked, and versions; plain JSON without secrets.
         usage: What the replies took.
         items: Scores of single questions by task, where they are at hand.
-        statuses: Replies by status (``ok``, ``overflow``, ``refused``, ``incomplete``, ``error``); empty where unknown.
+        outcomes: What became of all its replies, by ``fathom.stats.outcomes.OUTCOMES``; empty where unknown.
+        blank: Tasks that were asked and have no score, because some length does not fit or too many replies are
+            missing: no mean is taken without them.
     """
 
     model: str
@@ -132,7 +172,8 @@ class Entry:
     settings: Mapping[str, Json] = field(default_factory=dict)
     usage: Usage = Usage()
     items: Mapping[str, Items] = field(default_factory=dict)
-    statuses: Mapping[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    blank: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +276,7 @@ class Standing:
         categories: By id; None where the line has nothing in a category.
         lengths: Over all tasks that the view by length is about, by length in tokens; others are left out.
         missing: Tasks of the board without a score, or without one at some of the lengths that count.
+        unfinished: Tasks with a score, of whose replies some are missing (``Ended.missing``).
     """
 
     overall: Estimate | None
@@ -243,11 +285,12 @@ class Standing:
     categories: Mapping[str, Estimate | None]
     lengths: Mapping[int, Estimate]
     missing: tuple[str, ...]
+    unfinished: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether no task is missing, so that the overall score is of the whole board."""
-        return not self.missing and self.overall is not None
+        """Whether no task and no reply is missing, so that the overall score is of the whole board."""
+        return not self.missing and not self.unfinished and self.overall is not None
 
 
 Published: TypeAlias = Mapping[str, Sequence[Entry]]

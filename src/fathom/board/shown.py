@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import astuple
 
 from fathom.board.model import Estimate, Origin, Usage
 from fathom.printing import printable
+from fathom.stats.outcomes import differ
 from fathom.types import Json
 
 DECIMALS = 5
@@ -34,9 +36,33 @@ def number(value: float | None) -> float | None:
     return None if value is None else round(value, DECIMALS) + 0.0
 
 
-def estimate(one: Estimate | None) -> list[Json] | None:
-    """``[value, error, n, bound]``."""
-    return None if one is None else [number(one.value), number(one.error), one.n, int(one.bound)]
+def estimate(one: Estimate | None, dropped: bool = False) -> list[Json] | None:
+    """``[value, error, n, bound]``, and where replies are no whole answers ``[..., other, ended]``.
+
+    Args:
+        one: The estimate.
+        dropped: Whether it is over answered replies only.
+
+    Returns:
+        Where ``other`` is the mean by the other choice in words, null where one is enough, and ``ended`` is [replies,
+        unanswered, cut, overflow, missing].
+    """
+    if one is None:
+        return None
+    plain = [number(one.value), number(one.error), one.n, int(one.bound)]
+    return plain if not (counts := ended(one)) or not any(counts[1:]) else [*plain, _other(one, dropped), counts]
+
+
+def ended(one: Estimate) -> list[Json]:
+    """``[replies, unanswered, cut, overflow, missing]``; [] where that is not known."""
+    return [] if one.ended is None else list(astuple(one.ended))
+
+
+def _other(one: Estimate, dropped: bool) -> str | None:
+    if one.ended is None or not differ(one.value, one.other):
+        return None
+    other = "no score" if one.other is None else f"{100 * one.other:.1f}%"
+    return f"{other} {'with' if dropped else 'without'} the {one.ended.left_out:,} not answered"
 
 
 def origin(one: Origin) -> dict[str, Json]:

@@ -78,5 +78,5 @@ def _line(board: str, line: Line) -> dict[str, Json]:
         "origin": shown.origin(entry.origin),
         "settings": shown.settings(entry.settings),
         "usage": shown.usage(entry.usage),
-        "statuses": dict(entry.statuses),
+        "outcomes": dict(entry.outcomes),
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from fathom.board.model import Board, Category, Entry, Estimate, Standing
+from fathom.board.model import Board, Category, Ended, Entry, Estimate, Standing
 from fathom.types import FathomError
 
 
@@ -33,11 +33,16 @@ def mean(parts: Sequence[Estimate], weights: Sequence[float] | None = None, *, p
     counts = [part.n for part in parts if part.n is not None]
     complete = len(errors) == len(parts)
     together = paired and len(parts) > 1
+    ended = [part.ended for part in parts if part.ended is not None]
+    others = [part.other if part.ended is not None else part.value for part in parts]
+    other = math.fsum(share * one for share, one in zip(shares, others, strict=True) if one is not None) / total
     return Estimate(
         value,
         (math.fsum(errors) if together else math.hypot(*errors)) if complete else None,
         (max(counts) if paired else sum(counts)) if len(counts) == len(parts) else None,
         complete and (together or any(part.bound for part in parts)),
+        sum(ended, Ended()) if ended else None,
+        other if ended and None not in others else None,
     )
 
 
@@ -78,6 +83,15 @@ def averages(board: Board, scores: Mapping[str, Estimate]) -> tuple[Estimate | N
     return _overall(board, categories.values()), categories
 
 
+def _without_blank(
+    board: Board, entry: Entry, found: tuple[Estimate | None, dict[str, Estimate | None]]
+) -> tuple[Estimate | None, dict[str, Estimate | None]]:
+    """Averages less those with a task that was asked and has no score: the others' mean is that of an easier board."""
+    overall, categories = found
+    lost = {category.id for category in board.categories if not set(entry.blank).isdisjoint(category.tasks)}
+    return None if lost else overall, categories | dict.fromkeys(lost)
+
+
 def averages_as_paper(board: Board, entry: Entry) -> tuple[float, dict[str, float]]:
     """The whole and the categories by id with what is missing as 0, as LongLeader counts it (tables 2, 5, 6 and 7).
 
@@ -110,7 +124,7 @@ def standing(board: Board, entry: Entry) -> Standing:
         FathomError: All questions are to count alike, and a cell does not say how many it has.
     """
     scores = task_scores(board, entry)
-    overall, categories = averages(board, scores)
+    overall, categories = _without_blank(board, entry, averages(board, scores))
     given = {task for task, _ in entry.cells}
     printed = {
         category.id: entry.printed[category.id]
@@ -133,6 +147,7 @@ def standing(board: Board, entry: Entry) -> Standing:
         categories=categories,
         lengths=_lengths(board, entry),
         missing=tuple(missing),
+        unfinished=tuple(task for task, one in scores.items() if one.ended is not None and one.ended.missing),
     )
 
 

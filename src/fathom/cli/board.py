@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Judge, Quiet, print_records, progress_bar, tell
+from fathom.cli.arguments import AsJson, Judge, Quiet, Unanswered, print_records, progress_bar, tell
 from fathom.printing import printable, printable_json
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def build(
     rule: Annotated[
         str, typer.Option(help="Scoring rule for runs and bundles: strict or official, by which the papers scored.")
     ] = "official",
+    unanswered: Unanswered = "zero",
     judge: Judge = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -79,6 +80,7 @@ def build(
             examples=not no_examples,
             since=since,
             rule=rule,
+            unanswered=unanswered,
             judge=judge,
             progress=bar,
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Quiet, names_of, print_records, progress_bar, tell
+from fathom.cli.arguments import AsJson, Quiet, Unanswered, names_of, print_records, progress_bar, tell
 from fathom.printing import printable_json
 from fathom.types import FathomError
 
@@ -102,6 +102,7 @@ def estimate(
         Path | None,
         typer.Option(help="The scores that the subset was chosen by, where they do not lie beside it."),
     ] = None,
+    unanswered: Unanswered = "zero",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A .parquet, .csv or .jsonl file for the estimates.")
     ] = None,
@@ -111,12 +112,19 @@ def estimate(
 
     Models of one tie group cannot be told apart from its first one; ranks are those that the intervals allow.
     """
-    found = api.compress_estimate(scores, subset=subset, method=method, published=published, known=known, out=out)
+    found = api.compress_estimate(
+        scores, subset=subset, method=method, published=published, known=known, unanswered=unanswered, out=out
+    )
     if as_json:
         print(printable_json(json.dumps(_without_nan(dataclasses.asdict(found)), indent=2, ensure_ascii=False)))
         return
+    from fathom.stats.outcomes import COUNTED, differ
+
     ties = any(one.group for one in found.models)
     counts = {one.items for one in found.models}
+    ended = [name for name in COUNTED if any(one.ended.get(name) for one in found.models)]
+    both = any(one.ended and differ(one.overall.value, one.other) for one in found.models)
+    by_other = "drop" if found.unanswered == "zero" else "zero"
     print_records(
         [
             {
@@ -127,6 +135,8 @@ def estimate(
                 **{name: _percent(value) for name, value in one.others.items()},
                 **({"full": _percent(one.full)} if one.full is not None else {}),
                 **({"items": one.items} if len(counts) > 1 else {}),
+                **({by_other: "-" if one.other is None else _percent(one.other)} if both else {}),
+                **{name: one.ended.get(name, 0) for name in ended},
             }
             for one in found.models
         ],
@@ -150,6 +160,8 @@ def estimate(
         )
     least = min((one.items for one in found.models), default=found.items)
     lacking = f"; not all of them have scores, at the least {least:,}" if least < found.items else ""
+    for one in found.left_out:
+        tell(f"{one}, more than 2%: no estimate. Run it again, or give --unanswered drop")
     tell(f"{found.subset}: {found.items:,} items, {found.method}{lacking}")
 
 

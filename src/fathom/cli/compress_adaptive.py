@@ -25,6 +25,7 @@ from fathom.cli.arguments import (
     Retries,
     Temperature,
     Timeout,
+    Unanswered,
     Yes,
     lengths_of,
     options_of,
@@ -34,6 +35,7 @@ from fathom.cli.replies import confirmed
 from fathom.printing import printable_json
 
 if TYPE_CHECKING:
+    from fathom.api.adaptive import Adapted
     from fathom.run.preflight import Preflight
 
 
@@ -47,6 +49,7 @@ def adaptive(
     first: Annotated[int, typer.Option(help="Items of the first round.")] = 100,
     step: Annotated[int, typer.Option(help="Items of every other round.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the draws, and of the model.")] = 0,
+    unanswered: Unanswered = "zero",
     model_base_url: BaseUrl = None,
     max_connections: MaxConnections = 16,
     temperature: Temperature = 0.0,
@@ -99,6 +102,7 @@ def adaptive(
         first=first,
         step=step,
         seed=seed,
+        unanswered=unanswered,
         told=told,
         confirm=confirm,
         model_base_url=model_base_url,
@@ -125,9 +129,27 @@ def adaptive(
         f"{found.estimate.model}: {100 * found.estimate.overall.value:.2f} ± {100 * found.half_width:.2f} "
         f"after {found.items:,} of {found.of:,} items"
     )
+    _print_outcomes(found)
     if not found.reached:
         tell(f"the interval is not as narrow as {width:g}: raise --budget, and the same command goes on")
     tell(f"`fathom compress estimate {found.rounds[0].parent}/round-*/ --subset {found.subset}` gives the categories")
+
+
+def _print_outcomes(found: Adapted) -> None:
+    """What became of the replies, where some are no whole answers."""
+    from fathom.stats.outcomes import COUNTED, differ
+
+    one = found.estimate
+    counts = [f"{one.ended[name]:,} {name}" for name in COUNTED if one.ended[name]]
+    if not counts:
+        return
+    how = "count 0" if found.unanswered == "zero" else "left out"
+    other = "no estimate" if one.other is None else f"{100 * one.other:.2f}"
+    both = f"; {other} where they {'are left out' if found.unanswered == 'zero' else 'count 0'}"
+    print(
+        f"of {one.ended['replies']:,} replies {', '.join(counts)}; those without an answer {how}"
+        + (both if differ(one.overall.value, one.other) else "")
+    )
 
 
 def add_to(app: typer.Typer) -> None:

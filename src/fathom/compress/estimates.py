@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from fathom.compress.assisted import Estimates, Z, estimated, stretched
 from fathom.compress.checking import check_scores
 from fathom.compress.design import ADAPTIVE, METHOD, design
-from fathom.compress.matrix import Floats, ScoreMatrix
+from fathom.compress.matrix import ENDED, Floats, ScoreMatrix
 from fathom.compress.methods import ratio
 from fathom.compress.targets import OVERALL, strata_of
+from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered
 from fathom.types import FathomError, Subset
 
 _SAME = 1e-6  # relative difference of probabilities that are the same
@@ -40,6 +41,9 @@ class ModelEstimate:
         others: Other estimates of the whole score, by name; ``direct`` is the plain mean over categories and tasks of
             the scores that are there.
         full: The score itself, where all items have one.
+        other: The whole score by the other choice of ``unanswered``, where that is known.
+        ended: What became of the replies to the subset's items, by ``fathom.compress.matrix.ENDED``; empty where that
+            is not known.
         ranks: Highest and lowest rank among the models here that the intervals allow; None without intervals.
         group: Number of its tie group, from 1: models of one group cannot be told from its best one; 0 without
             intervals.
@@ -53,6 +57,27 @@ class ModelEstimate:
     full: float | None = None
     ranks: tuple[int, int] | None = None
     group: int = 0
+    other: float | None = None
+    ended: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Unestimated:
+    """A model without an estimate, because too many of the subset's items are missing.
+
+    Attributes:
+        model: Its name.
+        missing: Items that it was not asked, or whose reply failed or was not judged.
+        items: Items of the subset.
+    """
+
+    model: str
+    missing: int
+    items: int
+
+    def __str__(self) -> str:
+        """What is missing, in words."""
+        return f"{self.model}: {self.missing:,} of the subset's {self.items:,} items are missing"
 
 
 def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = None) -> list[ModelEstimate]:
@@ -97,6 +122,48 @@ def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = No
         if not np.isnan(found.values[row, 0])
     ]
     return ranked(listed)
+
+
+def whole_enough(
+    subset: Subset, scores: ScoreMatrix, unanswered: Unanswered = "zero"
+) -> tuple[ScoreMatrix, list[Unestimated]]:
+    """The models that can be estimated, with the few items of the subset that are missing counted 0.
+
+    Whoever could leave out items would be estimated by the others, so that failing where it is wrong would raise
+    a model's estimate. ``MISSING_AT_MOST`` of the items may be missing.
+
+    Args:
+        subset: Which items were asked.
+        scores: Scores of the models.
+        unanswered: By ``drop`` all models are estimated, from the scores that are there.
+
+    Returns:
+        The scores, and the models that are left out.
+    """
+    if unanswered == "drop":
+        return scores, []
+    members = {member.item for member in subset.members}
+    held = np.array([item in members for item in scores.items])
+    gaps = np.isnan(scores.scores) & held
+    lost = len(members) - int(held.sum()) + gaps.sum(axis=1)
+    few = lost <= MISSING_AT_MOST * len(members)
+    left_out = [
+        Unestimated(model, int(count), len(members))
+        for model, count, fine in zip(scores.models, lost, few, strict=True)
+        if not fine
+    ]
+    kept = replace(scores, scores=np.where(gaps & few[:, None], 0.0, scores.scores))
+    return kept.of_models(np.flatnonzero(few).tolist()), left_out
+
+
+def with_outcomes(found: Sequence[ModelEstimate], subset: Subset, scores: ScoreMatrix) -> list[ModelEstimate]:
+    """Estimates with what became of the replies that they are from; as they are where that is not known."""
+    if scores.ended is None:
+        return list(found)
+    members = {member.item for member in subset.members}
+    counts = scores.ended[:, [item in members for item in scores.items]].sum(axis=1)
+    numbers = dict(zip(scores.models, counts.tolist(), strict=True))
+    return [replace(one, ended=dict(zip(ENDED, numbers[one.model], strict=True))) for one in found]
 
 
 def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
@@ -184,7 +251,8 @@ def _aligned(items: Sequence[str], scores: ScoreMatrix) -> Floats:
 def _full(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None) -> Floats:
     """Each model's score on the whole benchmark, shape (M,); NaN where it has no score on some item that counts."""
     if known is not None:
-        return replace(known, models=scores.models, scores=_aligned(known.items, scores)).totals()
+        aligned = _aligned(known.items, scores)
+        return replace(known, models=scores.models, scores=aligned, other=None, ended=None).totals()
     whole = subset.provenance.get("items")
     least = whole if isinstance(whole, int) else len(subset.members) + 1
     return scores.totals() if len(scores.items) >= least else np.full(len(scores.models), np.nan)

@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.stats.outcomes import COUNTED
+
 Floats = NDArray[np.float64]
+ENDED = ("replies", *COUNTED)
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,9 @@ class ScoreMatrix:
         lengths: Length of each item in tokens, shape (N,); 0 where it is not known or makes no stratum.
         weights: Share of each item in the score of the benchmark, shape (N,), summing to 1. See ``balanced``.
         costs: What asking for an item costs, shape (N,), all positive; ones where all cost the same.
+        other: Scores by the other choice of ``unanswered`` (``fathom.stats.outcomes``), shape (M, N); None for tables.
+        ended: Replies behind each score, and how many of them were not answered, cut, too long or missing
+            (``ENDED``), shape (M, N, 5); None for tables.
     """
 
     models: tuple[str, ...]
@@ -34,11 +40,19 @@ class ScoreMatrix:
     lengths: NDArray[np.int64]
     weights: Floats
     costs: Floats
+    other: Floats | None = None
+    ended: NDArray[np.int64] | None = None
 
     def of_models(self, models: Sequence[int]) -> ScoreMatrix:
         """The rows of some models, by their numbers."""
         rows = list(models)
-        return replace(self, models=tuple(self.models[row] for row in rows), scores=self.scores[rows])
+        return replace(
+            self,
+            models=tuple(self.models[row] for row in rows),
+            scores=self.scores[rows],
+            other=None if self.other is None else self.other[rows],
+            ended=None if self.ended is None else self.ended[rows],
+        )
 
     def totals(self) -> Floats:
         """The benchmark's score of each model, shape (M,); NaN where an item that counts is missing."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from fathom.compress.checking import checked_matrix
-from fathom.compress.matrix import Floats, ScoreMatrix
+from fathom.compress.matrix import ENDED, Floats, ScoreMatrix
 from fathom.compress.released import is_released, read_released
 from fathom.rows.runs import load
 from fathom.rows.schema import read_table, write_table
+from fathom.stats.outcomes import COUNTED, Unanswered, alone, outcome
 from fathom.stats.side_rows import is_side_row
 from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError
@@ -23,7 +25,11 @@ _OF_ROWS = {"item", "sample", "model", "value"}
 
 
 def read_matrix(
-    sources: Path | str | Sequence[Path | str], *, least: int = 1, wanted: Collection[str] = ()
+    sources: Path | str | Sequence[Path | str],
+    *,
+    least: int = 1,
+    wanted: Collection[str] = (),
+    unanswered: Unanswered = "zero",
 ) -> ScoreMatrix:
     """Reads a score matrix.
 
@@ -37,6 +43,7 @@ def read_matrix(
         least: The fewest models that are of use.
         wanted: Names of items that are looked for; where rows know an item by two names, its own and its sample's,
             these decide.
+        unanswered: How replies of rows count that were not answered, see ``of_rows``.
 
     Returns:
         The matrix. Where no weights are given, they are those of ``balanced``.
@@ -55,7 +62,7 @@ def read_matrix(
     elif len(paths) == 1 and paths[0].is_file() and not _holds_rows(paths[0]):
         matrix = _of_table(read_table(paths[0]), str(paths[0]))
     else:
-        matrix = of_rows(load(paths), ", ".join(map(str, paths)), wanted)
+        matrix = of_rows(load(paths), ", ".join(map(str, paths)), wanted, unanswered)
     if len(matrix.models) < least:
         named = f" ({', '.join(matrix.models)})" if matrix.models else ""
         raise FathomError(
@@ -108,24 +115,27 @@ def of_suite(folder: Path) -> ScoreMatrix:
     )
 
 
-def of_rows(frame: pl.DataFrame, source: str, wanted: Collection[str] = ()) -> ScoreMatrix:
+def of_rows(
+    frame: pl.DataFrame, source: str, wanted: Collection[str] = (), unanswered: Unanswered = "zero"
+) -> ScoreMatrix:
     """The matrix of a rows table: each sample is an item, and each model with its variant a model.
 
     Where every item has one sample, items have the names of the rows' items, else those of the samples. Questions asked
     without their context and over cut prompts, and published averages, are left out. Epochs are averaged. The category
     of an item is the facet ``category``; its cost is the tokens of its prompt, the suite's own count or the provider's.
-    Samples that a model has no score on are gaps.
+    Samples that a model was not asked, or of whose replies some are missing, are gaps (``fathom.stats.outcomes``).
 
     Args:
         frame: A rows table.
         source: Where it came from, for messages.
         wanted: See ``read_matrix``.
+        unanswered: ``zero``: what was not answered, and what did not fit, counts 0. ``drop``: it is a gap too.
 
     Raises:
         FathomError: No row has a score, or two suites have samples of one name.
     """
     frame = frame.filter(~is_side_row())
-    if frame.is_empty() or frame["value"].is_null().all():
+    if frame.is_empty() or frame.select((outcome() == "missing").all()).item():
         raise FathomError(f"{source}: no row has a score, so there is no score matrix")
     suites = frame.group_by("sample").agg(pl.col("suite").n_unique().alias("suites")).filter(pl.col("suites") > 1)
     if len(suites):
@@ -145,20 +155,39 @@ def of_rows(frame: pl.DataFrame, source: str, wanted: Collection[str] = ()) -> S
     if wanted:
         one_each = one_each and not items["sample"].is_in(list(wanted)).any()
     models = named["model"].unique(maintain_order=True).to_list()
-    cells = named.group_by("sample", "model").agg(pl.col("value").mean())
-    wide = items.select("sample").join(cells.pivot("model", index="sample", values="value"), on="sample", how="left")
-    scores = wide.sort(pl.col("sample").replace_strict({name: n for n, name in enumerate(items["sample"])}))
+    ended = [(pl.col("outcome") == name).sum().alias(name) for name in COUNTED]
+    cells = (
+        named.with_columns(outcome().alias("outcome"), alone("zero").alias("zero"), alone("drop").alias("drop"))
+        .group_by("sample", "model")
+        # Without the repeats that failed, the mean of the others would be a choice of the luckier ones.
+        .agg(
+            pl.when(~pl.col("zero").has_nulls()).then(pl.col("zero").mean()),
+            pl.col("drop").mean(),
+            pl.len().alias(ENDED[0]),
+            *ended,
+        )
+    )
+    tables = {column: _wide(cells, column, items["sample"], models) for column in ("zero", "drop", *ENDED)}
     costs = items["prompt"].fill_null(items["length"].cast(pl.Float64)).fill_null(0.0).to_numpy()
-    return checked_matrix(
+    found = checked_matrix(
         source,
         models,
         items["item" if one_each else "sample"].to_list(),
-        scores.select(models).cast(pl.Float64).to_numpy().T,
+        tables[unanswered],
         tasks=items["task"].to_list(),
         categories=items["category"].to_list(),
         lengths=items["length"].to_numpy(),
         costs=np.where(costs > 0, costs, 1.0),
     )
+    counts = np.stack([np.nan_to_num(tables[name]).astype(np.int64) for name in ENDED], axis=2)
+    return replace(found, other=tables["drop" if unanswered == "zero" else "zero"], ended=counts)
+
+
+def _wide(cells: pl.DataFrame, column: str, samples: pl.Series, models: Sequence[str]) -> Floats:
+    """A column of cells as a table of models and samples, NaN where a model was not asked."""
+    wide = cells.pivot("model", index="sample", values=column)
+    ordered = samples.to_frame("sample").join(wide, on="sample", how="left", maintain_order="left")
+    return np.asarray(ordered.select(models).cast(pl.Float64).to_numpy().T, dtype=np.float64)
 
 
 def _of_table(frame: pl.DataFrame, source: str) -> ScoreMatrix:

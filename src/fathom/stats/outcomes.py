@@ -95,6 +95,20 @@ def outcome() -> pl.Expr:
     )
 
 
+def alone(unanswered: Unanswered = "zero") -> pl.Expr:
+    """What the reply of a row counts, whatever became of the others of its cell; null where it is missing.
+
+    Args:
+        unanswered: See :func:`counted`; by ``drop`` it is null too where nothing was answered.
+    """
+    value, found = pl.col("value").fill_nan(None), outcome()
+    scored = pl.when(found.is_in(["answered", "cut"])).then(value)
+    if unanswered == "drop":
+        return scored
+    by_paper = pl.when(pl.col("rule") == "official").then(value.fill_null(0.0)).otherwise(0.0)
+    return scored.when(found == "unanswered").then(by_paper).when(found == "overflow").then(0.0)
+
+
 def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
     """Rows with the scores that means are taken over.
 
@@ -117,7 +131,7 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
         raise FathomError(f"unanswered is {unanswered!r}: expected 'zero' or 'drop'")
     if "outcome" in rows.columns:
         return rows
-    value, found = pl.col("value").fill_nan(None), pl.col("outcome")
+    found = pl.col("outcome")
     cells = rows.with_columns(
         outcome().alias("outcome"),
         facet("context").fill_null("").alias("_context"),
@@ -128,11 +142,8 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
         _missing=(found == "missing").mean().over(_CELL),
     )
     unfit, lost = pl.col("_overflow") > OVERFLOW_AT_MOST, pl.col("_missing") > MISSING_AT_MOST
-    by_paper = pl.when(pl.col("rule") == "official").then(value.fill_null(0.0)).otherwise(0.0)
-    scored = found.is_in(["answered", "cut"])
-    known = pl.when(scored).then(value).when(found == "unanswered").then(by_paper).otherwise(0.0)
-    zero = pl.when(~(unfit | lost)).then(known)
-    dropped = pl.when(scored & ~unfit).then(value)
+    zero = pl.when(~(unfit | lost)).then(alone("zero").fill_null(0.0))
+    dropped = pl.when(~unfit).then(alone("drop"))
     first, second = (zero, dropped) if unanswered == "zero" else (dropped, zero)
     reason = pl.when(unfit).then(pl.lit(DOES_NOT_FIT)).when(lost).then(pl.lit(MISSING)).otherwise(pl.lit(""))
     return cells.with_columns(

@@ -22,14 +22,17 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from fathom.rows.schema import to_frame
+from fathom.rows.schema import SCHEMA, to_frame
 from fathom.run.judgements import Judgement
 from fathom.types import Json, Row
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMAT = 1
+FORMAT = 2
+"""Of what is written. In format 1, which is read too, rows do not say whether a reply was answered, and only whole
+replies have a score."""
+FORMATS = (1, FORMAT)
 RULES = ("strict", "official")
 """Each reply has a row by each of them, in this order."""
 HEAD, ROWS, DIGESTS = "bundle.json", "rows.jsonl", "digests.jsonl"
@@ -45,7 +48,7 @@ class Said:
     Attributes:
         targets: Gold answers.
         asked: The bare question, or "".
-        text: The reply without its reasoning.
+        text: The reply without its reasoning; "" where it was not answered.
     """
 
     targets: tuple[str, ...]
@@ -142,6 +145,7 @@ class Bundle:
         results: The replies, in order.
         judgements: What the judges found, in order; empty where logs are left out.
         logs: Whether the replies are there.
+        format: One of ``FORMATS``.
     """
 
     model: str
@@ -154,6 +158,7 @@ class Bundle:
     results: tuple[Result, ...]
     judgements: tuple[JudgedReply, ...] = ()
     logs: bool = False
+    format: int = FORMAT
 
     def rows_of(self, rule: str = "strict") -> pl.DataFrame:
         """The rows table by one rule of ``RULES``."""
@@ -163,6 +168,11 @@ class Bundle:
     def rows(self) -> pl.DataFrame:
         """The rows table by the rule ``strict``."""
         return self.rows_of()
+
+
+def fields_of(form: int) -> tuple[str, ...]:
+    """The fields of a row in a format of ``FORMATS``."""
+    return tuple(name for name in SCHEMA if form > 1 or name != "answered")
 
 
 def hashed(content: str | bytes) -> str:

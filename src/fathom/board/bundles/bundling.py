@@ -29,7 +29,7 @@ from fathom.run.manifest import fathom_version, read_manifest
 from fathom.run.store import StoredReply, replies
 from fathom.score.judge import get_rubric
 from fathom.secrets import HIDDEN, hide_secrets
-from fathom.types import FathomError, Json
+from fathom.types import FathomError, Json, Reply
 
 # An address, or a path of some machine: from the root, a home, a drive, or upwards.
 _PRIVATE = re.compile(
@@ -143,7 +143,7 @@ class _Bundled:
 
 
 def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequence[str], *, logs: bool) -> _Bundled:
-    stored = [replace(one, reply=replace(one.reply, error="")) for one in replies(run)]
+    stored = [replace(one, reply=_public_reply(one.reply)) for one in replies(run)]
     if not stored:
         raise FathomError(f"{run}: no reply yet, so there is nothing to bundle; run the same `fathom run` again")
     judged = kept_judgements(stored, [_without_errors(one) for one in read_judged(run, judges)])
@@ -163,6 +163,11 @@ def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequen
         judgements=tuple(sorted(said, key=lambda found: found.order)) if logs else (),
         last=max(one.finished_at for one in stored),
     )
+
+
+def _public_reply(reply: Reply) -> Reply:
+    """A reply without the words of its failure, which may name servers, and without text that is no answer."""
+    return replace(reply, error="", text=reply.text if reply.answered else "")
 
 
 def _without_log(result: Result) -> Result:

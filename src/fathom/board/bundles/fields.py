@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TypeAlias
 
-from fathom.board.bundles.bundle import FILES, FORMAT, HEAD, RULES
+from fathom.board.bundles.bundle import FILES, FORMATS, HEAD, RULES, fields_of
 from fathom.printing import printable
-from fathom.rows.schema import SCHEMA
 from fathom.run.thinking import MODES, PROMPTS
 from fathom.suites.models import KINDS, SWITCHES
 from fathom.types import STATUSES
@@ -235,7 +234,7 @@ _PART: Mapping[str, Check] = {
 _PARTS = 50
 HEAD_FIELDS: Mapping[str, Check] = {
     "fathom": one_of("bundle"),
-    "format": one_of(FORMAT),
+    "format": one_of(*FORMATS),
     "model": named,
     "variant": name,
     "created": day,
@@ -281,9 +280,13 @@ _ROW: Mapping[str, Check] = {
     "task_version": whole(1_000_000),
     "fathom_version": line,
     "detail": text(),
+    "answered": flag,
     "facets": table(line, scalar),
 }
-ROW_FIELDS: Mapping[str, Check] = {**_KEY, **{name: _ROW[name] for name in SCHEMA if name not in _KEY}}
+ROW_FIELDS: Mapping[int, Mapping[str, Check]] = {
+    form: {**_KEY, **{name: _ROW[name] for name in fields_of(form) if name not in _KEY}} for form in FORMATS
+}
+"""By format."""
 DIGEST_FIELDS = {**_KEY, "prompt_hash": _ROW["prompt_hash"], "reply_hash": digits(64), "status": _ROW["status"]}
 REPLY_FIELDS = {**_KEY, "targets": many(text(), TARGETS, 1), "asked": text(), "text": text()}
 JUDGEMENT_FIELDS: Mapping[str, Check] = {

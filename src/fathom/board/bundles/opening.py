@@ -48,7 +48,6 @@ from fathom.printing import printable
 from fathom.types import FathomError
 
 _FIELDS: Mapping[str, Mapping[str, Check]] = {
-    ROWS: ROW_FIELDS,
     DIGESTS: DIGEST_FIELDS,
     JUDGEMENTS: JUDGEMENT_FIELDS,
     REPLIES: REPLY_FIELDS,
@@ -129,7 +128,8 @@ def parse_bundle(data: bytes, limits: Limits = LIMITS) -> Bundle:
     content = _content(data, limits)
     head = _record(HEAD, 0, content[HEAD], HEAD_FIELDS)
     _check_files(head, content)
-    records = {name: list(_lines(name, content[name], limits)) for name in content if name != HEAD}
+    fields = {**_FIELDS, ROWS: ROW_FIELDS[head["format"]]}
+    records = {name: list(_lines(name, content[name], limits, fields[name])) for name in content if name != HEAD}
     bundle = assembled(Records(head, records))
     if archive(bundle) != data:
         raise RefusedError(
@@ -222,7 +222,7 @@ def _check_files(head: Mapping[str, Any], content: Mapping[str, bytes]) -> None:
 # ------------------------------------------------------------------------------------------------- the lines
 
 
-def _lines(name: str, data: bytes, limits: Limits) -> Iterator[dict[str, Any]]:
+def _lines(name: str, data: bytes, limits: Limits, fields: Mapping[str, Check]) -> Iterator[dict[str, Any]]:
     if data and not data.endswith(b"\n"):
         raise RefusedError("form", f"{name}: its last line does not end; the file is cut off")
     # A reply has two rows, and one judgement by each of two kinds of judges.
@@ -234,7 +234,7 @@ def _lines(name: str, data: bytes, limits: Limits) -> Iterator[dict[str, Any]]:
             raise RefusedError(
                 "size", f"{name}: line {at}: {len(line):,} bytes; at most {limits.line_bytes:,} are taken"
             )
-        yield _record(name, at, line, _FIELDS[name])
+        yield _record(name, at, line, fields)
 
 
 def _record(name: str, at: int, line: bytes, fields: Mapping[str, Check]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from fathom.board.bundles.bundle import (
     Result,
     Said,
     canonical,
+    fields_of,
     hashed,
 )
 from fathom.rows.schema import SCHEMA
@@ -34,9 +35,9 @@ _MADE_ON_UNIX = 3
 _PLAIN_FILE = 0o100644 << 16
 
 
-def row_record(part: int, row: Row) -> dict[str, Any]:
-    """A row as a line of ``rows.jsonl`` says it."""
-    record: dict[str, Any] = {name: getattr(row, name) for name in SCHEMA}
+def row_record(part: int, row: Row, form: int = FORMAT) -> dict[str, Any]:
+    """A row as a line of ``rows.jsonl`` says it, in a format of ``FORMATS``."""
+    record: dict[str, Any] = {name: getattr(row, name) for name in fields_of(form)}
     for name in _FLOATS:
         record[name] = None if record[name] is None else float(record[name])
     return record | {"facets": dict(row.facets), "part": part}
@@ -44,7 +45,8 @@ def row_record(part: int, row: Row) -> dict[str, Any]:
 
 def archive(bundle: Bundle) -> bytes:
     """The bytes of a bundle; equal bundles give equal bytes."""
-    content = {ROWS: _lines(row_record(result.part, row) for result in bundle.results for row in result.rows)}
+    rows = (row_record(result.part, row, bundle.format) for result in bundle.results for row in result.rows)
+    content = {ROWS: _lines(rows)}
     content[DIGESTS] = _lines(map(_digest, bundle.results))
     if bundle.judgements:
         content[JUDGEMENTS] = _lines(map(_judgement, bundle.judgements))
@@ -77,7 +79,7 @@ def write_bundle(bundle: Bundle, path: Path) -> None:
 def _head(bundle: Bundle, content: Mapping[str, bytes]) -> dict[str, Any]:
     return {
         "fathom": "bundle",
-        "format": FORMAT,
+        "format": bundle.format,
         "model": bundle.model,
         "variant": bundle.variant,
         "created": bundle.created,

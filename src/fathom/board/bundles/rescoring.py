@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
+
+import polars as pl
 
 from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, Result, Said, canonical
 from fathom.board.bundles.bundling import kept_judgements
-from fathom.board.bundles.findings import Finding
+from fathom.board.bundles.findings import Finding, Level
 from fathom.board.bundles.packing import row_record
 from fathom.printing import printable
 from fathom.registry import get_task
@@ -17,6 +20,7 @@ from fathom.rows.scoring import NOT_JUDGED, Judged
 from fathom.run.embedding_judge import judge_kind
 from fathom.run.manifest import fathom_version
 from fathom.run.store import StoredReply
+from fathom.stats.outcomes import DOES_NOT_FIT, counted, tally, unmeasured
 from fathom.types import Reply, Row
 
 SAME = 1e-9
@@ -37,7 +41,7 @@ def check_scores(
     Yields:
         What is wrong, missing, sure and not sure with them.
     """
-    yield from _unscored(bundle)
+    yield from _ended(bundle)
     if not bundle.logs:
         yield Finding(
             "unverified", "scores", "the logs are not in the bundle, so scores cannot be computed again (send --logs)"
@@ -85,12 +89,13 @@ def thinking_facets(bundle: Bundle) -> tuple[str, ...]:
     return ("thinking", "model_kind") if bundle.settings.get("thinking") else ()
 
 
-def _unscored(bundle: Bundle) -> Iterator[Finding]:
-    """Replies that are in no mean: whoever leaves out what went wrong looks better."""
-    rows = [result.rows[0] for result in bundle.results]
-    errors = sum(row.status == "error" for row in rows)
-    waiting = sum(row.status == "ok" and row.value is None and row.detail.startswith(NOT_JUDGED) for row in rows)
-    others = sum(row.value is None for row in rows) - errors - waiting
+def _ended(bundle: Bundle) -> Iterator[Finding]:
+    """What became of the replies besides scores (``fathom.stats.outcomes``): what is missing, and what counts 0."""
+    rows = counted(bundle.rows)
+    outcomes, lost = tally(rows), rows.filter(pl.col("outcome") == "missing")
+    errors = len(lost.filter(pl.col("status") == "error"))
+    waiting = len(lost.filter(pl.col("status") != "error", pl.col("detail").str.starts_with(NOT_JUDGED)))
+    others = len(lost) - errors - waiting
     if errors:
         yield Finding(
             "incomplete", "errors", f"{errors:,} requests failed; the same `fathom run` again asks for them again"
@@ -98,8 +103,18 @@ def _unscored(bundle: Bundle) -> Iterator[Finding]:
     if waiting:
         yield Finding("incomplete", "judges", f"{waiting:,} replies are not judged yet; run `fathom judge`")
     if others:
-        words = f"{others:,} of {len(rows):,} replies have no score (refused, cut off, too long or not readable)"
-        yield Finding("unverified", "unscored", f"{words} and are in no mean; that they ended so cannot be verified")
+        words = f"{others:,} replies have no score: their judgement could not be read, or their scorer failed"
+        yield Finding("incomplete", "unscored", f"{words}; `fathom judge --again` asks once more for a judgement")
+    if outcomes["unanswered"]:
+        words = f"{outcomes['unanswered']:,} of {len(rows):,} replies say nothing (refused, empty, cut before any text)"
+        level: Level = "verified" if bundle.logs and bundle.format > 1 else "unverified"
+        yield Finding(level, "unanswered", f"{words} and count 0")
+    if outcomes["overflow"]:
+        found = [one for one in unmeasured(rows) if one.reason == DOES_NOT_FIT]
+        unfit = ", ".join(f"{one.task} at {one.length:,} tokens ({one})" for one in found)
+        words = f"{outcomes['overflow']:,} of {len(rows):,} prompts did not fit and count 0, which cannot be verified"
+        left = f"; nothing is measured where more than a fifth did not: {unfit}" if unfit else ""
+        yield Finding("unverified", "overflow", f"{words}{left}")
 
 
 def _wrong_judges(bundle: Bundle) -> str:
@@ -132,7 +147,18 @@ def rescored(bundle: Bundle) -> Iterator[tuple[int, Row, Row]]:
         scored = [scored_rows(stored, manifest, rule, judged) for rule in RULES]
         for (at, result), *computed in zip(of_part, *scored, strict=True):
             for given, row in zip(result.rows, computed, strict=True):
-                yield at, given, row
+                yield at, given, row if bundle.format > 1 else _in_format_1(given, row, result.said)
+
+
+def _in_format_1(given: Row, computed: Row, said: Said | None) -> Row:
+    """The row that format 1 has: scores of whole replies only, those of empty ones by the scorer of the task."""
+    row = replace(computed, answered=None)
+    if row.status != "ok":
+        return replace(row, value=None, valid=False, answer=None, grader="", detail="")
+    if given.value in (0.0, None) and not (said and said.text.strip()):
+        own = ("value", "valid", "answer", "grader", "detail")
+        return replace(row, **{name: getattr(given, name) for name in own})
+    return row
 
 
 def _judged(bundle: Bundle, number: int, stored: Sequence[StoredReply]) -> tuple[Judged, ...]:

@@ -150,7 +150,7 @@ def _compare(
     prompt = sha256(render(sample, texts).encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS] if hashes else ""
     for result in results:
         row = result.rows[0]
-        if row.prompt_hash == "" and row.status == "ok":
+        if row.prompt_hash == "" and (row.answered or row.status == "ok"):
             raise RefusedError("prompts", f"sample {row.sample}: there is a reply, but no prompt was sent")
         if row.prompt_hash in ("", prompt):
             seen.prompts += row.prompt_hash != ""

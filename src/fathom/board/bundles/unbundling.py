@@ -24,12 +24,16 @@ from fathom.board.bundles.bundle import (
     is_judge,
 )
 from fathom.board.bundles.findings import RefusedError
+from fathom.printing import printable
 from fathom.rows.schema import SCHEMA
 from fathom.run.judgements import Judgement
 from fathom.types import Row
 
 _SCORES = ("value", "valid", "answer", "metric", "grader", "rule", "detail")
 """Fields in which the rows of one reply differ."""
+_EMPTY = hashed("")
+_SAYING_NOTHING = ("content_filter", "model_length", "not_sent")
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ def assembled(records: Records) -> Bundle:
         results=results,
         judgements=judgements,
         logs=REPLIES in records.lines,
+        format=head["format"],
     )
 
 
@@ -90,6 +95,10 @@ def _results(records: Records) -> tuple[Result, ...]:
         found = rows[len(RULES) * at : len(RULES) * (at + 1)]
         _check_rows(at, digest, found)
         said = _said(at, digest, replies[at]) if replies else None
+        for number, row in enumerate(found):
+            wrong = _wrong_end(row, digest["reply_hash"], said) if "answered" in row else _wrong_end_of_format_1(row)
+            if wrong:
+                raise RefusedError("rows", f"{ROWS}: line {len(RULES) * at + number + 1}: {wrong}")
         results.append(Result(digest["part"], tuple(map(_row, found)), digest["reply_hash"], said))
     return tuple(results)
 
@@ -109,12 +118,39 @@ def _check_rows(at: int, digest: Mapping[str, Any], rows: Sequence[Mapping[str, 
         for name in digest:
             if name in row and row[name] != digest[name]:
                 raise RefusedError("digests", f"{where}: {name} is not that of line {at + 1} of {DIGESTS}")
-        if row["status"] != "ok" and (row["value"] is not None or row["valid"]):
-            raise RefusedError("rows", f"{where}: a reply with status {row['status']} has no score, expected null")
+
+
+def _wrong_end(row: Mapping[str, Any], reply_hash: str, said: Said | None) -> str:
+    """What in the end of a reply contradicts something else; "" if nothing does.
+
+    Text is kept of replies that were answered only, so that no reply can be called unanswered that is not empty.
+    """
+    status, answered, stop = row["status"], row["answered"], row["stop"]
+    if answered and status not in ("ok", "incomplete"):
+        return f"answered is true, but a reply with status {status} says nothing; expected false"
+    if answered == (reply_hash == _EMPTY):
+        there = "has text" if not answered else "is empty"
+        return f"answered is {str(answered).lower()}, but by the hash in {DIGESTS} the reply {there}"
+    if answered and said is not None and not said.text.strip():
+        return f"answered is true, but in {REPLIES} the reply shows nothing; expected false"
+    if answered and (stop in _SAYING_NOTHING or (status == "incomplete" and stop != "max_tokens")):
+        return f"status is {status}, but no such reply with text has the stop {printable(stop)[:_SHOWN]!r}"
+    scored = row["value"], row["valid"]
+    if status in ("error", "overflow") and scored != (None, False):
+        return f"a reply with status {status} has no score, expected null"
+    # What the scorer of a paper gives an empty text is for the paper to say.
+    nothing = status == "refused" or (status in ("ok", "incomplete") and not answered and row["rule"] == "strict")
+    return "an unanswered reply has the score 0.0 and no valid answer" if nothing and scored != (0.0, False) else ""
+
+
+def _wrong_end_of_format_1(row: Mapping[str, Any]) -> str:
+    if row["status"] != "ok" and (row["value"] is not None or row["valid"]):
+        return f"a reply with status {row['status']} has no score, expected null"
+    return ""
 
 
 def _row(record: Mapping[str, Any]) -> Row:
-    return Row(**{name: record[name] for name in SCHEMA})
+    return Row(**{name: record[name] for name in SCHEMA if name in record})
 
 
 def _said(at: int, digest: Mapping[str, Any], reply: Mapping[str, Any]) -> Said:

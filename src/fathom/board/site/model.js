@@ -2,7 +2,7 @@
 (function (fathom) {
   "use strict";
   const { h } = fathom;
-  const STATUSES = { ok: "answered", overflow: "prompt too long for the model", refused: "refused", incomplete: "cut off before the end", error: "failed", unscored: "answered, without a score" };
+  const OUTCOMES = { cut: "cut by the output cap", overflow: "prompt too long for the model" };
 
   fathom.pages.models = async function (id) {
     const model = await fathom.load("models/" + id);
@@ -27,19 +27,19 @@
     ]), "texts");
   }
 
-  function section({ whole, entry, origin, settings, usage, statuses }, of) {
+  function section({ whole, entry, origin, settings, usage, outcomes }, of) {
     const { board } = whole;
     const tasks = fathom.tasksOf(board, "").some((task) => fathom.onTask(whole, entry, task));
     return h("section", { class: "line" },
       h("h2", null, h("a", { href: fathom.to("boards", board.id) }, fathom.plain(board.title)), entry.variant && h("span", { class: "variant" }, fathom.name(entry.variant))),
       h("p", { class: "standing" }, fathom.badge(origin), " ", h("span", { class: "muted" }, [origin.title, origin.table, origin.date].filter(Boolean).map(fathom.plain).join(", "))),
-      h("p", { class: "standing" }, entry.overall ? [h("b", null, fathom.percent(entry.overall[0]) + "%"), " overall", standing(board, entry)] : "There is no overall score."),
+      h("p", { class: "standing" }, entry.overall ? [h("b", null, fathom.percent(entry.overall[0]) + "%"), " overall", fathom.both(entry.overall), standing(board, entry)] : "There is no overall score."),
       h("div", { class: "beside" },
         fathom.scroller("By category, " + of, fathom.categoryTable(board, [entry], ["Score, %"])),
         fathom.figures(board, [entry]) || ""),
       tasks && fathom.fold("By task", true, fathom.taskProfile(whole, entry, "By task, " + of)),
       fathom.overLengths(board, entry).length > 1 && fathom.fold("By length", false, fathom.scroller("By length, " + of, fathom.lengthTable(board, [entry], ["Score, %"]))),
-      fathom.fold("Origin, usage, settings", true, facts({ origin, settings, usage, statuses }, of)));
+      fathom.fold("Origin, usage, settings", true, facts({ origin, settings, usage, outcomes }, of)));
   }
 
   function standing(board, entry) {
@@ -51,8 +51,8 @@
     return [...said, fathom.opens({ class: "quiet" }, "why?", "Why this rank", () => fathom.why(board, entry))];
   }
 
-  function facts({ origin, settings, usage, statuses }, of) {
-    const replies = Object.entries(statuses || {}).filter(([, count]) => count);
+  function facts({ origin, settings, usage, outcomes }, of) {
+    const replies = Object.entries(outcomes || {}).filter(([, count]) => count);
     const took = usage || (replies.length ? {} : null);
     const all = Object.entries(settings || {});
     const plain = all.filter(([, value]) => !isNested(value));
@@ -60,7 +60,7 @@
     return h("div", { class: "columns" },
       h("div", null, fathom.originOf(origin)),
       took && h("dl", { class: "facts" },
-        fathom.fact("Replies", replies.map(([status, count]) => h("span", { class: "piece" }, `${fathom.count(count)} ${STATUSES[status] || fathom.plain(status)}`))),
+        fathom.fact("Replies", replies.map(([status, count]) => h("span", { class: "piece" }, `${fathom.count(count)} ${OUTCOMES[status] || fathom.plain(status)}`))),
         fathom.fact("Cost of a reply", isKnown(took.cost) ? fathom.dollars(took.cost) : "not known"),
         fathom.fact("Tokens of a prompt", isKnown(took.tokensIn) ? fathom.count(took.tokensIn) : "not known"),
         fathom.fact("Tokens of a reply", isKnown(took.tokensOut) ? fathom.count(took.tokensOut) : "not known"),

@@ -1,4 +1,5 @@
-/* Numbers as people read them. An estimate is null or [value, error or null, questions or null, bound 0 or 1]. */
+/* Numbers as people read them. An estimate is null or [value, error or null, questions or null, bound 0 or 1], and where
+ * replies are no whole answers [..., the other mean in words or null, [replies, unanswered, cut, overflow, missing]]. */
 (function (fathom) {
   "use strict";
   fathom.Z = 1.959963984540054;
@@ -37,7 +38,19 @@
     let text = show(est[0]);
     text += ends ? ", 95% interval " + show(ends[0]) + " to " + show(ends[1]) : ", interval not known";
     if (est[3]) text += " (at most so wide: only the mean is published)";
-    return est[2] ? text + ", " + fathom.count(est[2]) + " questions" : text;
+    if (est[2]) text += ", " + fathom.count(est[2]) + " questions";
+    return text + fathom.both(est) + fathom.ended(est);
+  };
+
+  /** The mean by the other way to count what was not answered, where it must be said; else "". */
+  fathom.both = (est) => (est && est[4] ? "; " + fathom.plain(est[4]) : "");
+
+  /** What became of the replies behind a score, where not all are whole answers; else "". */
+  fathom.ended = function (est) {
+    if (!est || !est[5]) return "";
+    const [replies, ...counts] = est[5];
+    const words = ["unanswered", "cut by the output cap", "too long for the model", "missing"];
+    return `; of ${fathom.many(replies, "reply", "replies")} ` + words.map((word, n) => counts[n] && `${fathom.count(counts[n])} ${word}`).filter(Boolean).join(", ");
   };
 
   /** A number that is not a fraction, with three digits. */

@@ -52,11 +52,17 @@
 
   function notRanked(board, entry) {
     const title = new Map(board.tasks.map((task) => [task.id, fathom.plain(task.title)]));
-    if (!entry.overall) return [h("p", null, "There is no overall score.")];
+    if (!entry.overall && !entry.missing.length) return [h("p", null, "There is no overall score.")];
     if (entry.missing.length) {
       const named = entry.missing.slice(0, 8).map((task) => title.get(task) || task).join(", ");
-      return [h("p", null, `${fathom.many(entry.missing.length, "task")} of ${board.tasks.length} ${entry.missing.length === 1 ? "has" : "have"} no score, so the average is of another board than that of complete lines.`),
+      const average = entry.overall ? "so the average is of another board than that of complete lines" : "so there is no average";
+      return [h("p", null, `${fathom.many(entry.missing.length, "task")} of ${board.tasks.length} ${entry.missing.length === 1 ? "has" : "have"} no score, ${average}.`),
         h("p", { class: "muted" }, "Missing: " + named + (entry.missing.length > 8 ? " ..." : "."))];
+    }
+    if ((entry.unfinished || []).length) {
+      const named = entry.unfinished.map((task) => title.get(task) || task);
+      return [h("p", null, `Replies to ${fathom.many(named.length, "task")} are missing: requests that failed, or that nobody has judged. Only lines without a gap are ranked.`),
+        h("p", { class: "muted" }, "Not complete: " + named.slice(0, 8).join(", ") + (named.length > 8 ? " ..." : "."))];
     }
     return [h("p", null, "The source gives a mean and neither the scores of questions nor their number. Without an interval nobody can say which lines differ, so there is no rank.")];
   }
