@@ -526,7 +526,7 @@ def quiet_machine() -> Iterator[None]:
     with (
         tempfile.TemporaryDirectory() as cache,
         patch.dict(os.environ, {**closed, **named, "FATHOM_CACHE": cache, "NO_PROXY": "", "no_proxy": ""}),
-        patch("fathom.api.board_server.serve_app", lambda app, listener, stopping: None),
+        patch("fathom.api.board_server.serve_app", lambda *given: None),
     ):
         yield
 
