@@ -254,7 +254,7 @@ def make_world(place: Path) -> None:
         ("board", "bundle", "run", "--out", "bundle.zip"),
         ("board", "build", "--board", "mini", "--no-examples", "--out", "site", "--quiet"),
     ):
-        outcome = called(words, place)
+        outcome = called(words, place, 10 * SECONDS)
         if outcome.end != "0":
             raise SystemExit(f"the right inputs cannot be made: {shlex.join(words)}: {outcome.told}")
 

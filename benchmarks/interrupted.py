@@ -40,7 +40,7 @@ from judged_runs import GOOD, make_run, sample
 ROOT = Path(__file__).parents[1]
 FATHOM = (sys.executable, "-c", "from fathom.cli import main; main()")
 JUDGE = "openai/scripted"
-FAULTS = Schedule(seed=15, share=0.3)
+FAULTS = Schedule(seed=18, share=0.3)
 SAMPLES, JUDGED = 60, 60
 SECONDS = 300
 """A command that takes so long hangs."""
@@ -215,15 +215,15 @@ COMMANDS: Mapping[str, Command] = {
         lambda url: (*BUILD, "--tokenizer", "words", "--out", "new", "--quiet"),
         "", "new", lambda place: prompts(place / "new"),
     ),
-    "run, offline baseline": Command(
+    "run offline": Command(
         lambda url: ("run", "suite", "--model", "fathom/lexical", "--out", "run", "--quiet"),
         "suite", "run", replies_of_run, stored_replies,
     ),
-    "run, server with faults": Command(
+    "run with faults": Command(
         lambda url: (*ASK, "--model-base-url", url, "--out", "run", "--yes"),
         "tiny", "run", replies_despite_faults, stored_replies, asked_again, faulty,
     ),
-    "run, server that is well": Command(
+    "run well": Command(
         lambda url: (*ASK, "--model-base-url", url, "--out", "run", "--yes"),
         "tiny", "run", replies_of_run, stored_replies, asked_again, well,
     ),

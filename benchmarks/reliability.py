@@ -15,6 +15,7 @@ It ends with 1 where one of them is not 0. Parts that mount a disk say where tha
 
     python benchmarks/reliability.py                      # everything: hours
     python benchmarks/reliability.py --quick              # a few cases of each: a minute
+    python benchmarks/reliability.py --share 0.25         # a quarter of the cases
     python benchmarks/reliability.py --parts kill,relabel --json counts.json
 """
 
@@ -49,12 +50,14 @@ class Surroundings:
         place: A folder for it alone.
         seed: Of all that is random.
         quick: Whether a few cases will do.
+        share: Of the cases of the full run, where those are not few.
     """
 
     world: Path
     place: Path
     seed: int
     quick: bool
+    share: float
 
     def rng(self, name: str) -> Random:
         """A random generator of a part."""
@@ -62,7 +65,7 @@ class Surroundings:
 
     def many(self, full: int, quick: int) -> int:
         """How many cases."""
-        return quick if self.quick else full
+        return quick if self.quick else max(quick, round(full * self.share))
 
 
 Part = Callable[[Surroundings], Counts]
@@ -236,23 +239,23 @@ def relabelled_bundles(given: Surroundings) -> Counts:
 
 PARTS: Mapping[str, Part] = {
     "kill build": killed("build"),
-    "kill run, offline baseline": killed("run, offline baseline"),
-    "kill run, server with faults": killed("run, server with faults"),
+    "kill run of an offline baseline": killed("run offline"),
+    "kill run against a faulty server": killed("run with faults"),
     "kill judge": killed("judge"),
     "kill compress select": killed("compress select"),
     "kill report": killed("report"),
-    "two at once: run, offline baseline": doubled("run, offline baseline"),
-    "two at once: run, server": doubled("run, server that is well"),
+    "two at once: run of a baseline": doubled("run offline"),
+    "two at once: run against a server": doubled("run well"),
     "two at once: build": doubled("build"),
     "full disk: build": on_full_disk("build"),
-    "full disk: run, offline baseline": on_full_disk("run, offline baseline"),
-    "full disk: run, server": on_full_disk("run, server that is well"),
+    "full disk: run of a baseline": on_full_disk("run offline"),
+    "full disk: run against a server": on_full_disk("run well"),
     "full disk: judge": on_full_disk("judge"),
     "full disk: report": on_full_disk("report"),
     "full disk: rows": on_full_disk("rows"),
     "read-only disk": on_read_only_disk,
-    "bits: flipped": flipped_bits,
-    "server: 20% faults": faulty_server,
+    "flipped bits": flipped_bits,
+    "faults of servers": faulty_server,
     "hostile command lines": hostile_commands,
     "hostile bundles": hostile_bundles,
     "relabel rows": relabelled_rows,
@@ -260,7 +263,7 @@ PARTS: Mapping[str, Part] = {
     "relabel bundles": relabelled_bundles,
 }
 LEFT_OUT_OF_QUICK = (
-    "two at once: run, offline baseline", "full disk: run, offline baseline", "full disk: rows", "full disk: report",
+    "two at once: run of a baseline", "full disk: run of a baseline", "full disk: rows", "full disk: report",
 )  # fmt: skip
 FIGURES = ("cases", "repeated", "lost", "silent", "tracebacks")
 
@@ -277,7 +280,7 @@ def chosen_parts(names: str, quick: bool) -> dict[str, Part]:
     return chosen
 
 
-def run_parts(chosen: Mapping[str, Part], seed: int, quick: bool) -> dict[str, Counts]:
+def run_parts(chosen: Mapping[str, Part], seed: int, quick: bool, share: float) -> dict[str, Counts]:
     """Run the parts, each in a folder of its own, and print a line for each."""
     print(f"{'part':36}" + "".join(f"{name:>12}" for name in FIGURES) + "     seconds", flush=True)
     found: dict[str, Counts] = {}
@@ -289,7 +292,7 @@ def run_parts(chosen: Mapping[str, Part], seed: int, quick: bool) -> dict[str, C
             place = Path(name, str(number), "place")
             place.mkdir(parents=True)
             start = time.perf_counter()
-            found[part] = work(Surroundings(world, place, seed, quick))
+            found[part] = work(Surroundings(world, place, seed, quick, share))
             print_part(part, found[part], time.perf_counter() - start)
             shutil.rmtree(place.parent, ignore_errors=True)
     return found
@@ -313,11 +316,12 @@ def total(found: Sequence[Counts]) -> Counts:
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a few cases of each part")
+    parser.add_argument("--share", type=float, default=1.0, help="of the cases of the full run")
     parser.add_argument("--parts", default="", help="only parts whose names begin so, separated by commas")
     parser.add_argument("--seed", type=int, default=0, help="of all that is random")
     parser.add_argument("--json", type=Path, help="a file for the counts")
     given = parser.parse_args(words)
-    found = run_parts(chosen_parts(given.parts, given.quick), given.seed, given.quick)
+    found = run_parts(chosen_parts(given.parts, given.quick), given.seed, given.quick, given.share)
     whole = total(list(found.values()))
     print_part("all", whole, 0)
     if given.json:
