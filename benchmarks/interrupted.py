@@ -34,6 +34,7 @@ from fathom.run import replies
 from fathom.run.judgements import FILE as JUDGEMENTS
 from fathom.run.judgements import judgements, said
 from fathom.run.store import FILE as REPLIES
+from fathom.types import FathomError
 from flipped_bits import prompts
 from judged_runs import GOOD, make_run, sample
 
@@ -148,12 +149,26 @@ def well(number: int, before: int) -> Act:
     return slowly(completion(f"answer {number}"))
 
 
+def of_store(file: Path, read: Callable[[], Stored]) -> Stored:
+    """What a store holds; nothing where it was disturbed before anything was in it."""
+    if not file.exists():
+        return {}
+    try:
+        return read()
+    except FathomError as error:
+        if "holds nothing yet" in str(error):
+            return {}
+        raise
+
+
 def stored_replies(place: Path) -> Stored:
     """Replies of a run that need not be asked for again: errors are."""
-    if not (place / "run" / REPLIES).exists():
-        return {}
-    kept = (one for one in replies(place / "run") if one.reply.status != "error")
-    return {one.sample: (one.reply.status, one.reply.text, one.prompt_hash) for one in kept}
+
+    def read() -> Stored:
+        kept = (one for one in replies(place / "run") if one.reply.status != "error")
+        return {one.sample: (one.reply.status, one.reply.text, one.prompt_hash) for one in kept}
+
+    return of_store(place / "run" / REPLIES, read)
 
 
 def replies_of_run(place: Path) -> object:
@@ -180,7 +195,7 @@ def asked_again(stored: Stored, before: Counter[int], after: Counter[int]) -> in
 
 def stored_judgements(place: Path) -> Stored:
     """Replies of the judge."""
-    return dict(said(place / "run", JUDGE)) if (place / "run" / JUDGEMENTS).exists() else {}
+    return of_store(place / "run" / JUDGEMENTS, lambda: dict(said(place / "run", JUDGE)))
 
 
 def judged(place: Path) -> object:

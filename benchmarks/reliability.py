@@ -28,6 +28,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, replace
@@ -292,10 +293,19 @@ def run_parts(chosen: Mapping[str, Part], seed: int, quick: bool, share: float) 
             place = Path(name, str(number), "place")
             place.mkdir(parents=True)
             start = time.perf_counter()
-            found[part] = work(Surroundings(world, place, seed, quick, share))
+            found[part] = part_of(work, Surroundings(world, place, seed, quick, share))
             print_part(part, found[part], time.perf_counter() - start)
             shutil.rmtree(place.parent, ignore_errors=True)
     return found
+
+
+def part_of(work: Part, given: Surroundings) -> Counts:
+    """What came of a part; an exception is one traceback of it, and the other parts go on."""
+    try:
+        return work(given)
+    except Exception as error:
+        traceback.print_exc()
+        return Counts(cases=1, tracebacks=1, notes=[f"the part itself ended: {type(error).__name__}: {error}"])
 
 
 def print_part(part: str, counts: Counts, seconds: float) -> None:

@@ -18,7 +18,8 @@ from interrupted import COMMANDS, Command, Counts, Reference, finish
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 @pytest.mark.parametrize(
-    "parts", ["kill run,kill judge", "kill build,kill c,kill rep", "two,full,read", "flip,fault,host", "relabel"]
+    "parts",
+    ["kill run,kill judge", "kill build,kill c,kill rep", "two", "full", "read", "flip,fault,host", "relabel"],
 )
 def test_nothing_is_repeated_lost_changed_or_crashed(
     parts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -55,3 +56,15 @@ def test_what_is_wrong_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     finish(counts, "wrong", place, None, Reference("same", 1.0), {})
     assert counts.silent == 2
     assert counts.wrong == 6 + counts.tracebacks
+
+
+def test_a_part_that_breaks_is_a_traceback_and_the_others_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(given: reliability.Surroundings) -> Counts:
+        raise OSError("no such disk")
+
+    parts = {"broken": broken, "well": lambda given: Counts(cases=3)}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(interrupted, "make_inputs", lambda world: None)
+        found = reliability.run_parts(parts, 0, True, 1.0)
+    assert (found["broken"].tracebacks, found["well"].cases) == (1, 3)
+    assert "no such disk" in capsys.readouterr().out
