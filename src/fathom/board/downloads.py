@@ -164,7 +164,7 @@ def _nested_line(line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
 def _short(one: Estimate) -> list[Json]:
     """A value as a short list: without its last columns where what became of its replies is not known."""
     ended = shown.ended(one)
-    plain = [shown.number(one.value), shown.number(one.error), one.n, int(one.bound)]
+    plain: list[Json] = [shown.number(one.value), shown.number(one.error), one.n, int(one.bound)]
     return [*plain, shown.number(one.other), *ended] if ended else plain
 
 

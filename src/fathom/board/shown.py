@@ -49,7 +49,7 @@ def estimate(one: Estimate | None, dropped: bool = False) -> list[Json] | None:
     """
     if one is None:
         return None
-    plain = [number(one.value), number(one.error), one.n, int(one.bound)]
+    plain: list[Json] = [number(one.value), number(one.error), one.n, int(one.bound)]
     return plain if not (counts := ended(one)) or not any(counts[1:]) else [*plain, _other(one, dropped), counts]
 
 
