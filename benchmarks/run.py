@@ -210,6 +210,18 @@ def write_suite(case: Case, samples: int) -> None:
     documents = [Document(f"{number:064x}", text, "benchmark") for number in range(64)]
     with fresh_folder(case.place / f"suite{samples}") as fresh:
         write_documents(fresh, documents)
+        with SampleWriter(fresh) as writer:
+            for number in range(samples):
+                start = f"[sample {number}] "
+                parts: list[Part] = [start]
+                for offset in range(0, case.size - len(start), SPAN_BYTES):
+                    length = min(SPAN_BYTES, case.size - len(start) - offset)
+                    document = documents[(number + offset // SPAN_BYTES) % len(documents)]
+                    place = offset % (DOCUMENT_BYTES - SPAN_BYTES)
+                    parts.append(Span(document.id, place, place + length))
+                name = f"item{number}"
+                tokens = case.size // 5
+                writer.add(Sample(name, name, "passkey", tuple(parts), ("nineteen",), tokens, tokens))
         write_manifest(
             fresh,
             {
@@ -227,18 +239,6 @@ def write_suite(case: Case, samples: int) -> None:
                 "inputs": {},
             },
         )
-        with SampleWriter(fresh) as writer:
-            for number in range(samples):
-                start = f"[sample {number}] "
-                parts: list[Part] = [start]
-                for offset in range(0, case.size - len(start), SPAN_BYTES):
-                    length = min(SPAN_BYTES, case.size - len(start) - offset)
-                    document = documents[(number + offset // SPAN_BYTES) % len(documents)]
-                    place = offset % (DOCUMENT_BYTES - SPAN_BYTES)
-                    parts.append(Span(document.id, place, place + length))
-                name = f"item{number}"
-                tokens = case.size // 5
-                writer.add(Sample(name, name, "passkey", tuple(parts), ("nineteen",), tokens, tokens))
 
 
 def client_inspect_eval(case: Case) -> Cost:

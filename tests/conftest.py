@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -12,8 +14,17 @@ import pytest
 import fathom.build
 import fathom.catalogue  # noqa: F401
 from command_line import Call
+from processes import end_all
 
 pytest_plugins = ["board_stores"]
+
+
+def pytest_sessionstart() -> None:
+    """A shell's background job inherits ignored signals; tests and the processes they start rely on the defaults."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -25,6 +36,13 @@ hypothesis.settings.load_profile("fathom")
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FATHOM_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(autouse=True)
+def no_process_stays() -> Iterator[None]:
+    """Processes that a test started end with it, also where it failed."""
+    yield
+    end_all()
 
 
 @pytest.fixture

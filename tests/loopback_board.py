@@ -8,13 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -25,11 +28,13 @@ from fathom.board.serve.limits import Limits
 from fathom.board.serve.publishing import Publisher
 from fathom.board.serve.store import Store
 from fathom.types import FathomError
+from processes import until
 
 # A proxy of the machine must not stand between a test and its server.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
-GOOD = Limits(bundle_bytes=3 << 20, per_hour=1000, waiting=1000)
+GO = "go"
+GOOD = Limits(bundle_bytes=3 << 20, per_hour=1000, waiting=1000, under_way=1000)
 
 
 def read_word(path: Path) -> Verdict:
@@ -57,9 +62,29 @@ def list_bundles(bundles: Sequence[Path], out: Path) -> None:
 
 
 @contextmanager
-def serving(store: str, out: Path, *, slow: float = 0.0, log: Path | None = None) -> Iterator[tuple[str, Any]]:
-    """A server as a process of its own; gives its address and the process, which is killed at the end."""
-    order = json.dumps({"store": store, "out": str(out), "slow": slow})
+def serving(
+    store: str,
+    out: Path,
+    *,
+    slow: float = 0.0,
+    log: Path | None = None,
+    limits: Mapping[str, float] = MappingProxyType({}),
+    proxies: Sequence[str] = (),
+    files: int = 0,
+) -> Iterator[tuple[str, Any]]:
+    """A server as a process of its own; gives its address and the process, which is killed at the end.
+
+    Args:
+        store: Its store.
+        out: Its folder of sites.
+        slow: Seconds that a check takes; one of a bundle named "held" takes until there is a file ``GO`` in ``out``.
+        log: File for what it says.
+        limits: Limits other than those of ``GOOD``.
+        proxies: Addresses of web servers in front.
+        files: The most files that it may open; 0 for as many as the test.
+    """
+    asked = {"store": store, "out": str(out), "slow": slow, "limits": dict(limits), "proxies": list(proxies)}
+    order = json.dumps(asked | {"files": files})
     with (log or Path(os.devnull)).open("ab") as stream:
         process = subprocess.Popen(
             [sys.executable, __file__, order],
@@ -73,10 +98,8 @@ def serving(store: str, out: Path, *, slow: float = 0.0, log: Path | None = None
                 assert process.stdout is not None
                 address = process.stdout.readline().strip()
                 assert address, "the server did not start"
-                until = time.monotonic() + 30
-                while time.monotonic() < until:  # it listens already, and answers once it has begun
-                    if httpx.get(f"{address}healthz", timeout=30).status_code == 200:
-                        break
+                # It listens already, and answers once it has begun.
+                until(lambda: httpx.get(f"{address}healthz", timeout=None).status_code == 200)
                 yield address, process
             finally:
                 process.kill()
@@ -87,18 +110,27 @@ def main(order: dict[str, Any]) -> None:
     from contextlib import closing
 
     from fathom.api.board_server import address_of, listening, serve_app
+    from fathom.board.serve.backup import serving as in_use
 
     stopping = threading.Event()
 
+    if order["files"]:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (order["files"], order["files"]))
+
     def check(path: Path) -> Verdict:
+        held = b"held" in path.read_bytes()[:200]
+        while held and not (Path(order["out"]) / GO).exists():
+            time.sleep(0.02)
         time.sleep(order["slow"])
         return read_word(path)
 
-    with listening("127.0.0.1", 0) as listener, closing(Store(order["store"])) as store:
+    limits = replace(GOOD, **order["limits"])
+    place = order["store"]
+    with listening("127.0.0.1", 0) as listener, closing(Store(place)) as store, in_use(place):
         publisher = Publisher(store, Path(order["out"]), list_bundles, stopping, look=0.5)
-        app = make_app(store, publisher, check, GOOD)
+        app = make_app(store, publisher, check, limits)
         print(address_of("127.0.0.1", listener), flush=True)
-        serve_app(app, listener, stopping)
+        serve_app(app, listener, stopping, limits, order["proxies"])
 
 
 if __name__ == "__main__":

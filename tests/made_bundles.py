@@ -54,11 +54,11 @@ def make_suite(folder: Path, fingerprint: str = "f00df00df00df00d") -> Path:
     }  # fmt: skip
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [Document("doc", TEXT, "test")])
-        write_manifest(fresh, manifest)
         with SampleWriter(fresh) as writer:
             for task, items in TASKS.items():
                 for number in range(items):
                     writer.add(sample(task, number))
+        write_manifest(fresh, manifest)
     return folder
 
 

@@ -21,6 +21,7 @@ from fathom.length import render
 from fathom.suitefile import open_suite
 from fathom.types import FathomError
 from made import write_corpus
+from processes import start_program
 
 TASKS = "kv_retrieval,passage_count,single_doc_qa"
 
@@ -324,8 +325,7 @@ build(order("kv_retrieval", corpus=(sys.argv[1],), lengths=(1024, 2048), items=i
 
 
 def start(corpus: Path, out: Path, items: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", BUILD, str(corpus), str(out), str(items)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(os.environ))
+    return start_program(BUILD, corpus, out, str(items))
 
 
 def test_a_killed_build_leaves_no_half_suite(tmp_path: Path, corpus: Path) -> None:
@@ -403,6 +403,22 @@ def test_manifests_of_another_shape_are_explained_and_replaced_by_force(
         build(wanted, tmp_path / "a")
     assert build(wanted, tmp_path / "a", force=True).fresh
     assert list(open_suite(tmp_path / "a").samples())
+
+
+@pytest.mark.parametrize("name", ["samples.parquet", "documents.parquet"])
+def test_a_suite_of_which_a_bit_has_flipped_is_not_taken_for_built(tmp_path: Path, corpus: Path, name: str) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    whole = build(wanted, tmp_path / "a")
+    assert not build(wanted, tmp_path / "a").fresh
+    path = tmp_path / "a" / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(FathomError, match=rf"{name}: damaged .*build the suite again with --force"):
+        build(wanted, tmp_path / "a")
+    again = build(wanted, tmp_path / "a", force=True)
+    assert again.fresh
+    assert again.manifest == whole.manifest == open_suite(tmp_path / "a").manifest
 
 
 def test_depths_named_twice_are_one(tmp_path: Path, corpus: Path) -> None:

@@ -69,7 +69,9 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"format": "something"}, "not a subset"),
-        ({"version": 2}, "version 2 of the format"),
+        ({"version": 3}, r"written by a newer fathom \(format 3; this one reads up to 2\): upgrade with"),
+        ({"version": 2}, "has not the checksum that it states"),
+        ({"version": "1"}, "format '1', expected a number"),
         ({"name": 3}, "name = '3', expected a text"),
         ({"design": []}, "design = .*expected an object"),
         ({"members": {}}, "members = .*expected a list"),

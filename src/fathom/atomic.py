@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from fathom.types import FathomError
+
+NO_ROOM = 1_000_000
+"""Bytes; where a disk has less, that is why a table could not be written."""
 
 
 @contextmanager
@@ -44,3 +48,10 @@ def whole_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise FathomError(f"{path}: cannot be written: {error.strerror or error}") from error
+    except Exception as error:
+        # Libraries that write tables wrap what the disk says, or lose it.
+        if type(error).__module__.partition(".")[0] not in ("polars", "pyarrow"):
+            raise
+        room = shutil.disk_usage(path.parent).free
+        why = "no space left on the disk" if room < NO_ROOM else str(error)
+        raise FathomError(f"{path}: cannot be written: {why}") from error

@@ -5,10 +5,11 @@ One JSON object:
 | field | what it holds |
 | --- | --- |
 | `format` | `fathom subset` |
-| `version` | 1 |
+| `version` | 2; files of version 1 have no checksum |
 | `name`, `method` | texts |
 | `design`, `provenance` | objects |
 | `members` | a list of objects with `item`, `weight` and, where there are any, `stratum` and `probability` |
+| `checksum` | the SHA-256 of all this |
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fathom.atomic import whole_file
+from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.types import FathomError, Json, Member, Subset
 
 FORMAT = "fathom subset"
-VERSION = 1
+VERSION = 2
 _ADVICE = "expected a file that `fathom compress select` or fathom.subsetfile.write_subset wrote"
 
 
@@ -47,10 +49,8 @@ def read_subset(path: Path) -> Subset:
         raise FathomError(f"{path}: not JSON ({error}); {_ADVICE}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FathomError(f"{path}: not a subset (its format is not {FORMAT!r}); {_ADVICE}")
-    if content.get("version") != VERSION:
-        raise FathomError(
-            f"{path}: version {content.get('version')!r} of the format; this fathom reads version {VERSION}"
-        )
+    if check_format(path, content.get("version"), VERSION, _ADVICE) > 1 or CHECKSUM in content:
+        check_content(path, content, _ADVICE)
     for name, kind in {"name": str, "method": str, "design": dict, "provenance": dict, "members": list}.items():
         if not isinstance(content.get(name), kind):
             raise _wrong(path, name, content.get(name), {str: "a text", dict: "an object", list: "a list"}[kind])
@@ -77,7 +77,7 @@ def write_subset(subset: Subset, path: Path) -> None:
         FathomError: The subset has no members, an item twice or a number that is none, or cannot be written.
     """
     checked(subset, str(path))
-    content = {
+    content: dict[str, Json] = {
         "format": FORMAT,
         "version": VERSION,
         "name": subset.name,
@@ -87,7 +87,7 @@ def write_subset(subset: Subset, path: Path) -> None:
         "members": [_record(member) for member in subset.members],
     }
     try:
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(with_checksum(content), indent=1, ensure_ascii=False, allow_nan=False)
         text.encode()
     except (TypeError, ValueError) as error:
         raise FathomError(f"{path}: the subset cannot be written as JSON: {error}") from None

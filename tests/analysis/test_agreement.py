@@ -52,12 +52,18 @@ def test_epochs_of_an_item_are_averaged_first() -> None:
 
 def test_only_samples_that_both_have_a_score_for() -> None:
     rows = both("A", "A", 0) + both("A", "B", 1)
-    rows += [said("A", None, variant="cheap", item=2, status="error"), said("A", 1.0, variant="dear", item=2)]
-    rows += [said("A", 1.0, variant="dear", item=3)]
+    rows += [said("A", 1.0, variant="dear", item=item) for item in (2, 3)]
     (found,) = agreement(to_frame(rows))
     assert (found.agreement, found.items) == (0.5, 2)
     apart = [said("A", 1.0, variant="cheap", item=0), said("A", 1.0, variant="dear", item=1)]
     assert agreement(to_frame(apart)) == []
+
+
+def test_a_cell_that_is_not_measured_is_in_no_agreement() -> None:
+    rows = [one for length in (2048, 8192) for one in both("A", "A", 0, length=length)]
+    assert {one.length for one in agreement(to_frame(rows))} == {2048, 8192, None}
+    rows += [said("A", None, variant="cheap", item=1, status="error", length=8192)]
+    assert {one.length for one in agreement(to_frame(rows))} == {2048}
 
 
 def test_every_two_of_several_systems() -> None:

@@ -16,6 +16,7 @@ from simulated import row
 
 from fathom.analysis import AnswerPoint, answers, curve
 from fathom.rows import to_frame
+from fathom.stats.outcomes import scored_rows
 from fathom.types import Facet, Row, Status
 
 ORDER = "[4, 1, 3, 2]"
@@ -145,13 +146,25 @@ def test_facets_that_say_nothing_of_positions_are_left_aside(facets: dict[str, F
     assert one.accuracy.value == 1
 
 
-def test_replies_without_a_score_are_in_no_share() -> None:
+def test_replies_that_were_not_answered_count_as_wrong_and_not_of_the_form() -> None:
     rows = [choice("A1", 1, item=item) for item in range(3)]
-    statuses: tuple[Status, ...] = ("overflow", "refused", "incomplete", "error")
-    rows += [choice(None, 1, item=5 + item, status=status) for item, status in enumerate(statuses)]
+    statuses: tuple[Status, ...] = ("overflow", "refused", "incomplete")
+    # What a row says of the form of a refusal is not believed.
+    rows += [choice("A1", 1, item=5 + item, status=status) for item, status in enumerate(statuses)]
+    rows += [choice("A1", 1, item=10 + item) for item in range(9)]
     one = only(rows)
-    assert (one.replies, one.scored, one.valid) == (7, 3, 3)
-    assert one.followed.value == one.accuracy.value == 1
+    assert (one.replies, one.scored, one.valid) == (15, 15, 12)
+    assert one.followed.value == one.accuracy.value == pytest.approx(12 / 15)
+    assert one.accuracy_valid is not None
+    assert one.accuracy_valid.value == 1
+    dropped = only(scored_rows(to_frame(rows), "drop"))
+    assert (dropped.replies, dropped.scored, dropped.valid) == (15, 12, 12)
+
+
+def test_a_length_that_is_not_measured_has_no_answers() -> None:
+    rows = [choice("A1", 1, item=item, length=length) for item in range(3) for length in (1024, 4096)]
+    rows[1] = replace(rows[1], value=None, status="error")
+    assert [one.length for one in answers(to_frame(rows))] == [1024]
     assert answers(to_frame([choice(None, 1, status="error")])) == []
 
 

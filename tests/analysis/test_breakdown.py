@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,24 @@ def test_best_of_and_pass_at_take_the_first_repeats() -> None:
 
 def test_a_question_without_a_score_or_a_group_is_left_out_and_said() -> None:
     rows = [asked(1.0, 0, difficulty="Hard"), asked(0.0, 1), asked(None, 2, difficulty="Hard", status="incomplete")]
-    overall, hard = breakdown(to_frame(rows), by=("overall", "difficulty"))
+    overall, hard = breakdown(to_frame(rows), by=("overall", "difficulty"), unanswered="drop")
     assert (overall.score, overall.questions, overall.note) == (0.5, 2, "")
     assert (hard.score, hard.questions, hard.note) == (1.0, 1, "questions without difficulty, left out: 1")
-    overall, hard = breakdown(to_frame(rows), by=("overall", "difficulty"), unscored="zero")
+    overall, hard = breakdown(to_frame(rows), by=("overall", "difficulty"))
     assert [overall.score, hard.score] == pytest.approx([1 / 3, 0.5])
+    assert (overall.unanswered, hard.unanswered) == (1, 1)
+
+
+def test_groups_with_a_cell_that_is_not_measured_have_no_score() -> None:
+    rows = [replace(asked(1.0, item), length=length) for item in range(3) for length in (2048, 8192)]
+    rows[1] = replace(rows[1], value=None, status="error")
+    assert [(one.dimension, one.group) for one in breakdown(to_frame(rows), by=("overall", "length", "run"))] == [
+        ("length", "2k"),
+    ]
+    with pytest.raises(FathomError, match=r"m on kv at 8,192 tokens: 1 of 3 replies is missing.*--unanswered drop"):
+        breakdown(to_frame(rows), by=("overall",))
+    (overall,) = breakdown(to_frame(rows), by=("overall",), unanswered="drop")
+    assert (overall.score, overall.questions, overall.missing) == (1.0, 5, 1)
 
 
 def test_each_repeat_is_a_group_of_its_own() -> None:

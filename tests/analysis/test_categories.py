@@ -64,18 +64,26 @@ def test_by_another_facet_the_whole_is_over_tasks_with_all_their_items() -> None
     assert (found[-1].tasks, found[-1].items) == (1, 4)
 
 
-def test_epochs_count_once_and_rows_without_a_score_not() -> None:
+def test_epochs_count_once_and_replies_without_an_answer_are_wrong() -> None:
     rows = [grouped(1.0, "code", "a", epoch=epoch) for epoch in (1, 2, 3)] + [grouped(0.0, "code", "a", 1)]
-    rows += [grouped(None, "code", "a", 2, status="error"), grouped(None, "code", "a", 3, status="overflow")]
-    assert means(categories(to_frame(rows)))["code", "a"] == 0.5
-    assert means(categories(to_frame(rows), unscored="zero"))["code", "a"] == pytest.approx(1 / 3)
+    rows += [grouped(None, "code", "a", 2, status="refused"), grouped(None, "code", "a", 3, status="overflow")]
+    assert means(categories(to_frame(rows)))["code", "a"] == 0.25
+    assert means(categories(to_frame(rows), unanswered="drop"))["code", "a"] == 0.5
+
+
+def test_means_with_a_cell_that_is_not_measured_are_left_out() -> None:
+    rows = [grouped(1.0, group, task, item) for group, task in (("code", "a"), ("synthetic", "b")) for item in range(3)]
+    rows += [grouped(1.0, "synthetic", "c"), grouped(None, "synthetic", "c", 1, status="error")]
+    assert set(means(categories(to_frame(rows)))) == {("code", "a"), ("code", "all"), ("synthetic", "b")}
+    assert means(categories(to_frame(rows), unanswered="drop"))["all", "all"] == 1.0
 
 
 def test_compensated_gives_chance_to_replies_without_an_answer_only() -> None:
-    rows = [grouped(0.0, "code", "a", item, chance=0.25, valid=item > 0) for item in range(2)]
-    rows += [grouped(None, "code", "a", 2, chance=0.25, valid=False, status="error")]
+    rows = [grouped(0.0, "code", "a", item, chance=0.25, valid=item > 0) for item in range(4)]
+    # As in the released code, which leaves out what is empty: only a reply that says something can be guessed from.
+    rows += [grouped(None, "code", "a", 4, chance=0.25, valid=False, status="refused")]
     assert means(categories(to_frame(rows)))["code", "a"] == 0.0
-    assert means(categories(to_frame(rows), compensated=True))["code", "a"] == 0.125
+    assert means(categories(to_frame(rows), compensated=True))["code", "a"] == 0.05
 
 
 def test_means_over_something_else_are_marked() -> None:

@@ -25,7 +25,7 @@ def test_questions_are_averaged_within_their_item() -> None:
 
 def test_models_are_compared_on_the_same_questions() -> None:
     rows = [question(1.0, 1, model="a"), question(0.0, 2, model="a"), question(1.0, 1, model="b")]
-    rows += [question(None, 2, model="b"), question(1.0, 1, item=1, model="a"), question(0.0, 2, item=1, model="b")]
+    rows += [question(1.0, 1, item=1, model="a"), question(0.0, 2, item=1, model="b")]
     (one,) = [found for found in compare(to_frame(rows), "a", "b") if (found.task, found.length) == ("kv", 2048)]
     assert (one.difference, one.items) == (0.0, 1)
 

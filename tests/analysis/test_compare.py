@@ -19,10 +19,31 @@ def of(found: list[Comparison], length: int | None, task: str = "kv") -> Compari
 
 def test_only_shared_cells_count() -> None:
     rows = pl.concat([table([[1, 1], [1, None], [0, 1]], model="a"), table([[0, 1], [1, 0]], model="b")])
+    rows = rows.drop_nulls("value")
     found = compare(rows, "a", "b")
     assert (of(found, 2048).difference, of(found, 2048).items) == (0.5, 2)
     assert (of(found, 4096).difference, of(found, 4096).items) == (0.0, 1)
     assert (of(found, None).difference, of(found, None).items) == (0.25, 2)
+
+
+def test_a_cell_that_is_not_measured_is_in_no_comparison() -> None:
+    full, gap = [[1.0, 1.0], [1.0, 1.0]], [[0.0, None], [0.0, None]]
+    tables = [table(full, model="a"), table(gap, model="b"), table(full, model="a", task="qa")]
+    rows = pl.concat([*tables, table(full, model="b", task="qa")])
+    found = {(one.task, one.length) for one in compare(rows, "a", "b")}
+    assert found == {("kv", 2048), ("qa", 2048), ("qa", 4096), ("qa", None), ("all", 2048)}
+    # A task that is measured nowhere takes every mean over tasks with it.
+    nothing = [[None, None], [None, None]]
+    rows = pl.concat([tables[0], table(nothing, model="b"), tables[2], table(full, model="b", task="qa")])
+    assert {(one.task, one.length) for one in compare(rows, "a", "b")} == {("qa", 2048), ("qa", 4096), ("qa", None)}
+
+
+def test_what_was_not_answered_counts_against_its_model() -> None:
+    refused = row(None, model="b", item=1, status="refused")
+    rows = to_frame([row(1.0, model="a"), row(1.0, model="a", item=1), row(1.0, model="b"), refused])
+    assert (of(compare(rows, "a", "b"), 2048).difference, of(compare(rows, "a", "b"), 2048).unanswered_b) == (0.5, 1)
+    dropped = of(compare(rows, "a", "b", unanswered="drop"), 2048)
+    assert (dropped.difference, dropped.items) == (0.0, 1)
 
 
 def test_the_other_way_round_has_the_other_sign() -> None:

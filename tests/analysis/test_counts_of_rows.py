@@ -19,13 +19,14 @@ def test_every_reply_is_counted_once() -> None:
         row(None, item=5, status="error"),
         row(None, item=6),
         row(math.nan, item=7),
+        row(0.5, item=8, status="incomplete"),
     ]
     (count,) = counts(to_frame(rows))
-    assert (count.model, count.task, count.length, count.replies) == ("m", None, None, 8)
-    assert (count.scored, count.valid, count.invalid, count.unscored) == (2, 1, 1, 2)
-    assert (count.overflow, count.refused, count.incomplete, count.error) == (1, 1, 1, 1)
-    failed = count.overflow + count.refused + count.incomplete + count.error
-    assert count.scored + count.unscored + failed == count.replies
+    assert (count.model, count.task, count.length, count.replies) == ("m", None, None, 9)
+    assert (count.scored, count.valid, count.invalid, count.cut) == (3, 2, 1, 1)
+    assert (count.unanswered, count.overflow, count.missing) == (2, 1, 3)
+    assert (count.refused, count.error) == (1, 1)
+    assert count.scored + count.unanswered + count.overflow + count.missing == count.replies
 
 
 def test_sums_are_over_what_is_known() -> None:

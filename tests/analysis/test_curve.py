@@ -35,23 +35,51 @@ def test_epochs_are_averaged_within_an_item_first() -> None:
     assert at(curve(to_frame(rows)), "kv", 2048).mean == 0.5
 
 
-def test_absent_is_not_zero_unless_asked_for() -> None:
-    rows = to_frame(
-        [
-            row(1.0, item=0),
-            row(None, item=1, status="overflow"),
-            row(None, item=2, status="incomplete"),
-            row(None, item=3, status="refused"),
-            row(None, item=4, status="error"),
-            row(None, item=5, status="ok"),
-        ]
-    )
-    dropped = at(curve(rows), "kv", 2048)
-    assert (dropped.mean, dropped.items, dropped.scored) == (1.0, 6, 1)
-    zeroed = at(curve(rows, unscored="zero"), "kv", 2048)
-    assert (zeroed.mean, zeroed.items, zeroed.scored) == (0.25, 6, 4)
+def test_not_answering_is_wrong_and_what_is_missing_is_not_measured() -> None:
+    said = [row(1.0, item=item) for item in (0, 1)]
+    silent = [row(None, item=2, status="incomplete"), row(None, item=3, status="refused")]
+    zeroed = at(curve(to_frame([*said, *silent])), "kv", 2048)
+    assert (zeroed.mean, zeroed.other, zeroed.items, zeroed.scored, zeroed.unanswered) == (0.5, 1.0, 4, 4, 2)
+    dropped = at(curve(to_frame([*said, *silent]), unanswered="drop"), "kv", 2048)
+    assert (dropped.mean, dropped.other, dropped.items, dropped.scored) == (1.0, 0.5, 4, 2)
+    for lost in (row(None, item=4, status="error"), row(None, item=4, status="ok")):
+        gone = at(curve(to_frame([*said, *silent, lost])), "kv", 2048)
+        assert (gone.mean, gone.scored, gone.complete, gone.gap) == (None, 0, False, "1 of 5 replies is missing")
+        kept = at(curve(to_frame([*said, *silent, lost]), unanswered="drop"), "kv", 2048)
+        assert (kept.mean, kept.complete, kept.gap) == (1.0, False, "1 of 5 replies is missing")
     with pytest.raises(FathomError, match="drop"):
-        curve(rows, unscored="nothing")  # type: ignore[arg-type]  # what a command line may pass on
+        curve(to_frame(said), unanswered="nothing")  # type: ignore[arg-type]  # what a command line may pass on
+
+
+def test_a_task_that_is_not_measured_takes_the_mean_over_tasks_with_it() -> None:
+    rows = [row(1.0, item=item, task=task, length=length) for item in range(3) for task in "ab" for length in (1, 2)]
+    rows[1] = row(None, status="overflow", task="a", length=2)
+    points = curve(to_frame(rows))
+    assert [(one.length, one.mean, one.gap) for one in points if one.task == "all"] == [
+        (1, 1.0, ""),
+        (2, None, "1 of 3 prompts did not fit"),
+    ]
+    # A task that was not asked at a length is another matter: the mean there is over the others, and says so.
+    points = curve(to_frame([one for one in rows if (one.task, one.length) != ("a", 2)]))
+    assert [(one.length, one.mean, one.complete) for one in points if one.task == "all"] == [
+        (1, 1.0, True),
+        (2, 1.0, False),
+    ]
+
+
+def test_a_task_of_two_suites_has_no_score_where_one_of_them_is_not_measured() -> None:
+    rows = [row(float(suite == "r"), item=item, suite=suite) for item in range(3) for suite in "rs"]
+    assert at(curve(to_frame(rows)), "kv", 2048).mean == 0.5
+    wrong = [row(None, item=one, suite="s", status="error") for one in range(3)]
+    points = curve(to_frame([one for one in rows if one.suite == "r"] + wrong))
+    assert [point.mean for point in points] == [None, None]
+
+
+def test_the_other_choice_has_a_mean_over_tasks_only_where_all_have_one() -> None:
+    rows = [row(1.0, item=item, task=task) for item in range(3) for task in "ab"]
+    rows[0] = row(None, status="error", task="a")
+    found = {one.task: (one.mean, one.other) for one in curve(to_frame(rows), unanswered="drop")}
+    assert found == {"a": (1.0, None), "b": (1.0, 1.0), "all": (1.0, None)}
 
 
 def test_invalid_replies_stay_in_the_mean() -> None:
@@ -95,8 +123,9 @@ def test_items_of_two_suites_are_two_items() -> None:
 
 
 def test_chance_is_averaged_over_the_scored_items() -> None:
-    rows = [row(1.0, item=0, chance=0.2), row(1.0, item=1, chance=0.4), row(None, item=2, status="error", chance=1.0)]
-    assert at(curve(to_frame(rows)), "kv", 2048).chance == pytest.approx(0.3)
+    rows = [row(1.0, item=0, chance=0.2), row(1.0, item=1, chance=0.4), row(None, item=2, status="refused", chance=0.9)]
+    assert at(curve(to_frame(rows)), "kv", 2048).chance == pytest.approx(0.5)
+    assert at(curve(to_frame(rows), unanswered="drop"), "kv", 2048).chance == pytest.approx(0.3)
     assert at(curve(to_frame([row(1.0, chance=None)])), "all", 2048).chance is None
 
 

@@ -33,13 +33,19 @@ def test_every_cell_of_a_grid_is_there() -> None:
     assert [cell.mean for cell in cells] == pytest.approx([0.0, 0.1, 0.2] * 2)
 
 
-def test_epochs_count_once_within_their_item_and_failures_not_at_all() -> None:
+def test_epochs_count_once_within_their_item_and_prompts_that_did_not_fit_are_wrong() -> None:
     rows = [row("a", 2000, 0.0, 1.0), row("a", 2000, 0.0, 0.0, epoch=2), row("b", 2000, 0.0, 1.0)]
     rows += [row("c", 2000, 0.5, 1.0), row("d", 2000, 1.0, None), row("e", 4000, 1.0, 1.0)]
     cells = {(cell.length, cell.depth): cell for cell in depth_grid(to_frame(rows))}
     assert cells[2000, 0.0].mean == pytest.approx(0.75)
     assert cells[2000, 0.0].items == 2
-    assert (2000, 1.0) not in cells
+    assert cells[2000, 1.0].mean == 0
+
+
+def test_a_length_that_does_not_fit_has_no_cell() -> None:
+    rows = [row(f"i{n}", length, depth, 1.0) for n, depth in enumerate((0.0, 0.5, 1.0)) for length in (1, 2, 3)]
+    rows[2] = row("i0", 3, 0.0, None)
+    assert {cell.length for cell in depth_grid(to_frame(rows))} == {1, 2}
 
 
 def test_tasks_without_a_grid_have_no_cells() -> None:

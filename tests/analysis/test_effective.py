@@ -10,6 +10,7 @@ from simulated import LENGTHS, drawn, row, table
 from fathom.analysis import DEFINITIONS, EffectiveLength, effective_length
 from fathom.analysis.effective import falling_fit
 from fathom.rows import to_frame
+from fathom.stats.outcomes import UNANSWERED, Unanswered
 
 
 def of(found: list[EffectiveLength], definition: str, task: str = "kv") -> EffectiveLength:
@@ -125,21 +126,54 @@ def test_nothing_scored() -> None:
     rows = to_frame([row(None, status="error"), row(None, length=8192, status="overflow")])
     found = effective_length(rows)
     assert len(found) == 6
-    assert all(one.tokens is None and one.interval is None and "nothing was scored" in one.note for one in found[:3])
+    note = "not measured at 2k (1 of 1 replies is missing), 8k (1 of 1 prompts did not fit)"
+    assert all((one.tokens, one.interval, one.note) == (None, None, note) for one in found)
 
 
-def test_overflow_may_count_as_wrong() -> None:
+@pytest.mark.parametrize("unanswered", UNANSWERED)
+def test_it_ends_before_a_length_that_does_not_fit(unanswered: Unanswered) -> None:
+    lost = {16384: 18, 32768: 11}
     rows = to_frame(
-        row(None if length > 8192 else 1.0, length=length, item=item, status="overflow" if length > 8192 else "ok")
-        for item in range(50)
+        row(None if over else 1.0, length=length, item=item, status="overflow" if over else "ok")
+        for item in range(20)
         for length in LENGTHS
+        for over in [item < lost.get(length, 0)]
     )
-    dropped = of(effective_length(rows), "ruler")
-    zeroed = of(effective_length(rows, unscored="zero"), "ruler")
-    assert (dropped.tokens, dropped.censored) == (8192, "above")
-    assert "16k, 32k" in dropped.note
+    found = of(effective_length(rows, unanswered=unanswered), "ruler")
+    assert (found.tokens, found.censored) == (8192, "unmeasured")
+    assert found.note == "not measured at 16k (18 of 20 prompts did not fit), 32k (11 of 20 prompts did not fit)"
+
+
+def test_prompts_that_do_not_fit_count_as_wrong_where_they_are_few() -> None:
+    rows = to_frame(
+        row(None if over else 1.0, length=length, item=item, status="overflow" if over else "ok")
+        for item in range(20)
+        for length in LENGTHS
+        for over in [length > 8192 and item < 4]
+    )
+    zeroed, dropped = (of(effective_length(rows, unanswered=one), "ruler") for one in UNANSWERED)
     assert (zeroed.tokens, zeroed.censored) == (8192, "")
-    assert ends(zeroed) == (8192, 16384)
+    assert (dropped.tokens, dropped.censored) == (32768, "above")
+
+
+def test_a_length_beyond_one_that_is_not_measured_does_not_count() -> None:
+    full: list[float | None] = [1, 1, 1, 1, None, 1]
+    found = of(effective_length(table([full] * 20)), "ruler")
+    assert (found.tokens, found.censored) == (8192, "unmeasured")
+    assert found.note == "not measured at 16k (20 of 20 replies are missing)"
+
+
+def test_a_base_length_that_is_not_measured_leaves_no_own_base() -> None:
+    """Neither a shorter length nor the other base lengths take its place."""
+    rows = to_frame(
+        row(1.0 if length != 4096 else None, length=length, item=item, status="error" if length == 4096 else "ok")
+        for item in range(20)
+        for length in (1024, 2048, 4096, 8192)
+    )
+    for definition in ("own_base", "half_base"):
+        found = of(effective_length(rows), definition)
+        assert (found.tokens, found.note) == (None, "the base is not measured at 4k (20 of 20 replies are missing)")
+    assert of(effective_length(rows), "ruler").tokens == 2048
 
 
 def test_over_all_tasks() -> None:

@@ -140,13 +140,27 @@ def test_the_score_without_context_is_a_mean_over_items() -> None:
 def test_epochs_are_averaged_first_and_all_of_them_go() -> None:
     rows = to_frame(
         [
-            *(asked("a", 0, value, epoch=epoch) for epoch, value in ((1, 1.0), (2, 0.0), (3, None))),
+            *(asked("a", 0, value, epoch=epoch) for epoch, value in ((1, 1.0), (2, 0.0), (3, 1.0))),
             *(asked("a", 1, value, epoch=epoch) for epoch, value in ((1, 1.0), (2, 0.0), (3, 0.0))),
             *(asked("a", item, 0.5, length=2048, epoch=epoch) for item in (0, 1) for epoch in (1, 2, 3)),
         ]
     )
     kept = known_filter(rows).rows.filter(pl.col("length") > 0)
     assert kept["item"].to_list() == ["qa/en/0001"] * 3
+
+
+def test_an_answer_that_is_missing_makes_no_question_known() -> None:
+    """Without the epochs that went wrong, one lucky guess would be the mean."""
+    for lost in (0.0, None):
+        rows = to_frame(
+            [
+                *(asked("a", 0, value, epoch=epoch) for epoch, value in ((1, 1.0), (2, lost), (3, lost))),
+                *(asked("a", 0, 0.0, length=2048, epoch=epoch) for epoch in (1, 2, 3)),
+            ]
+        )
+        found = known_filter(rows)
+        assert len(found.rows.filter(pl.col("length") > 0)) == 3
+        assert found.removed[0].score == pytest.approx(1 / 3)
 
 
 def test_what_has_no_score_is_kept_and_said() -> None:

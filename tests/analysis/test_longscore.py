@@ -111,11 +111,28 @@ def test_over_all_tasks_only_complete_lengths_count() -> None:
     assert "without 16k: not every task was scored there" in score.note
 
 
-def test_a_length_where_nothing_was_scored_is_said() -> None:
+def test_there_is_no_average_where_a_length_is_not_measured_and_it_is_said() -> None:
     rows = table([[1, 1, 1, 0.5, None]] * 5)
     score = of(longscore(rows), "kv")
     assert values(score) == pytest.approx([-0.5])
-    assert "without 16k: nothing was scored there" in score.note
+    assert (score.average, score.average_interval, score.undefined) == (None, None, "")
+    assert "not measured at 16k (5 of 5 replies are missing)" in score.note
+
+
+def test_there_is_no_base_where_a_base_length_is_not_measured() -> None:
+    score = of(longscore(table([[1, None, 1, 0.5]] * 5)), "kv")
+    assert (score.base, values(score), score.average) == (None, [None], None)
+    assert score.undefined == "the base is not measured at 4k (5 of 5 replies are missing)"
+
+
+def test_the_code_base_takes_no_other_place_where_it_is_not_measured() -> None:
+    over_gold = [row(1.0, item=item, length=0, facets={"context": "alone"}) for item in range(5)]
+    rows = pl.concat([table([[0.5, 0.5, 0.5, 0.5]] * 5), to_frame(over_gold)])
+    assert of(longscore(rows, base="code"), "kv").base == 1.0
+    lost = [*over_gold[1:], row(None, length=0, status="error", facets={"context": "alone"})]
+    score = of(longscore(pl.concat([table([[0.5, 0.5, 0.5, 0.5]] * 5), to_frame(lost)]), base="code"), "kv")
+    assert (score.base, score.average) == (None, None)
+    assert score.undefined == "the base is not measured over the gold document alone (1 of 5 replies is missing)"
 
 
 def test_pairing_narrows_the_interval() -> None:

@@ -53,7 +53,7 @@ def test_gaps_are_paired() -> None:
 
 
 def test_gaps_are_over_shared_questions_only() -> None:
-    rows = [*model("a", [1.0, 0.0, None, 1.0]), *model("b", [0.0, 1.0], start=1)]
+    rows = [*model("a", [1.0, 0.0]), *model("a", [1.0], start=3), *model("b", [0.0, 1.0], start=1)]
     first, second = neighbours(to_frame(rows))
     assert (first.model, first.questions, second.questions) == ("a", 3, 2)
     assert first.gap == 0.0
@@ -62,10 +62,15 @@ def test_gaps_are_over_shared_questions_only() -> None:
     assert (first.gap, first.gap_interval, first.tied) == (None, None, None)
 
 
-def test_replies_without_a_score_count_as_asked() -> None:
-    rows = to_frame([*model("a", [0.5, 0.5]), *model("b", [1.0, None])])
-    assert [one.model for one in neighbours(rows)] == ["b", "a"]
-    assert [one.score for one in neighbours(rows, unscored="zero")] == [0.5, 0.5]
+def test_replies_without_an_answer_count_as_wrong() -> None:
+    rows = to_frame([*model("a", [0.6, 0.5]), *model("b", [1.0, None])])
+    assert [(one.model, one.unanswered) for one in neighbours(rows)] == [("a", 0), ("b", 1)]
+    assert [one.score for one in neighbours(rows, unanswered="drop")] == [1.0, 0.55]
+
+
+def test_a_model_with_a_cell_that_is_not_measured_has_no_rank() -> None:
+    lost = row(None, model="b", item=2, status="error")
+    assert [one.model for one in neighbours(to_frame([*model("a", [0.5]), *model("b", [1.0, 1.0]), lost]))] == ["a"]
 
 
 def test_published_averages_have_no_neighbours() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from simulated import row
@@ -104,12 +106,27 @@ def test_places_are_compared_within_items_where_depths_were_swept() -> None:
 def test_only_items_at_both_places_count() -> None:
     depths: list[list[float | None]] = [[1, 0, 1], [1, 1, None], [None, 0, 0]]
     rows = [
-        row(value, item=item, facets={"depth": depth}, status="ok" if value is not None else "error")
+        row(value, item=item, facets={"depth": depth})
         for item, values in enumerate(depths)
         for depth, value in zip((0.0, 0.5, 1.0), values, strict=True)
+        if value is not None
     ]
     found = position_contrasts(to_frame(rows))
     assert [(one.items, one.difference) for one in found] == [(2, 0.5), (2, 0.5), (1, 0.0)]
+
+
+def test_a_length_that_is_not_measured_has_no_position_and_no_mean_over_lengths() -> None:
+    rows = [
+        row(float(item > 0), item=item, length=length, facets={"depth": depth})
+        for item in range(4)
+        for length in (8192, 32768)
+        for depth in (0.0, 0.5, 1.0)
+    ]
+    assert {one.length for one in position_contrasts(to_frame(rows))} == {8192, 32768, None}
+    rows[3] = replace(rows[3], value=None, status="error")
+    assert rows[3].length == 32768
+    assert {one.length for one in position(to_frame(rows))} == {8192}
+    assert {one.length for one in position_contrasts(to_frame(rows))} == {8192}
 
 
 def test_over_the_lengths_each_has_the_same_weight() -> None:

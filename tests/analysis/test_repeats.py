@@ -60,7 +60,7 @@ def test_uneven_questions_stay_in_the_mean() -> None:
         [None, None, None],
         [1.0, 1.0, None],
     ]
-    found = of(scores)
+    found = of(scores, unanswered="drop")
     assert (found.questions, found.runs, found.uneven) == (4, 3, 2)
     assert found.mean == pytest.approx((2 / 3 + 1 / 3 + 1 + 1) / 4)
     assert found.note == (
@@ -72,7 +72,7 @@ def test_uneven_questions_stay_in_the_mean() -> None:
     # A question with fewer than n replies has the best of those, so that no question leaves.
     assert found.trend[1].best_of_unbiased == pytest.approx((1 + 2 / 3 + 1 + 1) / 4)
     assert found.trend[2].best_of_unbiased == 1.0
-    zero = of(scores, unscored="zero")
+    zero = of(scores)
     assert (zero.questions, zero.uneven, zero.note) == (5, 0, "")
     assert zero.mean == pytest.approx((2 / 3 + 1 / 3 + 1 / 3 + 0 + 2 / 3) / 5)
 
@@ -102,11 +102,19 @@ def test_repeats_that_only_few_questions_have() -> None:
 
 
 def test_a_repeat_without_any_score_is_no_number() -> None:
-    found = of([[1.0, None], [0.0, None]])
+    found = of([[1.0, None], [0.0, None]], unanswered="drop")
     assert found.runs == 2
     assert found.run_means[0] == 0.5
     assert math.isnan(found.run_means[1])
     assert len(found.trend) == 1
+    assert of([[1.0, None], [0.0, None]]).run_means == (0.5, 0.0)
+
+
+def test_a_model_with_a_cell_that_is_not_measured_has_no_repeats() -> None:
+    rows = [row(1.0, item=item, model=model, length=length) for item in range(3) for model in "ab" for length in (1, 2)]
+    assert [one.model for one in repeats(to_frame(rows))] == ["a", "b"]
+    rows[0] = row(None, status="error", model="a", length=1)
+    assert [one.model for one in repeats(to_frame(rows))] == ["b"]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(1, 6))

@@ -85,7 +85,7 @@ def test_the_code_base_falls_back_with_a_note() -> None:
 
 
 def test_the_pooled_base_counts_items_not_lengths() -> None:
-    rows = table([[1, 1, 1, 0.5], [0, None, None, 0.5]], task="passage_count")
+    rows = table([[1, 1, 1, 0.5], [0, None, None, 0.5]], task="passage_count").drop_nulls("value")
     assert longscore(rows)[0].base == pytest.approx((0.5 + 1 + 1) / 3)
     assert longscore(rows, base="code")[0].base == pytest.approx(3 / 4)
 

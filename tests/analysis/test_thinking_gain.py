@@ -42,7 +42,7 @@ def only(rows: Sequence[Row], **options: Any) -> ThinkingGain:
 
 
 def test_the_gain_is_over_questions_with_both_scores() -> None:
-    found = only([*replies("off", [0.0, 0.5, 1.0, None]), *replies("on", [1.0, 1.0, 1.0, 0.0], tokens=900)])
+    found = only([*replies("off", [0.0, 0.5, 1.0]), *replies("on", [1.0, 1.0, 1.0, 0.0], tokens=900)])
     assert (found.model, found.dimension, found.group, found.questions) == ("m", "overall", "all", 3)
     assert (found.without, found.thinking, found.gain) == (0.5, 1.0, 0.5)
     assert found.interval is not None
@@ -50,11 +50,28 @@ def test_the_gain_is_over_questions_with_both_scores() -> None:
     assert (found.model_kind, found.tokens) == ("mixed", 900.0)
 
 
-def test_cut_replies_can_count_as_wrong() -> None:
+def test_replies_without_an_answer_count_as_wrong() -> None:
     rows = [*replies("off", [1.0, 1.0]), *replies("on", [1.0, None])]
-    assert only(rows).gain == 0.0
-    found = only(rows, unscored="zero")
+    found = only(rows)
     assert (found.gain, found.questions, found.tokens) == (-0.5, 2, None)
+    assert only(rows, unanswered="drop").gain == 0.0
+
+
+def test_groups_with_a_cell_that_is_not_measured_have_no_gain() -> None:
+    rows = [*replies("off", [0.0, 1.0]), *replies("on", [1.0, 1.0])]
+    longer = [replace(one, length=8192, sample=f"{one.item}@8192") for one in rows]
+    longer[3] = replace(longer[3], value=None, status="error")
+    found = thinking_gain(to_frame([*rows, *longer]), by=("overall", "length"))
+    assert [(one.group, one.gain) for one in found] == [("2k", 0.5)]
+
+
+def test_variants_of_one_mode_are_measured_each_for_itself() -> None:
+    """Among the many replies of one variant, those that another misses are few."""
+    off, on = replies("off", [0.0] * 60), replies("on", [1.0] * 60)
+    short = [replace(one, variant="low") for one in on[:3]]
+    assert only([*off, *on, *short]).gain == 1.0
+    short[0] = replace(short[0], value=None, status="error")
+    assert thinking_gain(to_frame([*off, *on, *short])) == []
 
 
 def counted(counts: Sequence[int | None], model: str = "m", status: str = "ok") -> list[Row]:
@@ -83,8 +100,8 @@ def test_reasoning_tokens_are_those_of_all_replies() -> None:
 
 @pytest.mark.parametrize("status", ["error", "overflow"])
 def test_requests_without_a_reply_have_no_thoughts(status: str) -> None:
-    failed = [replace(one, epoch=2) for one in counted([None, None], status=status)]
-    assert only([*replies("off", [0.0]), *counted([100]), *failed]).tokens == 100.0
+    failed = [replace(one, epoch=2) for one in counted([None], status=status)]
+    assert only([*replies("off", [0.0] * 50), *counted([100] * 50), *failed]).tokens == 100.0
 
 
 def test_reasoning_tokens_go_by_group_and_are_absent_where_none_are_known() -> None:
@@ -110,7 +127,8 @@ def test_groups_and_models_with_one_mode() -> None:
     assert thinking_gain(to_frame(replies("on", [1.0]))) == []
     assert thinking_gain(to_frame([row(1.0)])) == []
     # Asked both ways, but no question twice: nothing is paired, which is no fault of what is grouped by.
-    assert thinking_gain(to_frame([*replies("on", [1.0, None]), *replies("off", [None, 1.0])])) == []
+    apart = [*replies("on", [1.0]), *replies("off", [0.0, 1.0])[1:]]
+    assert thinking_gain(to_frame(apart)) == []
     with pytest.raises(FathomError, match="'domain' to group by"):
         thinking_gain(to_frame(rows), by=("domain",))
 

@@ -68,11 +68,29 @@ def test_the_cost_is_the_full_score_less_that_of_the_cut() -> None:
 
 
 def test_only_prompts_with_a_score_whole_and_cut_count() -> None:
-    one = one_of(truncation(pair([1, None, 0, 1], [0, 1, None, 0])))
+    asked = pair([1, None, 0, 1], [0, 1, None, 0]).drop_nulls("value")
+    one = one_of(truncation(asked))
     assert (one.items, one.full, one.score) == (2, 1.0, 0.0)
-    assert truncation(pair([None, 1], [1, None])) == []
+    assert truncation(pair([None, 1], [1, None]).drop_nulls("value")) == []
     assert truncation(table([[1, 1]])) == []
     assert truncation(to_frame([])) == []
+
+
+def test_prompts_that_are_not_measured_whole_or_cut_are_not_compared() -> None:
+    rows = pl.concat([pair([1, 1], [1, 0], length, task) for length in (2048, 4096) for task in ("kv", "qa")])
+    rows = rows.unique(["task", "sample"], maintain_order=True)
+    every = [(task, length) for task in ("kv", "qa", "all") for length in (2048, 4096)]
+    assert [(one.task, one.length) for one in truncation(rows)] == every
+
+    def lost(task: str, *lengths: int) -> list[tuple[str, int]]:
+        here = (pl.col("task") == task) & pl.col("length").is_in(lengths)
+        found = rows.with_columns(
+            value=pl.when(~here).then("value"), status=pl.when(here).then(pl.lit("error")).otherwise("status")
+        )
+        return [(one.task, one.length) for one in truncation(found)]
+
+    assert lost("qa", 2048) == [("kv", 2048), ("kv", 4096), ("qa", 4096), ("all", 4096)]
+    assert lost("qa", 2048, 4096) == lost("qa", 8192) == [("kv", 2048), ("kv", 4096)]
 
 
 def test_a_shorter_prompt_that_was_built_so_is_no_cut_one() -> None:

@@ -176,7 +176,7 @@ def test_a_site_tells_what_has_changed_since_another(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"format": 2, "built": "", "boards": []}', '{"format": 1, "built": "", "boards": [{"id": 1}]}',
+    ["", "[]", "{}", '{"format": 1, "built": "", "boards": [{"id": 1}]}',
      '{"format": 1, "built": "", "boards": [{"id": "a", "title": "", "lines": [{"model": "m"}]}]}', "[" * 100_000],
 )  # fmt: skip
 def test_files_that_are_no_downloads_are_refused(tmp_path: Path, text: str) -> None:
@@ -185,3 +185,16 @@ def test_files_that_are_no_downloads_are_refused(tmp_path: Path, text: str) -> N
         read_snapshot(tmp_path / "all.json")
     with pytest.raises(FathomError, match="cannot be read"):
         read_snapshot(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"format": 2, "built": "", "boards": []}', "has not the checksum that it states"),
+        ('{"format": 3, "built": "", "boards": []}', "written by a newer fathom .format 3; this one reads up to 2"),
+    ],
+)
+def test_downloads_that_were_changed_or_are_newer_are_refused(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "all.json").write_text(text, "utf-8")
+    with pytest.raises(FathomError, match=why):
+        read_snapshot(tmp_path / "all.json")

@@ -54,7 +54,8 @@ def test_every_figure_has_its_table_and_every_line_its_source() -> None:
         assert all(row["table"] for row in in_csv(path.name))
     for board, entries in published().items():
         for entry in entries:
-            assert entry.origin.provenance == "published"
+            # The paper of MiniLongBench prints no score of a single model: they come from the matrix that it released.
+            assert entry.origin.provenance == ("recomputed" if board == "mini" else "published")
             assert entry.origin.title
             assert entry.origin.table
             assert entry.origin.url == get_board(board).url

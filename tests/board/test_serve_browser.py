@@ -37,12 +37,18 @@ def token(store: Store) -> str:
 
 
 @pytest.fixture
-def page(browser: Browser, place: str, token: str, tmp_path: Path) -> Iterator[Page]:
+def sender(store: Store) -> str:
+    """That of who sends the bundles."""
+    return make_token(store, "ann", "submit")
+
+
+@pytest.fixture
+def page(browser: Browser, place: str, sender: str, tmp_path: Path) -> Iterator[Page]:
     """The moderation page of a server with two submissions; fails where the page complains."""
     complaints: list[str] = []
     with serving(place, tmp_path / "out") as (address, _):
         for content in (HOSTILE, b"good model-b"):
-            headers = {"Content-Type": "application/zip", "Authorization": f"Bearer {token}"}
+            headers = {"Content-Type": "application/zip", "Authorization": f"Bearer {sender}"}
             assert httpx.post(f"{address}api/submissions", content=content, headers=headers).status_code == 201
         tab = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
         tab.on("console", lambda message: complaints.append(message.text))
@@ -76,9 +82,15 @@ def test_submissions_are_decided_on(page: Page, token: str, store: Store) -> Non
     hostile.get_by_role("button", name="Refuse").click()
     expect(items).to_have_count(1)
     items.get_by_role("button", name="Accept").click()
+    expect(page.get_by_role("alert")).to_contain_text("Say why")
+    items.get_by_label("Reason").fill("seems right")
+    items.get_by_role("button", name="Accept").click()
     expect(page.get_by_text("Nothing here.")).to_be_visible()
     expect(page.get_by_role("status")).to_have_text("The site is up to date.")
-    assert {one.state: one.reason for one in store.listed()} == {"accepted": "", "refused": "a script for a name"}
+    assert {one.state: one.reason for one in store.listed()} == {
+        "accepted": "seems right",
+        "refused": "a script for a name",
+    }
 
     page.get_by_label("Show").select_option("refused")
     expect(items).to_have_count(1)
@@ -87,6 +99,41 @@ def test_submissions_are_decided_on(page: Page, token: str, store: Store) -> Non
     with page.expect_download() as download:
         items.get_by_role("button", name="Download").click()
     assert Path(download.value.path()).read_bytes() == b"good model-b"
+
+
+def test_a_decision_is_undone_and_all_are_listed(page: Page, token: str, store: Store) -> None:
+    page.get_by_label("Token").fill(token)
+    page.keyboard.press("Enter")
+    items = page.get_by_role("listitem").filter(has=page.get_by_role("heading"))
+    expect(items).to_have_count(2)
+    chosen = items.filter(has_text="model-b")
+    chosen.get_by_label("Reason").fill("a slip")
+    chosen.get_by_role("button", name="Refuse").click()
+    expect(items).to_have_count(1)
+    page.get_by_label("Show").select_option("refused")
+    expect(items).to_contain_text("by mo: a slip")
+    items.get_by_label("Reason").fill("the other one was meant")
+    items.get_by_role("button", name="Undo the last decision").click()
+    expect(page.get_by_text("Nothing here.")).to_be_visible()
+    page.get_by_label("Show").select_option("decisions")
+    expect(items).to_have_count(2)
+    expect(items.first).to_contain_text("waiting again: the other one was meant")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert {one.state for one in store.listed()} == {"pending"}
+
+
+def test_what_a_moderator_sent_is_left_to_others(page: Page, token: str) -> None:
+    address = page.url.removesuffix("moderate")
+    headers = {"Content-Type": "application/zip", "Authorization": f"Bearer {token}"}
+    assert httpx.post(f"{address}api/submissions", content=b"good model-b", headers=headers).status_code == 409
+    assert httpx.post(f"{address}api/submissions", content=b"good Model B", headers=headers).status_code == 201
+    page.get_by_label("Token").fill(token)
+    page.keyboard.press("Enter")
+    items = page.get_by_role("listitem").filter(has=page.get_by_role("heading"))
+    own = items.filter(has_text="You sent this")
+    expect(own).to_have_count(1)
+    expect(own.get_by_role("button")).to_have_count(0)
+    expect(items.filter(has_text="the same name, sent by somebody else")).to_have_count(2)
 
 
 def test_a_token_is_forgotten(page: Page, token: str) -> None:

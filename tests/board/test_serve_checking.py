@@ -195,12 +195,12 @@ def request_of(chunks: Iterator[bytes], delay: float = 0.0) -> Request:
 def test_a_sender_has_so_much_time(tmp_path: Path) -> None:
     endless = request_of(iter(lambda: b"x", b""), delay=0.01)
     with pytest.raises(AnswerError, match=r"within 0\.1 seconds") as error:
-        asyncio.run(receive_bundle(endless, tmp_path / "part", 1000, 0.1))
+        asyncio.run(receive_bundle(endless, tmp_path / "part", Limits(1000, upload_seconds=0.1)))
     assert error.value.status == 408
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this system")
 def test_a_full_disk_is_said_so() -> None:
     with pytest.raises(AnswerError, match="no space is left") as error:
-        asyncio.run(receive_bundle(request_of(iter([b"x" * 100_000])), Path("/dev/full"), 1 << 20, 60))
+        asyncio.run(receive_bundle(request_of(iter([b"x" * 100_000])), Path("/dev/full"), Limits(1 << 20)))
     assert error.value.status == 507

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from fathom.board.serve import schema
+from fathom.board.serve import schema, tokens
 from fathom.board.serve.store import (
+    KEPT_DAYS,
     PIECE,
     FullStoreError,
     KnownError,
+    LostError,
+    State,
     Store,
     StoreError,
     Submission,
     WaitingError,
+    now,
 )
-from fathom.board.serve.tokens import Holder, holder_of, make_token, revoke
+from fathom.board.serve.tokens import ExpiredError, Holder, holder_of, make_token, revoke
 from fathom.types import FathomError
 
 ONE = Submission("a" * 64, "ann", "2026-01-31T10:00:00Z", 5, "pending", {"model": "m\0\ud800"})
@@ -58,7 +65,7 @@ def test_what_does_not_stand_may_come_again(store: Store, tmp_path: Path, again:
         assert store.decide(ONE.id, ["pending"], "withdrawn", by="ann", reason="")
     else:
         store.add(replace(ONE, state="refused", reason="no zip"), None, 10)
-    assert list(store.content(ONE.id)) == []
+        assert list(store.content(ONE.id)) == []
     later = replace(ONE, submitter="bob", received="2026-02-01T10:00:00Z")
     store.add(later, bundle, 10)
     assert store.listed() == [later]
@@ -69,7 +76,6 @@ def test_what_a_moderator_refused_stays_refused(store: Store, tmp_path: Path) ->
     bundle = written(tmp_path / "bundle", b"x")
     store.add(ONE, bundle, 10)
     assert store.decide(ONE.id, ["pending", "accepted"], "refused", by="mo", reason="a copy")
-    assert list(store.content(ONE.id)) == []
     with pytest.raises(KnownError):
         store.add(ONE, bundle, 10)
 
@@ -155,6 +161,134 @@ def test_a_store_of_a_later_fathom_is_left_alone(store: Store, place: str) -> No
         Store(place)
 
 
+# ------------------------------------------------------------------------------------- decisions and undoing
+
+
+def test_each_decision_is_kept_with_who_when_and_why(store: Store, tmp_path: Path) -> None:
+    store.add(ONE, written(tmp_path / "bundle", b"x"), 10)
+    assert store.decide(ONE.id, ["pending"], "accepted", by="mo", reason="seems right")
+    assert store.decide(ONE.id, ["pending", "accepted"], "refused", by="jo", reason="a copy")
+    assert not store.decide(ONE.id, ["pending"], "accepted", by="mo", reason="again")
+    found = store.decisions()
+    assert [(one.decided_by, one.action, one.before, one.after, one.reason) for one in found] == [
+        ("jo", "refused", "accepted", "refused", "a copy"),
+        ("mo", "accepted", "pending", "accepted", "seems right"),
+    ]
+    assert all(one.submission == ONE.id and one.decided for one in found)
+    assert store.decisions([ONE.id]) == found
+    assert store.decisions(["b" * 64]) == []
+
+
+def test_what_was_refused_comes_back_with_its_bytes(store: Store, tmp_path: Path) -> None:
+    store.add(ONE, written(tmp_path / "bundle", b"content"), 10)
+    store.decide(ONE.id, ["pending"], "accepted", by="mo", reason="right")
+    store.decide(ONE.id, ["accepted"], "refused", by="mo", reason="a slip")
+    assert store.accepted() == []
+    last = store.decisions([ONE.id])[0].number
+    assert store.undo(ONE.id, last, by="jo", reason="it was right")
+    assert store.accepted() == [ONE.id]
+    assert list(store.content(ONE.id)) == [b"content"]
+    assert not store.undo(ONE.id, last, by="mo", reason="I was slower")  # of two at once, one undoes
+    assert [one.action for one in store.decisions([ONE.id])] == ["undone", "refused", "accepted"]
+    first = store.decisions([ONE.id])[0].number
+    assert store.undo(ONE.id, first, by="jo", reason="no, it was a copy")
+    found = store.find(ONE.id)
+    assert found is not None
+    assert (found.state, found.decided_by, found.reason) == ("refused", "jo", "no, it was a copy")
+
+
+def test_bytes_are_kept_for_a_while(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.add(ONE, written(tmp_path / "bundle", b"x"), 10)
+    store.add(replace(ONE, id="b" * 64), tmp_path / "bundle", 10)
+    store.decide(ONE.id, ["pending"], "refused", by="mo", reason="a copy")
+    late = time.time() + (KEPT_DAYS + 1) * 86_400
+    monkeypatch.setattr("fathom.board.serve.store.time.time", lambda: late)
+    store.decide("b" * 64, ["pending"], "accepted", by="mo", reason="right")
+    assert list(store.content(ONE.id)) == []
+    assert list(store.content("b" * 64)) == [b"x"]
+    with pytest.raises(LostError, match="30 days"):
+        store.undo(ONE.id, store.decisions([ONE.id])[0].number, by="mo", reason="a slip")
+    assert store.find(ONE.id).state == "refused"  # type: ignore[union-attr]
+
+
+def test_two_moderators_at_once_decide_once(opened: Callable[[], Store], tmp_path: Path) -> None:
+    stores = [opened() for _ in range(4)]
+    stores[0].add(ONE, written(tmp_path / "bundle", b"x"), 10)
+    for again in range(5):
+        done: list[bool] = []
+        ready = threading.Barrier(8)
+
+        def act(store: Store, to: State, ready: threading.Barrier = ready, done: list[bool] = done) -> None:
+            ready.wait(30)
+            done.append(store.decide(ONE.id, ["pending"], to, by="mo", reason="x"))
+
+        last = len(stores[0].decisions([ONE.id]))
+        threads = [
+            threading.Thread(target=act, args=(stores[number % 4], ("accepted", "refused")[number % 2]))
+            for number in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(done) == [False] * 7 + [True], again
+        history = stores[0].decisions([ONE.id])
+        assert len(history) == last + 1
+        assert stores[0].undo(ONE.id, history[0].number, by="jo", reason="once more")
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_a_store_of_the_first_form_becomes_one_of_today(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        with closing(Store(place)) as old, old.engine.begin() as connection:
+            for statement in (
+                f"INSERT INTO submissions VALUES ('{'a' * 64}', 'ann', '2026-01-31T10:00:00Z', 1, 'accepted', '{{}}', "
+                "'fine', 'mo', '2026-02-01T10:00:00Z')",
+                f"INSERT INTO submissions VALUES ('{'b' * 64}', 'ann', '2026-01-31T10:00:00Z', 1, 'pending', '{{}}', "
+                "'', '', '')",
+                f"INSERT INTO pieces VALUES ('{'a' * 64}', 0, 'x')",
+                "INSERT INTO tokens VALUES ('mo', '0123456789abcdef', 'moderate', 'hash', '2026-01-31T10:00:00Z')",
+            ):
+                connection.execute(text(statement))
+    with closing(Store(place)) as store:
+        (decision,) = store.decisions()
+        assert (decision.submission, decision.decided_by, decision.after) == ("a" * 64, "mo", "accepted")
+        assert (decision.reason, decision.decided) == ("fine", "2026-02-01T10:00:00Z")
+        (token,) = tokens.listed(store)
+        assert (token.name, token.expired, token.used) == ("mo", False, "")
+        assert store.accepted() == ["a" * 64]
+        assert store.undo("a" * 64, decision.number, by="jo", reason="look again")
+
+
+# ------------------------------------------------------------------------------------------------- who reads
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("before", ["new", "open to all"])
+def test_nobody_else_reads_a_store(tmp_path: Path, before: str) -> None:
+    folder = tmp_path / "store"
+    if before == "open to all":
+        Store(str(folder)).close()
+        folder.chmod(0o755)
+        (folder / "board.sqlite").chmod(0o644)
+    mask = os.umask(0)
+    try:
+        with closing(Store(str(folder))) as store:
+            make_token(store, "ann", "submit")
+            assert mode(folder) == 0o700
+            assert {path.name: mode(path) for path in folder.iterdir()} == {
+                "board.sqlite": 0o600,
+                "board.sqlite-wal": 0o600,
+                "board.sqlite-shm": 0o600,
+            }
+    finally:
+        os.umask(mask)
+
+
 # ------------------------------------------------------------------------------------------------- failures
 
 
@@ -223,6 +357,47 @@ def test_a_revoked_token_is_nobodys(store: Store) -> None:
     with pytest.raises(FathomError, match="no token"):
         revoke(store, "ann")
     assert holder_of(store, make_token(store, "ann", "submit")) == Holder("ann", "submit")
+
+
+def test_a_token_ends_with_its_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = make_token(store, "ann", "submit", days=1)
+    assert holder_of(store, token) == Holder("ann", "submit")
+    end = tokens.listed(store)[0].expires
+    monkeypatch.setattr(tokens, "now", lambda: end)
+    assert tokens.listed(store)[0].expired
+    with pytest.raises(ExpiredError, match=end):
+        holder_of(store, token)
+    assert holder_of(store, token[:-1] + ("A" if token[-1] != "A" else "B")) is None
+    with pytest.raises(FathomError, match="has a token already"):
+        make_token(store, "ann", "submit")
+    other = tokens.rotate(store, "ann", days=2)
+    assert holder_of(store, token) is None
+    assert holder_of(store, other) == Holder("ann", "submit")
+
+
+def test_tokens_are_listed_without_what_opens_the_store(store: Store) -> None:
+    token = make_token(store, "mo", "moderate")
+    make_token(store, "ann", "submit")
+    assert [(one.name, one.role, one.used, one.expired) for one in tokens.listed(store)] == [
+        ("ann", "submit", "", False),
+        ("mo", "moderate", "", False),
+    ]
+    holder_of(store, token)
+    holder_of(store, token[:-1] + ("A" if token[-1] != "A" else "B"))
+    used = {one.name: one.used for one in tokens.listed(store)}
+    assert used == {"ann": "", "mo": now()[:10]}
+    assert token[24:] not in str(tokens.listed(store))
+
+
+@pytest.mark.parametrize("days", [0, -1, 1e6, float("nan"), float("inf")])
+def test_days_are_some(store: Store, days: float) -> None:
+    with pytest.raises(FathomError, match="--days"):
+        make_token(store, "ann", "submit", days)
+
+
+def test_nobody_rotates_what_is_not_there(store: Store) -> None:
+    with pytest.raises(FathomError, match="no token"):
+        tokens.rotate(store, "ann")
 
 
 @pytest.mark.parametrize(("name", "role"), [("a b", "submit"), ("", "submit"), ("-", "submit"), ("ann", "admin")])

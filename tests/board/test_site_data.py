@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from fathom.board import shown
 from fathom.board.board_data import board_files
-from fathom.board.boards import HUNDRED, get_board
+from fathom.board.boards import BOARDS, HUNDRED, get_board
 from fathom.board.build import MARK, Wanted, build_site
 from fathom.board.keys import keys, slug
 from fathom.board.lines import model_keys, table
 from fathom.board.measured import measured
-from fathom.board.model import Entry, Estimate, Origin
+from fathom.board.model import PROVENANCES, Entry, Estimate, Origin
 from fathom.board.results import Batch
 from fathom.board.standing import standing
 from fathom.rows import to_frame, write_rows
@@ -120,7 +120,7 @@ def test_a_board_is_as_the_page_expects_it(site: Path, name: str) -> None:
         for at in cells["byLength"][entry["key"]]:
             assert [length for length, _ in at] == sorted(length for length, _ in at)
             assert all(is_estimate(est) for _, est in at)
-        assert said["origins"][entry["origin"]]["provenance"] in ("published", "measured", "submitted")
+        assert said["origins"][entry["origin"]]["provenance"] in PROVENANCES
     order = [(not entry["complete"], -entry["overall"][0] if entry["overall"] else np.inf) for entry in entries]
     assert order == sorted(order)
 
@@ -361,6 +361,27 @@ def test_progress_goes_from_the_first_step_to_the_last(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     build_site(Wanted(boards=("ada",), examples=False), tmp_path / "site", lambda *now: told.append(now))
     assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
+
+
+def test_no_interval_of_a_download_leaves_what_scores_can_be(tmp_path: Path) -> None:
+    """Also of figures beside the averages, such as shares of replies whose form was right; in tables and in JSON."""
+    build_site(Wanted((), examples=False), tmp_path / "site")
+    frame = pl.read_parquet(tmp_path / "site" / "downloads" / "all.parquet")
+    unbounded = {name for board in BOARDS for name in board.unbounded}
+    scores = frame.filter(pl.col("figure") != "usage", ~pl.col("name").is_in(unbounded), pl.col("low").is_not_null())
+    beyond = scores.filter(
+        (pl.col("value") - 1.96 * pl.col("error") < 0) | (pl.col("value") + 1.96 * pl.col("error") > 1)
+    )
+    assert {"extra", "task"} <= set(beyond["figure"])  # else this would show nothing
+    assert scores.filter((pl.col("low") < 0) | (pl.col("high") > 1)).is_empty()
+    assert scores.filter((pl.col("low") > pl.col("value")) | (pl.col("high") < pl.col("value"))).is_empty()
+    nested = json.loads((tmp_path / "site" / "downloads" / "all.json").read_text("utf-8"))
+    for board in nested["boards"]:
+        low, high, name = (board["columns"].index(column) for column in ("low", "high", "name"))
+        for figure in (figure for line in board["lines"] for figure in line["figures"]):
+            assert len(figure) == len(board["columns"])
+            if figure[name] not in unbounded and figure[low] is not None:
+                assert 0 <= figure[low] <= figure[high] <= 1
 
 
 # ------------------------------------------------------------------------------------------ how replies count

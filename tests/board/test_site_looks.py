@@ -23,6 +23,8 @@ browser = pytest.fixture(browsers, scope="module")
 site = pytest.fixture(sites, scope="module")
 opened = pytest.fixture(tabs)
 
+# Names begin with what is seen (WCAG 2.5.3); axe does not ask that of its own accord.
+RULES = {"preload": False, "rules": {"label-content-name-mismatch": {"enabled": True}}}
 PUBLISHED = {
     **{f"{board.id} {view}": f"#/boards/{board.id}?view={view}" for board in BOARDS for view in ("categories", "cost")},
     **{f"{board.id} lengths": f"#/boards/{board.id}?view=lengths" for board in BOARDS if board.lengths},
@@ -64,7 +66,7 @@ def whole(tab: Page, view: str) -> Page:
 @pytest.mark.parametrize("view", PUBLISHED.values(), ids=PUBLISHED.keys())
 def test_axe_finds_nothing_on_the_published_results(published: Open, view: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    results: dict[str, Any] = axe.Axe().run(whole(published(view), view), options={"preload": False}).response
+    results: dict[str, Any] = axe.Axe().run(whole(published(view), view), options=RULES).response
     found = [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in results["violations"]]
     assert found == []
 
@@ -138,9 +140,38 @@ def test_a_view_without_figures_says_so_and_where_there_are_some(published: Open
     assert tab.locator(".names a").all_inner_texts() == ["T3.1 Multi-Doc Integration QA", "T3.2 Single-Hop Fact QA"]
     tab.get_by_role("link", name="Scores by category").click()
     tab.locator("table.categories").wait_for()
-    tab.get_by_role("link", name="Quality and cost").click()
+    tab = published("#/boards/pro?view=cost")
     tab.get_by_text("None of these lines says what its replies cost").wait_for()
     assert tab.locator("svg.drawing").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("board", "tabs"),
+    [
+        ("pro", ["By category", "By length"]),
+        ("mini", ["By category", "By task"]),
+        ("leader-32k", ["By category", "By task"]),
+        ("hundred", ["By category", "By length", "By task"]),
+    ],
+)
+def test_views_without_anything_have_no_tab(published: Open, board: str, tabs: list[str]) -> None:
+    assert published(f"#/boards/{board}").locator(".views a").all_inner_texts() == tabs
+
+
+def test_what_no_paper_prints_is_recomputed(published: Open) -> None:
+    tab = published("#/boards/mini")
+    badges = tab.locator("table.board tbody button.badge")
+    badges.last.wait_for()
+    assert set(badges.all_inner_texts()) == {"recomputed"}
+    badges.first.click()
+    assert "The paper does not print it" in tab.locator("#popup").inner_text()
+
+
+def test_comparisons_say_how_many_small_p_values_are_to_be_expected(published: Open) -> None:
+    tab = published("#/compare?board=ada&lines=gpt-4-turbo-0125,gpt-4-turbo-1106")
+    tab.locator("table.texts").first.wait_for()
+    assert "0.15 of them would be expected to have p below .05" in tab.locator("main").inner_text()
+    assert [tab.evaluate(f"fathom.expected({count})") for count in (2, 3, 20, 131)] == ["0.1", "0.15", "1", "6.55"]
 
 
 def test_lines_without_a_score_in_a_view_are_left_out_and_counted(opened: Open) -> None:

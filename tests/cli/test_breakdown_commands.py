@@ -160,7 +160,7 @@ def test_difficulty_prints_and_writes_labels(call: Call, rows: Path, tiers: Path
     [
         (["breakdown", "--by", "dificulty"], "'dificulty' to group by"),
         (["breakdown", "--measures", "median"], "unknown measure 'median'"),
-        (["repeats", "--unscored", "half"], "expected 'drop' or 'zero'"),
+        (["repeats", "--unscored", "half"], "--unanswered half: choose zero or drop"),
         (["difficulty", "--tiers", "none.toml"], "none.toml: cannot be read"),
         (["difficulty", "--tiers", "tiers.toml", "--correct", "most"], "choose majority, any, all, mean"),
         (["difficulty", "--tiers", "tiers.toml", "--out", "labels.txt"], "a table of labels is a .parquet"),

@@ -177,4 +177,4 @@ def test_a_full_disk_behind_standard_output_is_one_message() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "standard output cannot be written: no space left" in done.stderr
+    assert "standard output or a file cannot be written: No space left" in done.stderr

@@ -18,6 +18,7 @@ from fathom.compress.minilongbench import aligned, predict, published, select
 from fathom.compress.ranks import agreement, spearman
 from fathom.compress.study import measured
 from fathom.compress.tables import read_matrix
+from fathom.subsetfile import write_subset
 from fathom.types import FathomError
 
 
@@ -235,6 +236,9 @@ def test_files(matrix: ScoreMatrix, tmp_path: Path) -> None:
     write_mini(mini, path)
     assert (tmp_path / "small.irt.npz").read_bytes() == first
     np.savez(tmp_path / "small.irt.npz", items=np.array([{}], dtype=object))
+    with pytest.raises(FathomError, match=r"small\.irt\.npz: damaged .*choose small\.json again"):
+        read_mini(path)
+    write_subset(replace(again.subset, design={"parameters": "small.irt.npz"}), path)  # as earlier versions did
     with pytest.raises(FathomError, match="without Python objects"):
         read_mini(path)
     (tmp_path / "small.irt.npz").unlink()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fathom.checksums import file_facts
 from fathom.compress.design import select
 from fathom.compress.estimates import estimate
 from fathom.compress.samplefile import read_sampled, write_sampled
@@ -25,7 +26,9 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     write_sampled(subset, known, path)
     assert sorted(file.name for file in path.parent.iterdir()) == ["small.v1.json", "small.v1.known.parquet"]
     again, beside = read_sampled(path)
-    assert again == replace(subset, design={**subset.design, "known": "small.v1.known.parquet"})
+    known_file = file_facts(tmp_path / "new" / "small.v1.known.parquet")
+    design = {**subset.design, "known": "small.v1.known.parquet", "known_file": known_file}
+    assert again == replace(subset, design=design)
     assert beside is not None
     assert np.array_equal(beside.scores, known.scores, equal_nan=True)
     assert beside.costs.tolist() == known.costs.tolist()
@@ -48,4 +51,15 @@ def test_a_companion_that_is_gone_is_missed(tmp_path: Path) -> None:
     write_sampled(select(known, 12), known, tmp_path / "small.json")
     (tmp_path / "small.known.parquet").unlink()
     with pytest.raises(FathomError, match=r"small\.known\.parquet: not there; .*or name the scores with --known"):
+        read_sampled(tmp_path / "small.json")
+
+
+def test_a_companion_of_which_a_bit_has_flipped_is_refused(tmp_path: Path) -> None:
+    known = made_scores(6)
+    write_sampled(select(known, 12), known, tmp_path / "small.json")
+    beside = tmp_path / "small.known.parquet"
+    content = bytearray(beside.read_bytes())
+    content[len(content) // 2] ^= 4
+    beside.write_bytes(content)
+    with pytest.raises(FathomError, match=r"small\.known\.parquet: damaged \(its checksum is not the one"):
         read_sampled(tmp_path / "small.json")

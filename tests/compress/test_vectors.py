@@ -26,10 +26,10 @@ def make_suite(folder: Path, samples: list[Sample]) -> Path:
     manifest |= {"inputs": {}, "lengths": [64, 128], "samples": {"passkey": len(samples)}}
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [Document("doc", FILLER, "test")])
-        write_manifest(fresh, manifest)
         with SampleWriter(fresh) as writer:
             for one in samples:
                 writer.add(one)
+        write_manifest(fresh, manifest)
     return folder
 
 

@@ -46,7 +46,8 @@ def make_hundred(*, models: int = 3, items: int = 16, judged: bool = True, seed:
                         fade = 1 / (1 + math.exp(3 * (math.log2(max(length, 1)) - math.log2(window))))
                         right = chance + (1 - chance) * ability * ease * fade
                         value: float | None = float(known or (length > 0 and rng.random() < right))
-                        if judged and graded and rng.random() < 0.03:
+                        # Of the questions without a context: a cell of so few items has no score where one is missing.
+                        if judged and graded and rng.random() < (0 if length else 0.1):
                             value = None
                         facets: dict[str, Facet] = {"question": question} if questions > 1 else {}
                         if not length:

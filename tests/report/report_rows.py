@@ -51,10 +51,11 @@ def make_rows(
             for number in range(items):
                 luck, depth = rng.random(), float(rng.random())
                 for length in lengths:
-                    status = _status(rng.random()) if failures else "ok"
+                    status = _status(rng.random(), model) if failures else "ok"
                     if failures and model == "orca/small-7b" and length > 32_768:
                         status = "overflow"
-                    value = _value(task, luck, ability, length, window, rng) if status == "ok" else None
+                    said = status == "ok" or (status == "incomplete" and number % 2 == 0)
+                    value = _value(task, luck, ability, length, window, rng) if said else None
                     facets = {"depth": round(depth, 3)} if depths and task in ("kv_retrieval", "passkey") else {}
                     cut = max(0, length - window) if "?" in model else 0
                     row = _row(model, variant, task, number, length, value, status, price)
@@ -81,8 +82,10 @@ def with_cuts(rows: pl.DataFrame, lengths: Sequence[int] = (1024, 4096)) -> pl.D
     return pl.concat([rows, *cuts])
 
 
-def _status(draw: float) -> Status:
-    return "error" if draw < 0.004 else "incomplete" if draw < 0.012 else "refused" if draw < 0.014 else "ok"
+def _status(draw: float, model: str) -> Status:
+    """Requests fail with one model only: a cell of so few items has no score where one of them is missing."""
+    failed: Status = "error" if model == "orca/small-7b" else "ok"
+    return failed if draw < 0.004 else "incomplete" if draw < 0.012 else "refused" if draw < 0.014 else "ok"
 
 
 def _value(task: str, luck: float, ability: float, length: int, window: int, rng: np.random.Generator) -> float:

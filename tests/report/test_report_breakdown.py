@@ -170,23 +170,23 @@ def test_a_report_without_such_questions_has_no_such_sections() -> None:
     assert "breakdown-" not in text
 
 
-def test_many_incomplete_replies_stand_in_the_first_paragraph_and_in_a_column() -> None:
+def test_many_unanswered_and_cut_replies_stand_in_the_first_paragraph_and_in_a_column() -> None:
     rows = make_pro()
     cut = (pl.col("model") == "small-7b") & (pl.int_range(pl.len()) % 5 == 0)
     results = measure(
         rows.with_columns(
             status=pl.when(cut).then(pl.lit("incomplete")).otherwise("status"),
-            value=pl.when(cut).then(None).otherwise("value"),
+            value=pl.when(cut & (pl.int_range(pl.len()) % 2 == 0)).then(None).otherwise("value"),
         )
     )
-    said = [str(one) for one in summary(results) if "did not finish" in one.text]
+    said = [str(one) for one in summary(results) if "was cut off" in one.text]
     assert said == [
-        "small-7b · non-thinking did not finish 30 of 150 replies (20.0%, incomplete: cut by the output cap or inside "
-        "reasoning): its scores are of the others only."
+        "small-7b · non-thinking left 15 unanswered and was cut off by the output cap in 15 of 150 replies."
     ]
     counts = named(results, "counts")
-    place = [column.label for column in counts.columns].index("Incomplete")
-    assert [row[place].text for row in counts.rows] == ["0", "0", "30"]
+    for heading in ("Unanswered", "Cut"):
+        place = [column.label for column in counts.columns].index(heading)
+        assert [row[place].text for row in counts.rows] == ["0", "0", "15"]
 
 
 def test_groups_with_names_from_outside_are_text_and_nothing_else() -> None:

@@ -62,7 +62,7 @@ def test_models_without_shared_questions_have_no_gap_and_a_note() -> None:
 def test_repeats_without_any_score_have_a_dash() -> None:
     rows = make_pro({("m", ""): 0.5}, questions=20)
     none = pl.when(pl.col("epoch") == 2).then(None).otherwise("value")
-    (found,) = measure(rows.with_columns(value=none)).by_question.repeats
+    (found,) = measure(rows.with_columns(value=none), unanswered="drop").by_question.repeats
     runs, _ = run_tables([found])
     assert [cell.text == "–" for cell in runs.rows[0][3:7]] == [False, True, False, False]
     assert runs.rows[0][1].beneath == ("20 uneven",)

@@ -13,6 +13,7 @@ from fathom.report.results import ALL, Results, System, measure
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import ranks, tables, tables_of
+from fathom.stats.outcomes import OUTCOMES, counted
 from fathom.types import FathomError
 
 SHORT = (2048, 4096, 8192)
@@ -95,19 +96,32 @@ def test_places_follow_the_intervals(results: Results) -> None:
     assert [cell.text for cell in ranks(measured)] == ["1–3", "1–2", "2–3"]
 
 
-def test_an_average_over_fewer_lengths_has_no_place_among_the_others(results: Results, found: dict[str, Table]) -> None:
+def test_a_length_that_is_not_measured_leaves_no_average_and_no_place(
+    results: Results, found: dict[str, Table]
+) -> None:
     headline = found["headline"]
     assert column(headline, "Place")[ORCA.name] == "–"
+    assert column(headline, "Average score")[ORCA.name].split()[0] == "–"
     assert results.systems[-1] == ORCA
-    assert (results.average[ORCA, ALL].mean or 0) > (results.average[results.systems[1], ALL].mean or 0)
+    assert any("64k (20 of 20 prompts did not fit)" in note for note in headline.notes)
+    assert f"{ORCA.name} has no average score (not measured at" in said(results)
+
+
+def test_an_average_over_fewer_lengths_has_no_place_among_the_others() -> None:
+    rows = make_rows(failures=False)
+    measured = measure(rows.filter((pl.col("model") != ORCA.model) | (pl.col("length") <= 32_768)))
+    headline = tables_of(measured)[0]
+    assert column(headline, "Place")[ORCA.name] == "–"
+    assert measured.systems[-1] == ORCA
+    assert (measured.average[ORCA, ALL].mean or 0) > (measured.average[measured.systems[1], ALL].mean or 0)
     assert any("Leaves out 64k" in note for note in headline.notes)
-    assert f"The average of {ORCA.name} is over other tasks or lengths, and is not compared." in said(results)
+    assert f"The average of {ORCA.name} is over other tasks or lengths, and is not compared." in said(measured)
 
 
 def test_absent_is_a_dash_with_its_reason_and_not_a_zero(results: Results, found: dict[str, Table]) -> None:
     table = found[f"scores-{results.systems.index(ORCA) + 1}"]
     assert set(column(table, "64k").values()) == {"–"}
-    assert "Nothing was scored: 20 overflow." in table.notes
+    assert "Not measured: 20 of 20 prompts did not fit." in table.notes
 
 
 def test_an_undefined_longscore_shows_its_reason(results: Results, found: dict[str, Table]) -> None:
@@ -142,11 +156,14 @@ def test_a_reader_that_never_fades_is_said_to_pass_the_longest_length() -> None:
 
 def test_summary_counts_and_chance(results: Results) -> None:
     rows = make_rows()
-    unscored = rows["value"].null_count()
+    silent = (pl.col("status") == "refused") | ((pl.col("status") == "incomplete") & pl.col("value").is_null())
+    unanswered, missing = rows.filter(silent).height, rows.filter(pl.col("status") == "error").height
     assert said(results).startswith("Three models were measured on 6 tasks at 8 lengths from 1k to 64k tokens: ")
     assert f"{rows.height:,} replies, {rows['value'].count():,} of them scored." in said(results)
-    assert f"{unscored} requests brought no score" in said(results)
-    assert f"{rows.filter(pl.col('truncated') > 0).height} prompts were cut" in said(results)
+    assert f"{unanswered} replies left unanswered count 0" in said(results)
+    assert "120 prompts did not fit" in said(results)
+    assert f"{missing} replies are missing" in said(results)
+    assert f"{rows.filter(pl.col('truncated') > 0).height} prompts were truncated" in said(results)
     assert "drawn at random would score 4.5%" in said(results)
 
 
@@ -158,10 +175,12 @@ def test_counts_add_up(found: dict[str, Table]) -> None:
         name = System(model, variant).name
         assert column(counts, "Replies")[name] == f"{own.height:,}"
         assert column(counts, "Scored")[name] == f"{own['value'].count():,}"
-        assert f" {own['value'].null_count():,} unscored" in column(found["headline"], "Scored")[name]
-        for status in ("overflow", "refused", "incomplete", "error"):
-            expected = own.filter(pl.col("status") == status).height
-            assert column(counts, status.capitalize())[name] == f"{expected:,}"
+        ended = counted(own)["outcome"].to_list()
+        assert sum(ended.count(kind) for kind in OUTCOMES) == own.height
+        for kind in ("cut", "unanswered", "overflow", "missing"):
+            assert column(counts, kind.capitalize())[name] == f"{ended.count(kind):,}"
+            number = f"{ended.count(kind)} {kind}"
+            assert (number in column(found["headline"], "Scored")[name]) is (ended.count(kind) > 0)
     assert column(counts, "Cost")["fathom/lexical?window=8k"] == "–"
 
 
@@ -177,10 +196,12 @@ def test_what_was_not_clean_stands_beneath_what_was_scored(found: dict[str, Tabl
     rows = make_rows()
     system = System("fathom/lexical?window=8k", "")
     own = rows.filter(pl.col("model") == system.model)
+    ended = counted(own)["outcome"].to_list()
     expected = (
-        f"{own['value'].null_count()} unscored",
+        f"{ended.count('unanswered')} unanswered",
+        f"{ended.count('cut')} cut",
         f"{own.filter(pl.col('value').is_not_null() & ~pl.col('valid')).height} invalid",
-        f"{own.filter(pl.col('truncated') > 0).height} cut",
+        f"{own.filter(pl.col('truncated') > 0).height} truncated",
     )
     for name in ("headline", "longscore", "effective"):
         (row,) = [row for row in found[name].rows if row[0].text == system.name]
@@ -191,7 +212,8 @@ def test_what_was_not_clean_stands_beneath_what_was_scored(found: dict[str, Tabl
     assert paid[0][-1].beneath[-1] == f"${cost:,.2f}"
     for task, table in (("passkey", "scores-1"), ("passkey", "longscore-1"), ("passkey", "effective-1")):
         cell = rows.filter((pl.col("model") == ACME.model) & (pl.col("task") == task))
-        assert column(found[table], "Scored")[task].startswith(f"{cell['value'].count()} {cell['value'].null_count()}")
+        silent = counted(cell)["outcome"].to_list().count("unanswered")
+        assert column(found[table], "Scored")[task].startswith(f"{cell['value'].count()} {silent} unanswered")
 
 
 def test_counts_say_each_fact_once() -> None:
@@ -212,13 +234,27 @@ def test_counts_say_each_fact_once() -> None:
     assert short(models=2, tasks=2) == {"counts", "counts-1-task", "counts-2-task"}
 
 
-def test_incomplete_is_explained(found: dict[str, Table]) -> None:
-    assert "Incomplete replies were cut by the output cap or inside reasoning." in found["counts"].about
+def test_what_is_unanswered_is_explained_and_counts_0(found: dict[str, Table]) -> None:
+    assert "Unanswered are refusals, empty replies" in found["counts"].about
     rows = make_rows(models=1, tasks=1, items=3).with_columns(
         value=pl.lit(None, dtype=pl.Float64), status=pl.lit("incomplete")
     )
-    notes = {table.name: table.notes for table in tables(rows)}["scores-1"]
-    assert notes == ("Nothing was scored: 3 incomplete (cut by the output cap or inside reasoning).",)
+    scores = {table.name: table for table in tables(rows)}["scores-1"]
+    assert column(scores, "All lengths")["kv_retrieval"].startswith("0.0")
+    dropped = {table.name: table for table in tables(rows, unanswered="drop")}["scores-1"]
+    assert column(dropped, "All lengths")["kv_retrieval"].startswith("–")
+
+
+def test_both_means_are_shown_where_they_differ_by_half_a_point() -> None:
+    rows = make_rows(models=1, tasks=1, failures=False).with_columns(value=pl.lit(1.0))
+    silent = pl.int_range(pl.len()) % 10 == 0
+    rows = rows.with_columns(status=pl.when(silent).then(pl.lit("refused")).otherwise("status"))
+    zero, drop = (measure(rows, unanswered=choice) for choice in ("zero", "drop"))
+    assert "answered: 100.0" in column(tables_of(zero)[0], "Average score")[ACME.name]
+    assert "with 0: 90.0" in column(tables_of(drop)[0], "Average score")[ACME.name]
+    assert "scores 90.0%" in said(zero)
+    assert "(100.0% over the replies that were answered)" in said(zero)
+    assert "Unanswered replies are left out of the means (--unanswered drop)" in tables_of(drop)[0].about
 
 
 def test_settings_say_what_the_rows_say(found: dict[str, Table]) -> None:

@@ -75,7 +75,7 @@ def test_samples_of_our_tasks(tmp_path: Path, suffix: str) -> None:
         "target": "blue", "language": "zh", "chance": 0.125, "tokens": 2040, "tokens_in": 100, "tokens_out": 7,
         "tokens_reasoning": 3, "truncated": 0, "cost": None, "seconds": 2.0, "metric": "own", "grader": "ours",
         "rule": "strict", "tokenizer": "words", "prompt_hash": "", "source": "inspect", "task_version": 1,
-        "fathom_version": "", "detail": "half",
+        "fathom_version": "", "detail": "half", "answered": True,
     }  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def test_values(tmp_path: Path) -> None:
     assert "7 is not a number in [0, 1]" in frame["detail"][8]
 
 
-def test_samples_that_did_not_end_well_have_no_value(tmp_path: Path) -> None:
+def test_samples_that_did_not_end_well_score_what_they_say(tmp_path: Path) -> None:
     from inspect_ai._util.error import EvalError
     from inspect_ai.log import EvalSampleLimit
 
@@ -118,7 +118,10 @@ def test_samples_that_did_not_end_well_have_no_value(tmp_path: Path) -> None:
     ]
     frame = rows_from_inspect(write_log(tmp_path, samples))
     assert frame["status"].to_list() == ["incomplete", "overflow", "refused", "error", "incomplete", "ok"]
-    assert frame["value"].to_list() == [None] * 6
+    # What was cut is scored as it stands, a refusal is wrong, and a request that failed is missing.
+    assert frame["value"].to_list() == [0.0, None, 0.0, None, 1.0, None]
+    assert frame["answered"].to_list() == [True, False, False, False, True, True]
+    assert frame["valid"].to_list() == [True, False, False, False, True, False]
     assert frame["detail"].to_list()[3:] == ["lost", "ended by time limit", "no score in the log"]
 
 
@@ -139,7 +142,8 @@ def test_replies_of_a_log_and_of_a_run_have_the_same_statuses(tmp_path: Path) ->
     expected += [to_reply(Output("", reasoning="so")), to_reply(Output("I cannot", refusal=True))]
     assert frame["status"].to_list() == [reply.status for reply in expected]
     assert frame["status"].to_list()[1:3] == ["incomplete", "incomplete"]
-    assert all((row["value"] is None) == (row["status"] != "ok") for row in frame.to_dicts())
+    assert frame["answered"].to_list() == [reply.answered for reply in expected]
+    assert frame["value"].to_list() == [float(reply.answered) for reply in expected]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +167,8 @@ def test_a_cap_that_is_part_of_a_task_ends_a_whole_reply(
         sample.output.usage = None
     frame = rows_from_inspect(write_log(tmp_path, samples, cap=cap))
     assert frame["status"].to_list() == [status, "incomplete"]
-    assert frame["value"].to_list() == [0.5 if status == "ok" else None, None]
+    assert frame["value"].to_list() == [0.5, 0.0]
+    assert frame["answered"].to_list() == [True, False]
 
 
 def test_a_scorer_may_be_named(tmp_path: Path) -> None:

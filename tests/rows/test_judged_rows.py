@@ -53,8 +53,8 @@ def test_judged_rows(tmp_path: Path) -> None:
     assert [(row[0].split("@")[0], *row[1:-1]) for row in found] == [
         ("answers/0", pytest.approx(2 / 6), True, "blue", "judge_qa", qa),
         ("answers/1", None, True, "red", "judge_qa", qa),
-        ("answers/2", 0.0, False, None, "judge_qa", qa),
-        ("answers/3", None, False, None, "judge_qa", ""),
+        ("answers/2", 0.0, False, None, "judge_qa", ""),
+        ("answers/3", 0.0, False, None, "judge_qa", ""),
         ("answers/6", None, True, "blue", "judge_qa", qa),
         ("summaries/4", pytest.approx(0.5), True, "It is red. It is blue.", "judge_summary", summary),
         ("unpublished/5", 1.0, True, "blue", "accuracy", "equal"),
@@ -201,13 +201,15 @@ def test_a_run_that_was_not_judged_is_in_no_mean_and_told(tmp_path: Path) -> Non
     """Its empty replies alone, at 0, would be its mean beside runs that were judged."""
     judged = make_run(tmp_path / "judged", [(sample(0), "blue"), (sample(2), " ")])
     ask(judged)
-    bare = make_run(tmp_path / "bare", [(sample(0), "blue"), (sample(2), " "), (sample(3, "plain"), "7")], "lab/n")
+    said = [(sample(0), "blue"), (sample(1), "red"), (sample(2), " "), (sample(3, "plain"), "7")]
+    bare = make_run(tmp_path / "bare", said, "lab/n")
     rows = api.rows([judged, bare])
     values = {(model, name): value for model, name, value in rows.select("model", "sample", "value").rows()}
     assert values["lab/m", sample(2).id] == 0.0
-    assert values["lab/n", sample(0).id] is values["lab/n", sample(2).id] is None
+    assert (values["lab/n", sample(0).id], values["lab/n", sample(2).id]) == (None, 0.0)
     told: list[str] = []
-    api.analyze("breakdown", [judged, bare], by="overall", tell=told.append)
+    found = api.analyze("breakdown", [judged, bare], by="overall", tell=told.append)
+    assert [one.model for one in found] == ["lab/m"]
     assert [note for note in told if "judged" in note] == [
         "lab/n: 2 replies (answers) are not judged yet, and in no mean; run `fathom judge` on that run too, or compare "
         "with --judge none"

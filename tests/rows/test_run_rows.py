@@ -69,18 +69,28 @@ def test_a_reply_becomes_a_row(tmp_path: Path) -> None:
         "target": "blue", "language": "zh", "chance": 0.125, "tokens": 2040, "tokens_in": 9, "tokens_out": 8,
         "tokens_reasoning": 7, "truncated": 5, "cost": 0.5, "seconds": 2.0, "metric": "accuracy", "grader": "colon",
         "rule": "strict", "tokenizer": "words", "prompt_hash": "abc", "source": "fathom", "task_version": 3,
-        "detail": "read",
+        "detail": "read", "answered": True,
     }  # fmt: skip
 
 
-def test_only_ok_replies_are_scored(tmp_path: Path) -> None:
-    statuses: tuple[Status, ...] = ("overflow", "refused", "incomplete", "error")
+def test_what_was_said_is_scored_and_what_was_not_answered_is_wrong(tmp_path: Path) -> None:
+    statuses: tuple[Status, ...] = ("error", "incomplete", "overflow", "refused")
     replies = [(replace(SAMPLE, id=kind), Reply(kind, "It is: blue", error="no answer")) for kind in statuses]
     frame = rows_from_run(make_run(tmp_path / "run", replies))
-    assert sorted(frame["status"]) == sorted(statuses)
-    assert frame["value"].to_list() == [None] * 4
-    assert frame["valid"].to_list() == [False] * 4
-    assert frame["detail"].to_list() == ["no answer"] * 4
+    assert frame["status"].to_list() == list(statuses)
+    assert frame["value"].to_list() == [None, 1.0, None, 0.0]
+    assert frame["answered"].to_list() == [False, True, False, False]
+    assert frame["valid"].to_list() == [False, True, False, False]
+    assert frame["detail"].to_list() == ["no answer", "read", "no answer", "no answer"]
+
+
+@pytest.mark.parametrize("status", ["ok", "incomplete", "refused"])
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_a_reply_without_visible_text_is_wrong(tmp_path: Path, status: Status, text: str) -> None:
+    reply = Reply(status, text, reasoning="It is: blue")
+    frame = rows_from_run(make_run(tmp_path / "run", [(SAMPLE, reply)]))
+    (row,) = frame.select("value", "valid", "answered", "answer").rows()
+    assert row == (0.0, False, False, None)
 
 
 def test_a_scorer_that_stumbles_ends_nothing(tmp_path: Path) -> None:
@@ -169,8 +179,10 @@ SUITE = {"name": "tiny", "fingerprint": "f00d", "tokenizer": "words"}
         ({"format": 1, "model": "lab/m", "suite": SUITE, "on_overflow": 1}, "on_overflow"),
         ({"format": 1, "model": "lab/m", "suite": SUITE, "base_url": 1}, "base_url"),
         ({"format": 1, "model": "lab/m", "suite": SUITE, "variant": 1}, "variant"),
-        ({"format": 2}, "expected a run of format 1"),
-        ([], "expected a run of format 1"),
+        ({"format": 2}, "has not the checksum that it states"),
+        ({"format": 3}, r"written by a newer fathom \(format 3; this one reads up to 2\): upgrade with"),
+        ({"format": None}, "format 'None', expected a number"),
+        ([], "expected an object"),
     ],
 )
 def test_a_damaged_manifest_is_told_by_all_who_read_it(tmp_path: Path, content: object, named: str) -> None:

@@ -46,13 +46,13 @@ def make_order_suite(
     }
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [*documents, Document("doc", "Nothing.", "test")])
-        write_manifest(fresh, manifest)
         with SampleWriter(fresh) as writer:
             for length in lengths:
                 for number, pieces in stories.items():
                     writer.add(_sample(number, pieces, task, length))
             for number in range(others):
                 writer.add(Sample(f"o{number}", f"o{number}", "passkey", ("What?",), ("1",), lengths[0], 2))
+        write_manifest(fresh, manifest)
     return folder
 
 

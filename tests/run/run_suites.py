@@ -33,11 +33,11 @@ def make_suite(
     manifest |= {"notes": [], "left_out": [], "left_out_in_all": 0, "duplicates": 0, "tasks": list(tasks)}
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [Document("doc", FILLER, "test")])
-        write_manifest(fresh, manifest | {"lengths": list(lengths), "samples": {"passkey": count}})
         with SampleWriter(fresh) as writer:
             for number in range(count):
                 made = sample(number, lengths[number % len(lengths)])
                 writer.add(replace(made, task=tasks[number % len(tasks)]))
+        write_manifest(fresh, manifest | {"lengths": list(lengths), "samples": {"passkey": count}})
     return folder
 
 

@@ -25,7 +25,8 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
 class Act:
     """What the server does with one request.
 
-    ``hang`` never answers, ``cut`` closes the connection half-way through the reply, ``delay`` is in seconds.
+    ``hang`` never answers, ``reset`` breaks the connection off, ``cut`` closes it half-way through the reply, ``delay``
+    is in seconds.
     """
 
     status: int = 200
@@ -33,6 +34,7 @@ class Act:
     headers: dict[str, str] = field(default_factory=dict)
     hang: bool = False
     cut: bool = False
+    reset: bool = False
     delay: float = 0.0
 
 
@@ -44,10 +46,11 @@ def completion(
     *,
     finish: str = "stop",
     reasoning: str | None = None,
-    tokens_in: int = 100,
-    tokens_out: int = 5,
+    tokens_in: object = 100,
+    tokens_out: object = 5,
+    **more: object,
 ) -> Act:
-    """A well-formed reply."""
+    """A well-formed reply, unless its counts of tokens are odd or ``more`` takes the place of parts of its body."""
     message: dict[str, object] = {"role": "assistant", "content": text}
     if reasoning is not None:
         message["reasoning_content"] = reasoning
@@ -61,8 +64,9 @@ def completion(
             "usage": {
                 "prompt_tokens": tokens_in,
                 "completion_tokens": tokens_out,
-                "total_tokens": tokens_in + tokens_out,
+                "total_tokens": 105,
             },
+            **more,
         }
     )
 
@@ -88,8 +92,9 @@ def answer_all(number: int, asked_before: int) -> Act:
 class ScriptedServer:
     """Runs in a thread; use as a context manager."""
 
-    def __init__(self, script: Script = answer_all) -> None:
+    def __init__(self, script: Script = answer_all, *, remembers: bool = True) -> None:
         self.script = script
+        self.remembers = remembers
         self.prompts: Counter[int] = Counter()
         self.answered: Counter[int] = Counter()
         self.requests: list[dict[str, object]] = []
@@ -150,13 +155,15 @@ class ScriptedServer:
             return True
         body = json.loads(sent)
         prompt = body["prompt"] if plain else body["messages"][-1]["content"]
-        self.texts.append(prompt[:300])
+        if self.remembers:
+            self.texts.append(prompt[:300])
         found = re.search(r"\[sample (\d+)\]", prompt)
         number = int(found[1]) if found else -1
         before = self.prompts[number]
         self.prompts[number] += 1
-        self.requests.append({**body, ("prompt" if plain else "messages"): len(prompt)})
-        self.headers.append(head)
+        if self.remembers:
+            self.requests.append({**body, ("prompt" if plain else "messages"): len(prompt)})
+            self.headers.append(head)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
@@ -167,7 +174,11 @@ class ScriptedServer:
                 await asyncio.sleep(3600)
         finally:
             self.in_flight -= 1
-        payload = act.body.encode() if isinstance(act.body, str) else json.dumps(act.body).encode()
+        said = act.body if isinstance(act.body, str | bytes) else json.dumps(act.body)
+        payload = said.encode() if isinstance(said, str) else said
+        if act.reset:
+            writer.transport.abort()
+            return False
         lines = [f"HTTP/1.1 {act.status} Scripted", "Content-Type: application/json", f"Content-Length: {len(payload)}"]
         lines += [f"{name}: {value}" for name, value in act.headers.items()]
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ from fathom.run.model import Call, Settings
 from fathom.score.judge import RUBRICS, Case, UnreadableError
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
+from processes import start_program, until
 
 NAME = "embed/tiny"
 REFERENCES = ("The tower is old.", "An old tower.")
@@ -290,16 +290,7 @@ judge(Path(sys.argv[1]), "embed/tiny", model_base_url=sys.argv[2], max_connectio
 
 def start(run: Path, server: EmbeddingServer) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parents[1])
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(run), server.url, here], stderr=subprocess.PIPE)
-
-
-def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    for _ in range(6000):
-        if condition():
-            return
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
-        time.sleep(0.005)
-    raise AssertionError("nothing happened for 30 seconds")
+    return start_program(PROGRAM, run, server.url, here)
 
 
 def test_kill_9_embeds_nothing_twice(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from fathom.run.model import Settings
 from fathom.score.judge import RUBRICS, Case
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
+from processes import start_program, until
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -162,6 +162,23 @@ def test_a_sample_without_references_cannot_be_judged(tmp_path: Path, here: Judg
     run = make_run(tmp_path / "run", [(sample(0, references=(" ",)), "It is blue.")])
     assert counts(ask(run)) == (0, 1, 0)
     assert here.prompts == []
+
+
+def test_whatever_fails_around_one_judgement_is_its_error(
+    tmp_path: Path, here: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fathom.run.judgements import hashed
+
+    def odd(prompt: str) -> str:
+        if "[sample 1]" in prompt:
+            raise ZeroDivisionError("odd")
+        return hashed(prompt)
+
+    monkeypatch.setattr("fathom.run.judging.hashed", odd)
+    run = answers(tmp_path / "run", 3)
+    assert counts(ask(run)) == (2, 0, 1)
+    failed = [one for one in judgements(run, "lab/judge").values() if one.status == "error"]
+    assert [one.detail for one in failed] == ["unexpected, please report it: ZeroDivisionError: odd"]
 
 
 def test_two_judges_share_a_folder(tmp_path: Path, here: Judge) -> None:
@@ -316,16 +333,7 @@ judge(Path(sys.argv[1]), "fathom/ask", max_connections=4)
 
 def start(run: Path, server: ScriptedServer) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parents[1])
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(run), server.base_url, here], stderr=subprocess.PIPE)
-
-
-def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    for _ in range(6000):
-        if condition():
-            return
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
-        time.sleep(0.005)
-    raise AssertionError("nothing happened for 30 seconds")
+    return start_program(PROGRAM, run, server.base_url, here)
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import json
 import math
 import signal
 import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -32,6 +30,7 @@ from scripted_server import Act, refusal
 from fathom.rows import load
 from fathom.run import RunSummary, likelihood, read_manifest, replies, status
 from fathom.types import FathomError
+from processes import start_program, until
 
 pytestmark = pytest.mark.slow
 
@@ -208,18 +207,14 @@ likelihood(Path(suite), "openai/scripted", out=Path(out), model_base_url=url, me
 
 
 def start(suite: Path, out: Path, server: LikelihoodServer) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(suite), str(out), server.base_url])
+    return start_program(PROGRAM, suite, out, server.base_url, stderr=None)
 
 
 def test_kill_9_repeats_no_finished_sample(tmp_path: Path) -> None:
     suite, out = make_order_suite(tmp_path, 12), tmp_path / "run"
     with LikelihoodServer(fault=lambda request, before: Act(body=echo(request).body, delay=0.003)) as server:
         process = start(suite, out, server)
-        for _ in range(6000):
-            if len(server.texts) > 100 and status(out).finished >= 3:
-                break
-            assert process.poll() is None
-            time.sleep(0.005)
+        until(lambda: len(server.texts) > 100 and status(out).finished >= 3, process)
         process.send_signal(signal.SIGKILL)
         process.wait()
         finished = {row.item for row in replies(out)}

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -32,6 +31,7 @@ from fathom.run.session import Session, Work
 from fathom.run.worker import Worker, retire, this_worker
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
+from processes import start_program, until
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -68,21 +68,11 @@ run(Path(suite), "fathom/ask", out=Path(out), max_output_tokens=50, epochs=2, ma
 
 
 def start(suite: Path, out: Path, server: ScriptedServer, program: str = PROGRAM) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", program, str(suite), str(out), server.base_url]
-    return subprocess.Popen(command, stderr=subprocess.PIPE)
+    return start_program(program, suite, out, server.base_url)
 
 
 def slowly(number: int, before: int) -> Act:
     return Act(body=completion(f"answer {number}").body, delay=0.01)
-
-
-def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    for _ in range(6000):
-        if condition():
-            return
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
-        time.sleep(0.005)
-    raise AssertionError("nothing happened for 30 seconds")
 
 
 @pytest.mark.slow
@@ -318,7 +308,7 @@ def test_the_first_to_finish_waits_and_both_tell_the_whole(ledgers: list[Ledger]
         rest = Session(ledgers[1], quick, replace(work(1, 1), progress=told), 12)
         async with asyncio.TaskGroup() as group:
             group.create_task(held.work_through())
-            await asyncio.wait_for(slow.asked.wait(), timeout=30)
+            await slow.asked.wait()
             group.create_task(rest.work_through())
         assert (sum(slow.replied.values()), sum(quick.replied.values())) == (8, 4)
         return [held.summary().progress, rest.summary().progress]

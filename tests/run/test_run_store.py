@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,10 +19,11 @@ from run_suites import FILLER, make_suite, sample
 from fathom.run import Progress, read_manifest, replies, run, status
 from fathom.run import model as model_module
 from fathom.run.ledger import Ledger
-from fathom.run.manifest import hide_secrets
 from fathom.run.prices import UNKNOWN
 from fathom.run.store import FILE
+from fathom.run.usage import MOST_TOKENS
 from fathom.run.worker import Worker, _born, is_alive, retire, this_worker
+from fathom.secrets import hide_secrets
 from fathom.types import STATUSES, FathomError, Reply
 
 
@@ -171,8 +173,8 @@ anything = st.text(st.characters(codec="utf-8"), max_size=30)
         text=anything,
         reasoning=anything,
         error=anything,
-        tokens_in=st.none() | st.integers(0, 2**40),
-        tokens_cached=st.none() | st.integers(0, 2**40),
+        tokens_in=st.none() | st.integers(0, MOST_TOKENS),
+        tokens_cached=st.none() | st.integers(0, MOST_TOKENS),
         seconds=st.floats(0, 1e6),
         truncated=st.integers(0, 2**30),
     ),
@@ -262,3 +264,46 @@ def test_a_run_of_an_earlier_version_is_brought_up_to_date(tmp_path: Path) -> No
     Ledger(tmp_path, this_worker()).close()
     (found,) = replies(tmp_path)
     assert (found.reply.text, found.asked) == ("a", "")
+
+
+def keys_to_ask(folder: Path) -> list[str]:
+    """Who joins now finds these to be asked for, among the first four samples."""
+    ledger = Ledger(folder, this_worker())
+    try:
+        return [key for key, _ in ledger.claim([(sample(number).id, 1) for number in range(4)])[0]]
+    finally:
+        ledger.close()
+
+
+@pytest.mark.parametrize("hours", [-5, 0, 5])
+def test_no_clock_says_which_errors_are_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    earlier = Ledger(tmp_path, this_worker())
+    earlier.finish(sample(0), 1, Reply("error", error="x"), prompt_hash="", cost=None)
+    earlier.finish(sample(1), 1, Reply("ok"), prompt_hash="", cost=None)
+    earlier.close()
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + 3600 * hours)
+    keys = [(sample(number).id, 1) for number in range(3)]
+    mine, fellow = Ledger(tmp_path, this_worker()), Ledger(tmp_path, this_worker())
+    assert mine.claim(keys)[0] == [keys[0], keys[2]]
+    monkeypatch.setattr(time, "time", lambda: real() - 3600 * hours)
+    mine.finish(sample(0), 1, Reply("error", error="again"), prompt_hash="", cost=None)
+    mine.finish(sample(2), 1, Reply("error", error="new"), prompt_hash="", cost=None)
+    for ledger in (mine, fellow):
+        assert ledger.claim(keys) == ([], []), "errors of this process, and of others at work, are not asked again"
+    mine.close()
+    fellow.close()
+    assert keys_to_ask(tmp_path) == [sample(number).id for number in (0, 2, 3)]
+
+
+def test_errors_of_runs_that_named_no_process_are_asked_again(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, this_worker())
+    ledger.finish(sample(0), 1, Reply("error", error="x"), prompt_hash="", cost=None)
+    ledger.finish(sample(1), 1, Reply("ok"), prompt_hash="", cost=None)
+    ledger.close()
+    with closing(sqlite3.connect(tmp_path / FILE)) as db:
+        db.execute("ALTER TABLE replies DROP COLUMN worker")
+    assert [row.reply.status for row in replies(tmp_path)] == ["error", "ok"]
+    assert keys_to_ask(tmp_path) == [sample(number).id for number in (0, 2, 3)]

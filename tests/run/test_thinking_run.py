@@ -13,6 +13,7 @@ from run_suites import FILLER, TOKENS, sample
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from command_line import Call
+from fathom.checksums import with_checksum
 from fathom.registry import get_task
 from fathom.rows import load, rows_from_run
 from fathom.run import Preflight, RunSummary, StoredReply, read_manifest, replies, run
@@ -81,11 +82,11 @@ def make_suite(place: Path, count: int = 1, *, task: str = "short", thinking: bo
     }
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [Document("doc", FILLER, "test")])
-        write_manifest(fresh, manifest)
         with SampleWriter(fresh) as writer:
             for number in range(count):
                 made = replace(sample(number), task=task)
                 writer.add(replace(made, thinking=THINK, thinking_tokens=THINK_TOKENS) if thinking else made)
+        write_manifest(fresh, manifest)
     return folder
 
 
@@ -428,7 +429,7 @@ def test_a_damaged_mode_is_named(tmp_path: Path, server: ScriptedServer, damage:
     path = tmp_path / "run" / "run.json"
     manifest = json.loads(path.read_text())
     manifest["thinking"] |= damage
-    path.write_text(json.dumps(manifest))
+    path.write_text(json.dumps(with_checksum(manifest)))  # as a version with a fault would write it
     with pytest.raises(FathomError, match=f"run.json: thinking.{next(iter(damage))} = "):
         rows_from_run(tmp_path / "run")
 

@@ -54,6 +54,10 @@ def test_every_row_of_the_golden_file_agrees(shared: Path) -> None:
         ('{"fluency": 2, "correctness": 3, "why": "{x}"}', 0.0, 1.0),
         ('{"fluency": 2}', None, None),
         ('{"fluency": 2, "correctness": "3"}', None, None),
+        # Values as the released code gives them (uservan/100-LongBench at 1254aae: utils/metrics.py).
+        ('{"fluency": 2, "correctness": null}', 0.0, None),
+        ('{"fluency": null, "correctness": null}', 0.0, None),
+        ('{"fluency": null, "correctness": ""}', None, None),
         ('{"fluency": 1e999, "correctness": 3}', None, None),
         ('{"fluency": ' + "9" * 400 + ', "correctness": 3}', None, None),
         ("__none__", 0.0, None),
@@ -77,6 +81,10 @@ def test_answers(output: object, official: float | None, strict: float | None) -
         ([f"```json\n{FLUENT}\n``` {{x}}", '{"precision": 1, "sentence_count": 4}'], 0.25, None),
         (["```json\nx\n``` {x}", '{"precision": 1, "sentence_count": 4}'], None, None),
         (["```json\n[1]\n``` {x}", '{"precision": 1, "sentence_count": 4}'], None, None),
+        (["```json\n[1]\n``` {x}", "?", "?"], 0.0, None),
+        ([FLUENT, 5], None, None),
+        ([f'{{"fluency": 1{"0" * 400}}}', '{"precision": 1, "sentence_count": 0}'], 0.0, None),
+        ([FLUENT, '{"precision": null, "sentence_count": 4}'], None, None),
     ],
 )
 def test_summaries(outputs: list[object], official: float | None, strict: float | None) -> None:
@@ -129,3 +137,17 @@ def test_no_output_stops_a_scorer(metric: str, outputs: list[object], gold: int,
             assert 0 <= found.value <= 1
         else:
             assert found.value >= 0
+
+
+@pytest.mark.parametrize(
+    ("output", "exception"),
+    [
+        ('{"fluency": "x"}', "KeyError"),
+        ('{"fluency": "x", "correctness": 1}', "TypeError"),
+        (f'{{"fluency": "x", "correctness": {10**40}}}', "OverflowError"),
+        (f'{{"fluency": {10**40}, "correctness": {10**400}}}', "OverflowError"),
+        (5, "TypeError"),
+    ],
+)
+def test_the_exception_is_that_of_the_released_code(output: object, exception: str) -> None:
+    assert verdict(QA, "official", [output]).detail.startswith(f"{exception}: ")

@@ -176,7 +176,7 @@ def test_topics() -> None:
         ("", None, 0.0),
         ("[fact: False] True", 0.5, 1.0),
         ("It is not true [fact: not true]", 0.5, 0.5),
-        ("<think>false</think>True [fact: False]", 0.5, 1.0),
+        ("<think>false</think>True [fact: False]", 1.0, 1.0),
         ("Yes [fact: No]", 0.0, 0.0),
     ],
 )
@@ -206,3 +206,51 @@ def test_any_reply_gets_a_score(reply: str) -> None:
             official, strict = values(metric, reply, [GOLDS[metric]], dataset)
             assert strict in (0.0, 0.25, 0.5, 1.0)
             assert official in (0.0, 0.25, 0.5, 1.0) or metric == "em_judge"
+
+
+@pytest.mark.parametrize(
+    ("metric", "reply", "gold", "expected"),
+    [
+        # Inputs of ours, values as the released code gives them (OpenLMLab/LEval at cd34b05: auto_eval.py, em.py).
+        ("em_choice", "A", "", "IndexError"),
+        ("em_choice", None, " ", "IndexError"),
+        ("em_choice", "A", 5, "AttributeError"),
+        ("em_choice", "A, B Question C.", "AB", 1.0),
+        ("em_choice", "xx BAD", "BAD", 1.0),
+        ("em_choice", "xx BAD", "ABD", 0.25),
+        ("em_choice", "A\nE.", "A none", 1.0),
+        ("em_choice", "D\u00a0", "(D) a man", 1.0),
+        ("em_math", "12\n34", "1234", 1.0),
+        ("em_math", "the answer is 7 of 8", "8", 1.0),
+        ("em_math", "none", "none", 1.0),
+        ("em_math", "²", "²", 1.0),
+        ("em_code", "1, 2", "1, 2", 1.0),
+        ("em_code", "it of  the code 5", "of the code", 0.0),
+        ("em_code", "is", "is", 0.0),
+        ("em_substring", "a", "A", 0.25),
+        ("em_substring", "ABAB", "AB", 0.25),
+        ("em_substring", "the topic is AB", "AB", 0.0),
+        ("em_substring", "", "AB", 0.25),
+        ("em_substring", "", "the", 1.0),
+        ("em_substring", "x", ["x", "y"], "AttributeError"),
+        ("em_substring", "5", ["x", "y"], "TypeError"),
+        ("em_substring", "AB", ["A", "B"], 1.0),
+        ("em_judge", "<think>false</think>True [fact: False]", "True [fact: False]", 1.0),
+        ("em_judge", "untrue [fact: false] x", "True [fact: False]", 1.0),
+        ("em_judge", "true [fact: falsely", "True [fact: False]", 1.0),
+        ("em_judge", "true [fact: false] or not [fact: true]", "True [fact: False]", 1.0),
+        ("em_judge", "true [fact: true]", "[fact: True]", 0.5),
+        ("em_judge", "true [fact: true]", "True. [fact: True]", 0.5),
+        ("em_judge", None, "True", "IndexError"),
+    ],
+)
+def test_official_is_the_released_code_on_unusual_inputs(
+    metric: str, reply: object, gold: object, expected: float | str
+) -> None:
+    found = verdicts(metric, reply, gold, "coursera")[0]
+    assert (found.detail.split(":")[0] if found.value is None else found.value) == expected
+
+
+def test_an_empty_gold_choice_has_no_score_by_either_rule() -> None:
+    assert values("em_choice", "A", " ") == [None, None]
+    assert values("em_choice", "A", "none of them") == [1.0, None]  # the released code takes A

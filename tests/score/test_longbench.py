@@ -251,3 +251,23 @@ def test_the_gold_answer_alone_is_right(gold: str, frame: str) -> None:
         official, strict = scores(metric, frame.format(gold), gold, classes=[gold])
         assert strict == pytest.approx(1.0)
         assert "think" in frame or official == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "said", "gold", "expected"),
+    [
+        # Inputs of ours, values as the released code gives them (THUDM/LongBench at 2e00731: eval.py, metrics.py).
+        ("qa_f1", "b", "ab", 1.0),
+        ("qa_f1", "ab", "ab", 0.0),
+        ("qa_f1", "ab", "", 0.0),
+        ("qa_f1", "ab", None, "TypeError"),
+        ("rouge", "ab", 5, "TypeError"),
+        ("count", "5", {"5": 1}, 1.0),
+        ("retrieval", "5", "", 0.0),
+        ("classification", "City", [["City"]], 0.0),
+        ("code_sim", "x = 1", [[]], 0.0),
+    ],
+)
+def test_gold_answers_that_are_no_list_of_texts(metric: str, said: str, gold: object, expected: float | str) -> None:
+    found = get_scorer(f"longbench_v1/{metric}")(ScoringRow(said, gold, ["City"]))
+    assert (found.detail.split(":")[0] if found.value is None else found.value) == expected

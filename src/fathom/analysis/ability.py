@@ -16,6 +16,8 @@ from fathom.length import format_length, named_lengths
 from fathom.stats.outcomes import Unmeasured
 
 APART = "each question stands at one length, so that lengths are compared over different questions"
+NAMED = 3
+"""Lengths that are not measured and named with their reason."""
 UNSURE = 2.0
 """A base whose interval spans this factor or more makes every ratio to it a guess."""
 
@@ -112,6 +114,8 @@ def missing_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -
     """Why a profile has no base at all."""
     if gaps := gaps_at(profile, profile.base.lengths if profile.base else base_lengths):
         return f"the base is {not_measured(gaps)}"
+    if profile.base is not None and profile.base.gap:
+        return profile.base.gap
     if profile.base is not None:
         return "no base" + (": not every task has one" if len(profile.tasks) > 1 else " is given")
     tested = named_lengths(profile.lengths[profile.complete])
@@ -143,7 +147,9 @@ def not_measured(gaps: Sequence[Unmeasured]) -> str:
     """Which lengths are not measured, and why: "not measured at 32k (18 of 20 prompts did not fit)"; "" for none."""
     if not gaps:
         return ""
-    return "not measured at " + ", ".join(f"{format_length(gap.length)} ({gap})" for gap in gaps)
+    rest = gaps[NAMED:]
+    more = f" and {len(rest)} more lengths up to {format_length(rest[-1].length)}" if rest else ""
+    return "not measured at " + ", ".join(f"{format_length(gap.length)} ({gap})" for gap in gaps[:NAMED]) + more
 
 
 def apart_note(profile: Profile) -> str:

@@ -11,6 +11,7 @@ from itertools import combinations
 
 import polars as pl
 
+from fathom.analysis.blanks import blank_means
 from fathom.analysis.grid import ALL
 from fathom.analysis.interval import Interval, generator, mean_interval
 from fathom.stats.outcomes import scored_rows
@@ -59,7 +60,7 @@ def agreement(rows: pl.DataFrame, *, seed: int = 0) -> list[Agreement]:
 
     Returns:
         Agreements in the order in which the rows name systems and tasks, lengths ascending; none for two systems that
-        share no sample.
+        share no sample, and none over a cell of either that is not measured (``fathom.stats.outcomes``).
 
     Raises:
         FathomError: There are rows of one system only.
@@ -67,15 +68,16 @@ def agreement(rows: pl.DataFrame, *, seed: int = 0) -> list[Agreement]:
     systems = rows.select("model", "variant").unique(maintain_order=True).rows()
     if len(systems) < 2:
         raise FathomError("agreement needs rows of two models or variants; name the runs of both")
-    scored = scored_rows(rows).filter(pl.col("value").is_not_null())
+    scored = scored_rows(rows)
     return [found for first, second in combinations(systems, 2) for found in _of_two(scored, first, second, seed)]
 
 
 def _of_two(scored: pl.DataFrame, first: tuple[str, str], second: tuple[str, str], seed: int) -> list[Agreement]:
-    a, b = (
-        scored.filter(pl.col("model") == model, pl.col("variant") == variant).select(*_SAMPLE, "answer", "value")
-        for model, variant in (first, second)
-    )
+    sides = [
+        scored.filter(pl.col("model") == model, pl.col("variant") == variant) for model, variant in (first, second)
+    ]
+    blank = blank_means(*sides)
+    a, b = (side.filter(pl.col("value").is_not_null()).select(*_SAMPLE, "answer", "value") for side in sides)
     both = a.join(b, on=_SAMPLE, how="inner", suffix="_b", maintain_order="left").with_columns(
         same=(pl.col("answer") == pl.col("answer_b")).fill_null(False).cast(pl.Float64)
     )
@@ -91,6 +93,8 @@ def _of_two(scored: pl.DataFrame, first: tuple[str, str], second: tuple[str, str
         ]
         for length in lengths:
             at = part if length is None else part.filter(pl.col("length") == length)
+            if (task, length) in blank:
+                continue
             found.append(_one(at, first, second, task, length, seed))
     return found
 

@@ -21,7 +21,7 @@ from fathom.analysis.curve import CurvePoint, curve
 from fathom.analysis.grid import ALL
 from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
 from fathom.analysis.steady import Estimate
-from fathom.stats.outcomes import scored_rows
+from fathom.stats.outcomes import over_suites, scored_rows
 
 _KEYS = ["model", "variant", "task"]
 
@@ -57,7 +57,7 @@ class AnswerPoint:
         task: Name of the task.
         length: Length in tokens.
         replies: Rows with a context, one per sample and epoch, whatever became of them.
-        scored: Those that have a score; every figure below is over these.
+        scored: Those that count; every figure below is over these.
         valid: Those among ``scored`` that are of the form that was asked for.
         accuracy: Mean score; a reply without a readable answer is wrong. The X of "X/Y" in the paper's Table 9.
         chance: Mean over samples of the chance level of each: 1/N! for an order of N segments, 1/n for one of n
@@ -112,8 +112,9 @@ def answers(rows: pl.DataFrame, *, seed: int = 0) -> list[AnswerPoint]:
     """How models answer, per model, variant, task and length.
 
     Tasks of which some row has a chance level above 0 or an example count as asking for one of several answers.
-    Replies without a score (a prompt that did not fit, a refusal, a cut reply, a failed request) are in no share, as in
-    every mean. Epochs, and several questions of one item, are averaged within the item first.
+    Replies count as in every mean (``fathom.stats.outcomes``): one that was not answered scores 0 and is not valid, and
+    a length that is not measured has no point. Epochs, and several questions of one item, are averaged within the item
+    first.
 
     Args:
         rows: A rows table; may be empty.
@@ -122,7 +123,8 @@ def answers(rows: pl.DataFrame, *, seed: int = 0) -> list[AnswerPoint]:
     Returns:
         Points in the order in which the rows name models and tasks, lengths ascending; none where nothing was scored.
     """
-    asked = choice_rows(scored_rows(rows))
+    said = pl.col("outcome").is_in(["answered", "cut"])
+    asked = choice_rows(over_suites(scored_rows(rows))).with_columns(valid=pl.col("valid") & said)
     if asked.is_empty():
         return []
     accuracy = {

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from fathom.analysis.interval import Floats, generator, means_of_sums, resampled_sums
+from fathom.stats.outcomes import Unmeasured
 
 BaseRule: TypeAlias = Literal["paper", "code", "given"]
 BASE_RULES: tuple[BaseRule, ...] = ("paper", "code", "given")
@@ -36,6 +37,7 @@ class GivenBase:
         items: Scores that it is the mean of.
         lengths: Tested lengths that it stands for; only longer ones are compared with it.
         note: Where it came from.
+        gap: Why it is missing although it was asked; "" elsewhere.
     """
 
     value: float
@@ -45,6 +47,7 @@ class GivenBase:
     items: int
     lengths: tuple[int, ...]
     note: str
+    gap: str = ""
 
 
 def code_base(
@@ -52,6 +55,7 @@ def code_base(
     short: tuple[Floats, Floats],
     alone: tuple[Floats, Floats],
     *,
+    gap: Unmeasured | None,
     prior: float,
     seed: int,
     replicates: int,
@@ -62,11 +66,12 @@ def code_base(
         task: Name of the task.
         short: Scores and chance levels at the base lengths: items x lengths, NaN where nothing was scored.
         alone: The same over the gold document alone: one for each item.
+        gap: Why nothing may rest on those; then a base over the gold document is missing, and no other takes its place.
         prior: Weight of the pseudo-item (``fathom.analysis.interval``).
         seed: Seed of the replicates.
         replicates: Number of replicates.
     """
-    pooled = task in POOLED_TASKS or bool(np.isnan(alone[0]).all())
+    pooled = task in POOLED_TASKS or (gap is None and bool(np.isnan(alone[0]).all()))
     scores, chances = short if pooled else (alone[0][:, None], alone[1][:, None])
     if not pooled:
         note = "base is the score over the gold document alone, as in the released code"
@@ -76,19 +81,21 @@ def code_base(
         note = "no rows over the gold document alone (fathom build --alone): base is the pooled mean at 2k, 4k and 6k"
     known, sure = ~np.isnan(scores), ~np.isnan(chances)
     # The generator of the task's lengths: an item has the same weight here as there.
+    lost = "" if pooled or gap is None else f"the base is not measured over the gold document alone ({gap})"
     rng = generator(seed, task)
     scored, mass = resampled_sums(np.concatenate([scores, chances], axis=1), rng, replicates=replicates)
     size = scores.shape[1]
     totals = [np.stack([part[:, :size].sum(axis=1), part[:, size:].sum(axis=1)], axis=1) for part in (scored, mass)]
     draws = means_of_sums((totals[0], totals[1]), rng, prior=np.array([prior, 0.0]))
     return GivenBase(
-        value=float(scores[known].mean()) if known.any() else math.nan,
+        value=float(scores[known].mean()) if known.any() and not lost else math.nan,
         draws=draws[:, 0],
         chance=float(chances[sure].mean()) if sure.any() else math.nan,
         chance_draws=draws[:, 1],
         items=int(known.sum()),
         lengths=BASE_LENGTHS,
         note=note,
+        gap=lost,
     )
 
 
@@ -103,4 +110,5 @@ def mean_base(bases: Sequence[GivenBase]) -> GivenBase:
         items=sum(base.items for base in bases),
         lengths=bases[0].lengths,
         note=next(iter(notes)) if len(notes) == 1 else "base is taken task by task",
+        gap=next((base.gap for base in bases if base.gap), ""),
     )

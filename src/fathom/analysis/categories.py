@@ -151,7 +151,8 @@ def _items(rows: pl.DataFrame, by: str, compensated: bool) -> pl.DataFrame:
     """Mean score of every item: model, variant, task, group, name, value."""
     value = pl.col("value")
     if compensated:
-        value = pl.when(~pl.col("valid")).then(pl.max_horizontal("value", "chance")).otherwise(value)
+        wrong_form = ~pl.col("valid") & pl.col("outcome").is_in(["answered", "cut"])
+        value = pl.when(wrong_form).then(pl.max_horizontal("value", "chance")).otherwise(value)
     scored = rows.filter(pl.col("value").is_not_null()).with_columns(item_name(), value, group=facet(by))
     keys = ("model", "variant", "task", "group", "name")
     return scored.group_by(*keys, maintain_order=True).agg(pl.col("value").mean())

@@ -13,6 +13,7 @@ import polars as pl
 
 from fathom.analysis.interval import Interval, generator, mean_interval
 from fathom.stats.columns import facet
+from fathom.stats.outcomes import outcome
 
 ABSTAINED = ("unanswerable", "无法回答")
 """An answer with one of these words, which the prompts ask for, says that the model does not know."""
@@ -68,15 +69,21 @@ def marked(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def answers_of(rows: pl.DataFrame) -> pl.DataFrame:
-    """One line for each model and question asked without any context: its score, null if none, and if it abstained."""
+    """One line for each model and question asked without any context: its score, and whether it abstained.
+
+    Not answering is not knowing: it scores 0. A question of which every answer is missing has no score.
+    """
     abstained = pl.col("answer").fill_null("").str.to_lowercase().str.contains_any(list(ABSTAINED))
-    value = pl.when(abstained).then(0.0).otherwise(pl.col("value").fill_nan(None))
+    said = outcome().is_in(["answered", "cut"])
+    value = pl.when(abstained | (outcome() == "unanswered")).then(0.0).when(said).then("value")
+    # An answer that is missing counts 0 beside others: without it the mean would be higher.
+    mean = pl.when(pl.col("value").is_not_null().any()).then(pl.col("value").fill_null(0.0).mean())
     return (
         marked(rows)
         .filter("closed")
         .with_columns(value=value, abstained=abstained)
         .group_by(SYSTEM + QUESTION, maintain_order=True)
-        .agg(pl.col("value").mean(), pl.col("abstained").all())
+        .agg(mean.alias("value"), pl.col("abstained").all())
     )
 
 

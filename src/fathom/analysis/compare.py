@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from fathom.analysis.blanks import blank_means
 from fathom.analysis.grid import ALL, Grid, grids
 from fathom.analysis.interval import Floats, Interval, generator
 from fathom.analysis.paired import Differences, averaged, paired
@@ -104,7 +105,11 @@ def compare(
     if (model_a, variant_a) == (model_b, variant_b):
         raise FathomError(f"cannot compare model {model_a!r} with itself; name two models or two variants")
     counts = scored_rows(rows, unanswered)
-    both = _shared(counts, (model_a, variant_a), (model_b, variant_b))
+    first, second = (
+        counts.filter(pl.col("model") == model, pl.col("variant") == variant)
+        for model, variant in ((model_a, variant_a), (model_b, variant_b))
+    )
+    both = _shared(first, second)
     found = {(grid.model, grid.variant, grid.task): grid for grid in grids(both)}
     shared = {
         task: pair
@@ -116,8 +121,10 @@ def compare(
     named: dict[str, Any] = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
     for task, pair in shared.items():
         comparisons += _compared({task: pair}, task, named, seed, permutations)
-    comparisons += _compared(shared, ALL, named, seed, permutations)
-    blank = _blank(counts, (model_a, variant_a), (model_b, variant_b))
+    blank = blank_means(first, second)
+    # A task that both were asked and that is measured nowhere is missing from every mean over tasks.
+    if all(task in shared for task, _ in blank if task != ALL):
+        comparisons += _compared(shared, ALL, named, seed, permutations)
     numbers = tallies(both, ("model", "variant", "task", "length"))
     return [replace(one, **_sides(one, numbers)) for one in comparisons if (one.task, one.length) not in blank]
 
@@ -135,25 +142,10 @@ def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, in
     return found
 
 
-def _blank(counts: pl.DataFrame, *systems: tuple[str, str]) -> frozenset[tuple[str, int | None]]:
-    """Tasks and lengths, and means over them, with a cell that is not measured of one of two systems."""
-    keys = ["task", "length"]
-    first, second = (
-        counts.filter(pl.col("model") == model, pl.col("variant") == variant).select(*keys, "blank").unique()
-        for model, variant in systems
-    )
-    both = [first.join(second, on=keys, how="semi"), second.join(first, on=keys, how="semi")]
-    lost = pl.concat(both).filter("blank").select(keys).rows()
-    return frozenset(pair for task, length in lost for name in (task, ALL) for pair in ((name, length), (name, None)))
-
-
-def _shared(counts: pl.DataFrame, *systems: tuple[str, str]) -> pl.DataFrame:
+def _shared(*systems: pl.DataFrame) -> pl.DataFrame:
     """The scored rows of two systems on the samples that both have a score for."""
     names = ["suite", "task", "sample"]
-    scored = counts.filter(pl.col("value").is_not_null())
-    first, second = (
-        scored.filter(pl.col("model") == model, pl.col("variant") == variant) for model, variant in systems
-    )
+    first, second = (rows.filter(pl.col("value").is_not_null()) for rows in systems)
     return pl.concat([first.join(second, on=names, how="semi"), second.join(first, on=names, how="semi")])
 
 

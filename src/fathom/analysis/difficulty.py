@@ -26,6 +26,7 @@ from fathom.analysis.questions import Asked, asked, passed, row_means
 from fathom.analysis.tier_draws import beyond_others
 from fathom.analysis.tiers import TIERS, checked_tiers, models_of
 from fathom.stats.columns import facet
+from fathom.stats.outcomes import outcome, scored_rows
 from fathom.types import FathomError
 
 Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
@@ -81,11 +82,12 @@ def difficulty(
 ) -> Difficulty:
     """Labels of all questions, and how much they depend on the models chosen.
 
-    A prompt that did not fit, a refusal and a cut reply count as not right. A request that failed, or a reply that
-    nobody could score, counts as not asked; a question that some model of the tiers was not asked has no label.
+    A prompt that did not fit and a reply that was not answered count as not right. What is missing (a request that
+    failed, a reply that nobody has judged) counts as not asked, question by question; a question that some model of the
+    tiers was not asked has no label.
 
     Args:
-        rows: A rows table with the replies of all models named.
+        rows: A rows table with the replies of all models named, not counted by ``fathom.stats.outcomes``.
         tiers: Names of models by tier, ``high``, ``mid`` and ``low``; ``model · variant`` where a model has several.
         correct: When a model answers a question right: ``majority``, more than half of its repeats pass; ``any`` or
             ``all`` of them do; ``mean``, their mean score would pass.
@@ -96,7 +98,7 @@ def difficulty(
     """
     if correct not in CORRECT:
         raise FathomError(f"unknown rule of what is right {correct!r}: choose {', '.join(CORRECT)}")
-    chosen = models_of(checked_tiers(tiers), asked(rows, "zero"))
+    chosen = models_of(checked_tiers(tiers), asked(_known_of_each(rows)))
     _check_sizes(chosen, allowed)
     about = _questions(chosen)
     right = {tier: _right(models, about["name"], correct) for tier, models in chosen.items()}
@@ -129,6 +131,13 @@ def difficulty(
         },
         notes=tuple(_notes(labelled, codes, len(about))),
     )
+
+
+def _known_of_each(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the score of each reply, null where it is missing; whole cells are no part of labels of questions."""
+    ended = outcome()
+    known = pl.when(ended.is_in(["answered", "cut"])).then("value").when(ended != "missing").then(0.0)
+    return scored_rows(rows.with_columns(_known=known)).with_columns(value="_known", blank=pl.lit(value=False))
 
 
 def label_table(found: Difficulty) -> pl.DataFrame:

@@ -31,7 +31,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.ability import BaseAbility, apart_note, base_ability, incomplete_note, own_base
+from fathom.analysis.ability import (
+    BaseAbility,
+    apart_note,
+    base_ability,
+    gaps_at,
+    incomplete_note,
+    missing_base,
+    own_base,
+)
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.interval import LEVEL, Floats, Interval
 from fathom.analysis.profile import Profile, measured_from_start, profiles
@@ -116,12 +124,12 @@ def effective_length_of(ready: Sequence[Profile], base_lengths: Sequence[int] = 
 
 
 def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[EffectiveLength]:
-    missed, whole = incomplete_note(profile), all(gap is None for gap in profile.gaps)
+    missed, whole, every = incomplete_note(profile), all(gap is None for gap in profile.gaps), profile
     profile = measured_from_start(profile)
     tested = profile.complete
     if not tested.any():
         return [_undefined(profile, definition, math.nan, missed) for definition in DEFINITIONS]
-    base, note = _own_base(profile, base_lengths, missed)
+    base, note = _own_base(every, base_lengths, missed)
     weights = np.maximum(profile.scored[tested], 1).astype(np.float64)
     found = []
     for definition in DEFINITIONS:
@@ -145,7 +153,9 @@ def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[Ef
 def _own_base(profile: Profile, base_lengths: Sequence[int], missed: str) -> tuple[BaseAbility, str]:
     base = own_base(profile, base_lengths)
     notes = [profile.note, apart_note(profile), missed]
-    if profile.base is not None:
+    if gaps_at(profile, profile.base.lengths if profile.base else base_lengths) or (profile.base and profile.base.gap):
+        base = replace(base, undefined=missing_base(profile, base_lengths))
+    elif profile.base is not None:
         notes.append(profile.base.note)
     elif base.interval is None:
         columns = profile.lengths == profile.lengths[profile.complete][0]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fathom.analysis.interval import Floats
 from fathom.stats.columns import facet, item_name
-from fathom.stats.outcomes import Unanswered, Unmeasured, counted, scored_rows, tallies, unmeasured
+from fathom.stats.outcomes import Unanswered, Unmeasured, counted, over_suites, scored_rows, tallies, unmeasured
 from fathom.stats.side_rows import is_side_row
 from fathom.types import FathomError
 
@@ -34,7 +34,7 @@ class Grid:
     ``other`` are the scores by the other choice of ``unanswered``. ``gaps`` says of each length why nothing may rest on
     its scores, None for most, and ``tallies`` how many replies were unanswered, cut or missing
     (``fathom.stats.outcomes``). ``alone`` and ``alone_chance`` are those over the gold
-    document alone, one for each item.
+    document alone, one for each item; ``alone_gap`` says why nothing may rest on them, None if something may.
     """
 
     model: str
@@ -50,6 +50,7 @@ class Grid:
     items: NDArray[np.int64]
     alone: Floats
     alone_chance: Floats
+    alone_gap: Unmeasured | None
 
 
 def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
@@ -64,16 +65,20 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     scored = scored_rows(rows, unanswered)
     gaps = {(one.model, one.variant, one.task, one.length): one for one in unmeasured(scored)}
     numbers = tallies(scored, ("model", "variant", "task", "length"))
-    cells = _cells(scored, "length")
+    cells = _cells(over_suites(scored), "length")
     if (cells["task"] == ALL).any():
         raise FathomError(f"A task is named {ALL!r}, which stands for the mean over tasks. Rename it in the rows.")
-    alone = _cells(counted(rows.filter(is_side_row(), facet("context") == "alone"), unanswered))
+    over_gold = counted(rows.filter(is_side_row(), facet("context") == "alone"), unanswered)
+    alone = _cells(over_suites(over_gold))
+    lost: dict[tuple[object, ...], Unmeasured]
+    lost = {(one.model, one.variant, one.task): one for one in unmeasured(over_gold)}
     keys = ["model", "variant", "task"]
     parts = cells.partition_by(keys, maintain_order=True, as_dict=True)
     beside = alone.partition_by(keys, as_dict=True)
     return [
-        _grid((str(key[0]), str(key[1]), str(key[2])), part, beside.get(key, alone.clear()), gaps, numbers)
+        _grid((model, variant, task), part, beside.get(key, alone.clear()), gaps, numbers, lost.get(key))
         for key, part in parts.items()
+        for model, variant, task in [map(str, key)]
     ]
 
 
@@ -91,6 +96,7 @@ def _grid(
     alone: pl.DataFrame,
     gaps: Mapping[tuple[str, str, str, int], Unmeasured],
     numbers: Mapping[tuple[object, ...], Mapping[str, int]],
+    alone_gap: Unmeasured | None,
 ) -> Grid:
     model, variant, task = key
     lengths, column = np.unique(cells["length"].to_numpy(), return_inverse=True)
@@ -119,4 +125,5 @@ def _grid(
         items=items.astype(np.int64),
         alone=beside["value"].to_numpy().astype(np.float64),
         alone_chance=beside["chance"].to_numpy().astype(np.float64),
+        alone_gap=alone_gap,
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
 from fathom.stats.columns import facet, item_name
-from fathom.stats.outcomes import scored_rows
+from fathom.stats.outcomes import over_suites, scored_rows
 from fathom.types import FathomError
 
 SWEPT_AT_MOST = 21
@@ -70,7 +70,7 @@ def placed_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """The scored rows that have a depth, with it as ``depth`` and their item as ``name``."""
     depth = facet("depth").cast(pl.Float64, strict=False)
     return (
-        scored_rows(rows)
+        over_suites(scored_rows(rows))
         .with_columns(depth.round(3).alias("depth"), item_name())
         .filter(pl.col("depth").is_between(0, 1) & pl.col("value").is_not_null())
     )

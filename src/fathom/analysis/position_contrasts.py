@@ -16,6 +16,7 @@ import polars as pl
 from fathom.analysis.interval import Floats, Interval, generator, resampled_means
 from fathom.analysis.paired import PERMUTATIONS, Differences, paired
 from fathom.analysis.position import is_swept, placed_rows
+from fathom.stats.outcomes import scored_rows
 
 Place: TypeAlias = Literal["front", "middle", "rear"]
 PAIRS: tuple[tuple[Place, Place], ...] = (("front", "middle"), ("rear", "middle"), ("front", "rear"))
@@ -70,8 +71,10 @@ def position_contrasts(
 
     Returns:
         Contrasts by model, task, pair of places and length, the mean over lengths (None) last, where all lengths have
-        the same depths and are paired or not alike; none where a place has no scored item.
+        the same depths, are paired or not alike, and are measured (``fathom.stats.outcomes``); none where a place has
+        no scored item.
     """
+    lost = scored_rows(rows).filter("blank").select("model", "variant", "task").unique().rows()
     found: list[PositionContrast] = []
     for _, group in placed_rows(rows).group_by("model", "variant", "task", maintain_order=True):
         cells = list(_cells(group))
@@ -88,7 +91,7 @@ def position_contrasts(
                 # A single item that chance put at both places must not stand for all others.
                 alike = [cell for cell, side in sides.items() if (cell.swept and _share_items(*side)) is controlled]
                 found += _contrasts(group, alike, sides, (first, second), controlled, rng, permutations)
-    return found
+    return [one for one in found if one.length is not None or (one.model, one.variant, one.task) not in lost]
 
 
 def _share_items(first: Floats, second: Floats) -> bool:

@@ -203,9 +203,9 @@ def _task_profiles(
             tallies=grid.tallies,
             sums=((sums[0][:, :size], sums[1][:, :size]),),
             seed=seed,
-            base=code_base(grid.task, short, alone, prior=prior, seed=seed, replicates=replicates)
-            if base == "code"
-            else None,
+            base=None
+            if base == "paper"
+            else code_base(grid.task, short, alone, gap=grid.alone_gap, prior=prior, seed=seed, replicates=replicates),
             apart=apart,
         )
         for draws, prior in zip(drawn, priors, strict=True)
@@ -223,10 +223,7 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
     known = {gap.length: gap for share in reversed(shares) for gap in share.gaps if gap is not None}
     gaps = tuple(known.get(length) for length in lengths.tolist())
     # A task that was asked here and has no score takes the mean with it: that of the others is of an easier test.
-    blank = [
-        _spread(np.array([gap is not None for gap in one.gaps]) & np.isnan(one.means), one, lengths) for one in shares
-    ]
-    there = ~np.isnan(means) & ~(np.nan_to_num(blank) > 0).any(axis=0)
+    there = ~np.isnan(means) & ~_lost([one.means for one in shares], shares, lengths)
     others = np.stack([_spread(share.other, share, lengths) for share in shares])
     bases = [share.base for share in shares if share.base is not None]
     return Profile(
@@ -242,7 +239,7 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         items=_total([_spread(share.items, share, lengths) for share in shares]),
         scored=_total([_spread(share.scored, share, lengths) for share in shares]),
         complete=(there.sum(axis=0) == len(shares)) & np.array([gap is None for gap in gaps], dtype=np.bool_),
-        other=_mean(others, ~np.isnan(others)),
+        other=_mean(others, ~np.isnan(others) & ~_lost([one.other for one in shares], shares, lengths)),
         gaps=gaps,
         tallies=tuple(added(_tallies_at(shares, length)) for length in lengths.tolist()),
         sums=tuple(
@@ -255,6 +252,15 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         note=shares[0].note,
         apart=any(share.apart for share in shares),
     )
+
+
+def _lost(means: Sequence[Floats], shares: Sequence[Profile], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """At which lengths a task was asked and has no mean."""
+    lost: NDArray[np.bool_] = np.zeros(len(lengths), dtype=np.bool_)
+    for own, share in zip(means, shares, strict=True):
+        gaps = np.array([gap is not None for gap in share.gaps], dtype=np.bool_)
+        lost |= np.isin(lengths, share.lengths[gaps & np.isnan(own)])
+    return lost
 
 
 def _tallies_at(shares: Sequence[Profile], length: int) -> Iterator[Mapping[str, int]]:

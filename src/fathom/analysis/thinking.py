@@ -18,8 +18,7 @@ from fathom.analysis.published import published
 from fathom.analysis.questions import Asked, asked
 from fathom.analysis.shared_weights import Scored, resampled_together
 from fathom.stats.columns import facet
-from fathom.stats.outcomes import Unanswered
-from fathom.stats.side_rows import is_side_row
+from fathom.stats.outcomes import Unanswered, scored_rows
 
 MODES = ("off", "on")
 NO_REPLY = ("error", "overflow")
@@ -80,7 +79,8 @@ def thinking_gain(
     """
     check_dimensions(by)
     mode = facet("thinking").alias("variant")
-    told = rows.with_columns(mode).filter(pl.col("variant").is_in(MODES))
+    # Counted before variants are put together: a cell is of one variant.
+    told = scored_rows(rows, unanswered).with_columns(mode).filter(pl.col("variant").is_in(MODES))
     modes = {(one.model, one.variant): one for one in asked(told, unanswered)}
     models = rows["model"].unique(maintain_order=True).to_list()
     measured = {model: pair for model in models if (pair := _pair(modes, model))}
@@ -134,7 +134,7 @@ def _cells(off: Asked, on: Asked, by: Sequence[str], thoughts: pl.DataFrame) -> 
 
 def _thoughts(told: pl.DataFrame) -> pl.DataFrame:
     """Replies with thinking, scored or not, of models of which some reasoning tokens are known."""
-    replies = told.filter(~is_side_row(), pl.col("variant") == "on", ~pl.col("status").is_in(NO_REPLY))
+    replies = told.filter(pl.col("variant") == "on", ~pl.col("status").is_in(NO_REPLY))
     return replies.filter(pl.col("tokens_reasoning").is_not_null().any().over("model"))
 
 

@@ -18,7 +18,7 @@ from fathom.analysis.grid import ALL
 from fathom.analysis.interval import Floats, Interval, generator, interval_of
 from fathom.analysis.paired import PERMUTATIONS, Differences, averaged, paired
 from fathom.stats.columns import facet, item_name
-from fathom.stats.outcomes import scored_rows
+from fathom.stats.outcomes import counted, over_suites, scored_rows
 from fathom.stats.side_rows import cut_from
 
 _SYSTEM = ["model", "variant", "full"]
@@ -82,37 +82,51 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, permutations: int = PERMUTA
 
     Returns:
         By model, task (as the rows name them, ``all`` last), full length and cut, ascending; empty where no prompt
-        was cut.
+        was cut. Nothing where the whole prompts or the cut ones are not measured (``fathom.stats.outcomes``).
     """
-    pairs = _pairs(rows)
+    whole, cut = _sides(rows)
+    pairs, lost = _pairs(whole, cut), _lost(whole, cut)
     found: list[Truncation] = []
     for (model, variant, full), group in pairs.group_by(_SYSTEM, maintain_order=True):
         tasks = {str(task): part for (task,), part in group.group_by("task", maintain_order=True)}
         system = (str(model), str(variant), int(str(full)))
         for task, part in tasks.items():
             found += _of_tasks({task: part}, task, system, seed, permutations)
-        if len(tasks) > 1:
-            found += _of_tasks(tasks, ALL, system, seed, permutations)
+        gone = [(task, length) for *key, task, length in lost if tuple(key) == system]
+        # A task that is measured at no cut is missing from every mean over tasks.
+        if len(tasks) > 1 and all(task in tasks for task, _ in gone):
+            every = _of_tasks(tasks, ALL, system, seed, permutations)
+            found += [one for one in every if all(one.length != length for _, length in gone)]
     return found
 
 
-def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
-    """One line for each model, item and cut: the means of its scores cut (``value``) and whole (``whole``)."""
+def _sides(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The counted rows of whole prompts, and those of cut ones; ``full`` is the whole length."""
     marked = rows.with_columns(
         question=facet("question").fill_null(""),
         depth=facet("depth").fill_null(""),
         cut_from=cut_from(),
-        value=pl.col("value").fill_nan(None),
-        chance=pl.col("chance").fill_nan(None),
     )
-    cut = marked.filter(pl.col("cut_from").is_not_null(), pl.col("value").is_not_null())
-    whole = scored_rows(marked).filter(pl.col("value").is_not_null())
+    cut = counted(marked.filter(pl.col("cut_from").is_not_null())).with_columns(full="cut_from")
+    return over_suites(scored_rows(marked).with_columns(full="length")), over_suites(cut, "full")
+
+
+def _lost(whole: pl.DataFrame, cut: pl.DataFrame) -> list[tuple[object, ...]]:
+    """Model, variant, full length, task and cut where the whole prompts or the cut ones are not measured."""
+    keys = [*_SYSTEM, "task"]
+    there = whole.group_by(keys).agg(pl.col("blank").any().alias("blank_whole"))
+    both = cut.select(*keys, "length", "blank").unique().join(there, on=keys)
+    return both.filter(pl.col("blank") | pl.col("blank_whole")).select(*keys, "length").unique().rows()
+
+
+def _pairs(whole: pl.DataFrame, cut: pl.DataFrame) -> pl.DataFrame:
+    """One line for each model, item and cut: the means of its scores cut (``value``) and whole (``whole``)."""
     keys = ["model", "variant", *_QUESTION]
     means = (pl.col("value").mean(), pl.col("chance").mean(), pl.col("tokens").mean())
-    scores = whole.with_columns(full="length").group_by(keys, maintain_order=True).agg(whole=pl.col("value").mean())
+    whole, cut = (side.filter(pl.col("value").is_not_null()) for side in (whole, cut))
+    scores = whole.group_by(keys, maintain_order=True).agg(whole=pl.col("value").mean())
     return (
-        cut.with_columns(full="cut_from")
-        .group_by([*keys, "length"], maintain_order=True)
+        cut.group_by([*keys, "length"], maintain_order=True)
         .agg(*means)
         .join(scores, on=keys, maintain_order="left")
         .with_columns(item_name())

@@ -5,7 +5,7 @@ Heavy libraries are imported by the functions that need them, so that importing 
 
 from fathom.api.adaptive import compress_adaptive
 from fathom.api.board import board_build, board_diff
-from fathom.api.board_server import board_serve, board_token
+from fathom.api.board_server import board_backup, board_restore, board_serve, board_token, board_tokens
 from fathom.api.bundles import board_bundle, board_check
 from fathom.api.compression import SELECTIONS, compress_estimate, compress_select, compress_validate
 from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, compress_study
@@ -25,12 +25,15 @@ __all__ = [
     "STUDIES",
     "THRESHOLD",
     "analyze",
+    "board_backup",
     "board_build",
     "board_bundle",
     "board_check",
     "board_diff",
+    "board_restore",
     "board_serve",
     "board_token",
+    "board_tokens",
     "build",
     "catalogue",
     "check_judge",

@@ -143,7 +143,7 @@ def analyze(
     if study in _OF_QUESTIONS:
         return _of_questions(study, frame, by, measures, seed)
     if tiers is not None:
-        return [_difficulty(frame, tiers, cast("Correct", correct), allowed, out)]
+        return [_difficulty(left.rows, tiers, cast("Correct", correct), allowed, out)]
     if study == "agreement":
         return analysis.agreement(frame, seed=seed)
     if study == "position":

@@ -41,13 +41,14 @@ def _board(table: Table) -> dict[str, Json]:
         "citation": board.citation,
         "url": board.url,
         "extras": [
-            {"id": name, "title": title, "about": about, "percent": percent}
+            {"id": name, "title": title, "about": about, "percent": percent, "free": name in board.unbounded}
             for name, (title, about, percent) in board.extras.items()
         ],
         "categories": _categories(board),
         "tasks": [{"id": task, "title": task_title(task)} for task in board.tasks],
         "lengths": list(board.lengths),
         "lengthTasks": list(board.length_tasks),
+        "byTask": any(task_scores(board, line.entry) for line in table.lines),
         "origins": [shown.origin(origin) for origin in origins],
         "entries": [_line(board, line, places[line.entry.origin]) for line in table.lines],
     }

@@ -148,6 +148,7 @@ HUNDRED = Board(
         "base": ("Base Ability", "mean score at 2k, 4k and 6k", True),
         "longscore": ("LongScore", "mean relative change from Base Ability to the score at longer lengths", True),
     },
+    unbounded=("longscore",),
     licence="MIT (100-LongBench, LongBench); GPL-3.0 (L-Eval)",
     citation="Yang et al. (2025), 100-LongBench: Are de facto Long-Context Benchmarks Literally Evaluating "
     "Long-Context Ability?, arXiv:2505.19293",

@@ -21,6 +21,7 @@ from fathom.board.measured import measured
 from fathom.board.model import Board, Entry, Progress
 from fathom.board.published import published, read_published
 from fathom.board.results import Batch, read_results
+from fathom.board.sameness import with_flags
 from fathom.board.site_data import board_summary, model_files, newest, site_file
 from fathom.board.snapshot import Snapshot, read_snapshot, snapshot
 from fathom.board.tasks_data import levels, tasks_data
@@ -172,11 +173,11 @@ def _entries(
     for given in [*([published()] if wanted.published else []), *map(read_published, wanted.more)]:
         for name, entries in given.items():
             found.get(name, []).extend(entries)  # of boards that are not wanted nothing
-    for batch in batches:
-        said = measured(boards, batch, wanted.unanswered)
-        notes += said.notes
-        for name, entries in said.entries.items():
-            found[name] += entries
+    said = [measured(boards, batch, wanted.unanswered) for batch in batches]
+    notes += (note for one in said for note in one.notes)
+    for lines in with_flags([(batch, one.entries) for batch, one in zip(batches, said, strict=True)], found):
+        for name, own in lines.items():
+            found[name] += own
     filled = {name: entries for name, entries in found.items() if entries}
     for board in boards:
         notes += (f"{board.id}: {sentence}" for sentence in graded_otherwise(board, filled.get(board.id, ())))

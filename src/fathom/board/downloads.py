@@ -11,13 +11,15 @@ import polars as pl
 from fathom.board import shown
 from fathom.board.board_data import lengths_of
 from fathom.board.lines import Line, Table
-from fathom.board.model import Estimate
+from fathom.board.model import Board, Estimate
 from fathom.board.standing import task_scores
+from fathom.checksums import with_checksum
 from fathom.printing import printable
 from fathom.stats.outcomes import COUNTED
 from fathom.types import Json
 
-FORMAT = 1
+FORMAT = 2
+"""Of the JSON files. Those of format 1 have no checksum."""
 ENDED = ("replies", *COUNTED)
 SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("board", "key", "model", "variant", "provenance", "source", "table", "date", "url"), pl.String),
@@ -34,10 +36,11 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 }
 """Columns of the tables. ``figure`` says of what a value is: ``overall``, ``as_paper`` (missing scores as 0),
 ``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` of which category, task, extra or usage;
-``length`` is in tokens and empty for figures over all lengths. ``bound`` says that the error is the greatest that the
-mean allows. ``other`` is the value by the other choice of ``--unanswered``, and ``replies`` to ``missing`` say what
-became of the replies behind it; they are empty where that is not known. The last columns say how the scores of tasks
-came about that were not published."""
+``length`` is in tokens and empty for figures over all lengths. ``low`` and ``high`` are the ends of the 95% interval:
+1.96 errors to either side, no further than a score can be, from 0 to 1 (only LongScore and its kind have no such ends).
+``bound`` says that the error is the greatest that the mean allows. ``other`` is the value by the other choice of
+``--unanswered``, and ``replies`` to ``missing`` say what became of the replies behind it; they are empty where that is
+not known. The last columns say how the scores of tasks came about that were not published."""
 
 _AFTER_VALUE = 6 + len(ENDED)  # error, low, high, n, bound, other
 _FORMULA = r"^[=+\-@\t\r]"
@@ -63,7 +66,7 @@ def downloads(tables: Sequence[Table], built: str) -> dict[str, bytes]:
         boards: list[Json] = list(nested.values()) if name == "all" else [nested[name]]
         found[f"{name}.csv"] = _csv(frame)
         found[f"{name}.parquet"] = _parquet(frame)
-        whole: Json = {"format": FORMAT, "built": built, "boards": boards}
+        whole = with_checksum({"format": FORMAT, "built": built, "boards": boards})
         found[f"{name}.json"] = (shown.compact(whole) + "\n").encode("ascii")
     return found
 
@@ -84,7 +87,7 @@ def _records(table: Table, line: Line, figures: Sequence[_Figure]) -> Iterator[_
     nothing = (None,) * (1 + len(_TASK))
     for figure, name, length, one in figures:
         how = _how(line, name) if figure == "task" else nothing
-        yield (*head, figure, name, length, *_numbers(figure, one), *how)
+        yield (*head, figure, name, length, *_numbers(table.board, figure, name, one), *how)
     for name, value in (shown.usage(line.entry.usage) or {}).items():
         if value is not None:
             yield (*head, "usage", name, None, value, *(None,) * _AFTER_VALUE, *nothing)
@@ -106,14 +109,20 @@ def _figures(table: Table, line: Line) -> Iterator[_Figure]:
     yield from (("extra", name, None, entry.extras[name]) for name in board.extras if name in entry.extras)
 
 
-def _numbers(figure: str, one: Estimate) -> tuple[Any, ...]:
-    """Value, error, ends of the 95% interval (of scores within what scores can be), n, bound, and how replies ended."""
-    ends = [one.low, one.high]
-    if figure != "extra":
-        ends = [None if end is None else min(max(end, 0.0), 1.0) for end in ends]
+def _numbers(board: Board, figure: str, name: str, one: Estimate) -> tuple[Any, ...]:
+    """Value, error, ends of the 95% interval, n, bound, the other value, and how replies ended."""
+    ends = map(shown.number, _ends(board, figure, name, one))
     ended = shown.ended(one) or (None,) * len(ENDED)
-    numbers = (shown.number(one.value), shown.number(one.error), *map(shown.number, ends), one.n, one.bound)
-    return (*numbers, shown.number(one.other), *ended)
+    plain = (shown.number(one.value), shown.number(one.error), *ends, one.n, one.bound)
+    return (*plain, shown.number(one.other), *ended)
+
+
+def _ends(board: Board, figure: str, name: str, one: Estimate) -> tuple[float | None, float | None]:
+    """Ends of the 95% interval, no further than what the figure can be."""
+    low, high = one.low, one.high
+    if low is None or high is None or (figure == "extra" and name in board.unbounded):
+        return low, high
+    return max(low, 0.0), min(high, 1.0)
 
 
 def _how(line: Line, task: str) -> tuple[str | None, ...]:
@@ -137,12 +146,12 @@ def _nested(table: Table, figures: Sequence[Sequence[_Figure]]) -> dict[str, Jso
         "citation": board.citation,
         "url": board.url,
         "tasks": list(board.tasks),
-        "columns": ["figure", "name", "length", "value", "error", "n", "bound", "other", *ENDED],
-        "lines": [_nested_line(line, own) for line, own in zip(table.lines, figures, strict=True)],
+        "columns": ["figure", "name", "length", "value", "error", "n", "bound", "low", "high", "other", *ENDED],
+        "lines": [_nested_line(board, line, own) for line, own in zip(table.lines, figures, strict=True)],
     }
 
 
-def _nested_line(line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
+def _nested_line(board: Board, line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
     entry = line.entry
     return {
         "key": line.key,
@@ -157,15 +166,15 @@ def _nested_line(line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
         "unfinished": list(line.standing.unfinished),
         "outcomes": dict(entry.outcomes),
         "usage": shown.usage(entry.usage),
-        "figures": [[figure, name, length, *_short(one)] for figure, name, length, one in figures],
+        "figures": [[figure, name, length, *_short(board, figure, name, one)] for figure, name, length, one in figures],
     }
 
 
-def _short(one: Estimate) -> list[Json]:
+def _short(board: Board, figure: str, name: str, one: Estimate) -> list[Json]:
     """A value as a short list: without its last columns where what became of its replies is not known."""
-    ended = shown.ended(one)
-    plain: list[Json] = [shown.number(one.value), shown.number(one.error), one.n, int(one.bound)]
-    return [*plain, shown.number(one.other), *ended] if ended else plain
+    value, error, low, high, n, bound, other, *ended = _numbers(board, figure, name, one)
+    plain: list[Json] = [value, error, n, int(bound), low, high]
+    return plain if ended[0] is None else [*plain, other, *ended]
 
 
 def _csv(frame: pl.DataFrame) -> bytes:

@@ -65,11 +65,16 @@ def _of_suite(folder: Path, names: Sequence[str]) -> dict[str, Example]:
             first[sample.task] = sample
     texts = suite.texts()
     chosen = {sample.id for sample in first.values()}
-    return {
-        sample.task: _example(sample, {part.doc: texts[part.doc] for part in sample.parts if isinstance(part, Span)})
-        for sample in (suite.samples(tasks=names, only=chosen) if chosen else ())
-        if sample.id in chosen
-    }
+    try:
+        return {
+            sample.task: _example(
+                sample, {part.doc: texts[part.doc] for part in sample.parts if isinstance(part, Span)}
+            )
+            for sample in (suite.samples(tasks=names, only=chosen) if chosen else ())
+            if sample.id in chosen
+        }
+    except KeyError as missing:
+        raise FathomError(f"{folder}: document {missing} is missing; build the suite again with --force") from None
 
 
 def _of_world(name: str) -> Example | None:

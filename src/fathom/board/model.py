@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from fathom.types import Json
 
-Provenance: TypeAlias = Literal["published", "measured", "submitted"]
-PROVENANCES: tuple[Provenance, ...] = ("published", "measured", "submitted")
+Provenance: TypeAlias = Literal["published", "recomputed", "measured", "submitted"]
+PROVENANCES: tuple[Provenance, ...] = ("published", "recomputed", "measured", "submitted")
+OF_PAPERS: tuple[Provenance, ...] = ("published", "recomputed")
+"""Of these nothing was run by whoever built the site or sent results to it."""
 Z = 1.959963984540054
 """Standard errors to either side that a 95% interval reaches."""
 
@@ -22,7 +24,8 @@ class Origin:
     """Where a result comes from.
 
     Attributes:
-        provenance: ``published`` in a paper, ``measured`` by whoever built the site, ``submitted`` to it and checked.
+        provenance: ``published`` in a paper, ``recomputed`` from scores of single questions that the authors of a paper
+            released, ``measured`` by whoever built the site, ``submitted`` to it and checked.
         title: The paper, or how the run is called.
         table: Table of the paper; "" for runs.
         date: When it was published or measured, ``YYYY-MM-DD`` or ``YYYY-MM``; "" if unknown.
@@ -230,6 +233,7 @@ class Board:
         chance: Scores of a random guess by task, where the papers or the choices say them.
         missing_is_zero: Whether the paper counts a missing cell as 0; the score is then also given that way, apart.
         extras: Other figures: id -> (title, one line about it, whether they are fractions shown in percent).
+        unbounded: Those of them that are no shares or mean scores, and may be below 0 or above 1.
         licence: Of the data, in the publishers' words.
         citation: The paper.
         url: Where the paper is.
@@ -250,6 +254,7 @@ class Board:
     missing_is_zero: bool = False
     chance: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, tuple[str, str, bool]] = field(default_factory=dict)
+    unbounded: tuple[str, ...] = ()
     licence: str = ""
     citation: str = ""
     url: str = ""

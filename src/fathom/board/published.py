@@ -5,11 +5,14 @@ A file is a CSV, one figure a row, and beside it a TOML of the same name that sa
     board,model,variant,task,length,value,n,table          title = "..."
     ada,Claude-2,,tsort,2048,5.0,200,Table 2               date = "2024-04"
     pro,GPT-5,thinking,overall,,72.61,1500,Table 3         url = "https://..."
+                                                           provenance = "published"
 
 ``board`` may name several boards. ``task`` is a task of the board, or ``overall``, ``category/ID``, ``extra/ID`` or
 ``group/NAME`` for averages that the source prints; ``overall`` with a ``length`` is the average at it. ``value`` is in
 percent as printed, or ``N/A``. ``n`` is the number of scores in [0, 1] behind it, and empty where nobody says it: there
-is no interval then. ``variant``, ``length``, ``n`` and ``table`` may be left out.
+is no interval then. ``variant``, ``length``, ``n`` and ``table`` may be left out. ``provenance`` is ``published``
+where the source prints the figures, and may be left out then; it is ``recomputed`` where they were computed from what
+its authors released.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from pathlib import Path
 
 from fathom.board.boards import get_board
 from fathom.board.means import bounded
-from fathom.board.model import Board, Entry, Estimate, Origin, Published
+from fathom.board.model import OF_PAPERS, Board, Entry, Estimate, Origin, Published
 from fathom.board.standing import mean
 from fathom.names import unknown
 from fathom.types import FathomError
@@ -115,7 +118,7 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
         model=figures[0].model,
         variant=figures[0].variant,
         origin=Origin(
-            "published",
+            origin.provenance,
             origin.title,
             ", ".join(tables),
             origin.date,
@@ -239,10 +242,12 @@ def _origin(path: Path) -> tuple[Origin, Mapping[str, str]]:
         raise FathomError(f"{path}: not there; write title, date and url of the source into it") from None
     except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise FathomError(f"{path}: cannot be read as TOML: {error}") from None
-    fields = {**_ORIGIN, "note": "a text"}
+    fields = {**_ORIGIN, "note": "a text", "provenance": " or ".join(OF_PAPERS)}
     for name, value in table.items():
         if name not in (*fields, "notes"):
             raise FathomError(f"{path}: unknown field {name!r}; expected {', '.join((*fields, 'notes'))}")
+        if name == "provenance" and value not in OF_PAPERS:
+            raise _no(name, str(value), fields[name], str(path))
         if name != "notes" and not isinstance(value, str):
             raise _no(name, str(value), fields[name], str(path))
     title, date, url = (str(table.get(name, "")) for name in _ORIGIN)
@@ -254,4 +259,4 @@ def _origin(path: Path) -> tuple[Origin, Mapping[str, str]]:
     notes = table.get("notes", {})
     if not isinstance(notes, dict) or not all(isinstance(note, str) for note in notes.values()):
         raise FathomError(f"{path}: [notes] must be texts by name of table")
-    return Origin("published", title, "", date, url, str(table.get("note", ""))), notes
+    return Origin(table.get("provenance", "published"), title, "", date, url, str(table.get("note", ""))), notes

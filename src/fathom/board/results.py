@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fathom.board.bundles.bundling import HIDDEN, public_settings
+from fathom.board.bundles.bundling import public_settings
+from fathom.board.likeness import Answer, Prints, prints_of
 from fathom.board.model import Provenance
+from fathom.board.sameness import answers_of, answers_of_run
 from fathom.rows.runs import SAME_REPLY, labels, load
 from fathom.run.manifest import FILE, fathom_version, read_manifest
+from fathom.secrets import HIDDEN
 from fathom.types import FathomError, Json
 
 if TYPE_CHECKING:
@@ -48,11 +52,14 @@ class Batch:
         rows: A rows table.
         provenance: Whose results they are.
         about: What is known of the rows with a label; runs may share one.
+        prints: The prints of the replies, where they are there, by model and variant (``fathom.board.likeness``); they
+            are read when this is called.
     """
 
     rows: pl.DataFrame
     provenance: Provenance = "measured"
     about: Mapping[Label, tuple[About, ...]] = field(default_factory=dict)
+    prints: Callable[[], Mapping[tuple[str, str], Prints]] = dict
 
 
 def read_results(paths: Sequence[Path], rule: str = "official", judge: str | None = None) -> Iterator[Batch]:
@@ -112,10 +119,20 @@ def _runs_and_rows(paths: Sequence[Path], rule: str, judge: str | None) -> Batch
     named = pl.when(pl.col("model").str.strip_chars() == "").then(pl.lit(NAMELESS)).otherwise("model")
     rows = rows.with_columns(pl.col("variant").replace(shown), model=named)
     about: dict[Label, tuple[About, ...]] = {}
+    labelled: dict[Path, Label] = {}
     for path, (suite, model, variant) in where.items():
-        label = (suite, model if model.strip() else NAMELESS, shown[variant])
+        label = labelled[path] = (suite, model if model.strip() else NAMELESS, shown[variant])
         about[label] = (*about.get(label, ()), _about_run(manifests[path]))
-    return Batch(rows, about=about)
+    return Batch(rows, about=about, prints=partial(_prints, labelled, rows))
+
+
+def _prints(where: Mapping[Path, Label], rows: pl.DataFrame) -> dict[tuple[str, str], Prints]:
+    """The prints of runs."""
+    found: dict[tuple[str, str], list[Answer]] = {}
+    for path, (suite, model, variant) in where.items():
+        own = rows.filter(suite=suite, model=model, variant=variant)
+        found.setdefault((model, variant), []).extend(answers_of_run(path, suite.split("#")[0], own))
+    return {name: prints_of(answers) for name, answers in found.items()}
 
 
 def _about_run(manifest: Mapping[str, Any]) -> About:
@@ -143,7 +160,8 @@ def _bundle(path: Path, rule: str) -> Batch:
         if part.subset:
             settings["subset"] = part.subset
         about[label] = (*about.get(label, ()), About(settings, part.fingerprint, day(bundle.created)))
-    return Batch(bundle.rows_of(rule), "submitted", about)
+    name = bundle.model, bundle.variant
+    return Batch(bundle.rows_of(rule), "submitted", about, lambda: {name: prints_of(answers_of(bundle))})
 
 
 def day(moment: object) -> str:

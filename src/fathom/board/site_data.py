@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fathom.board import shown
 from fathom.board.lines import Line, Table
+from fathom.board.model import OF_PAPERS
 from fathom.printing import printable
 from fathom.run.manifest import fathom_version
 from fathom.types import Json
@@ -44,7 +45,7 @@ def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json 
 
 
 def board_summary(table: Table) -> dict[str, Json]:
-    """What a board is about, and how many lines, models, tasks and lines that no paper published are on it."""
+    """What a board is about, and how many lines, models, tasks and lines that come from no paper are on it."""
     board = table.board
     return {
         "id": board.id,
@@ -53,7 +54,7 @@ def board_summary(table: Table) -> dict[str, Json]:
         "lines": len(table.lines),
         "models": len({line.model_key for line in table.lines}),
         "tasks": len(board.tasks),
-        "measured": sum(line.entry.origin.provenance != "published" for line in table.lines),
+        "measured": sum(line.entry.origin.provenance not in OF_PAPERS for line in table.lines),
     }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fathom.board.downloads import FORMAT
+from fathom.checksums import CHECKSUM, check_content, check_format
 from fathom.names import system_name
 from fathom.types import FathomError, Json
 
@@ -78,25 +79,33 @@ def read_snapshot(path: Path) -> Snapshot:
     """
     file = path / FILE if path.is_dir() else path
     try:
-        return snapshot(file.read_bytes())
+        return snapshot(file.read_bytes(), file)
     except OSError as error:
         raise FathomError(f"{file}: cannot be read: {error.strerror}; expected the folder of a site") from None
+    except FathomError:
+        raise
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise FathomError(
-            f"{file}: not the downloads of a site of format {FORMAT} ({type(error).__name__}: {error}); give the "
+            f"{file}: not the downloads of a site ({type(error).__name__}: {error}); give the "
             "folder of a site, or its downloads/all.json"
         ) from None
 
 
-def snapshot(content: bytes) -> Snapshot:
+def snapshot(content: bytes, file: Path = Path(FILE)) -> Snapshot:
     """What the file ``all.json`` of a site says.
 
+    Args:
+        content: Its bytes.
+        file: Where it is, for messages.
+
     Raises:
-        ValueError: It is not JSON, or of another format; as do KeyError and TypeError.
+        FathomError: It is damaged, or a newer version wrote it.
+        ValueError: It is not JSON; as do KeyError and TypeError.
     """
     whole: dict[str, Any] = json.loads(content)
-    if whole["format"] != FORMAT:
-        raise ValueError(f"format {whole['format']!r}")
+    advice = "build the site again"
+    if check_format(file, whole["format"], FORMAT, advice) > 1 or CHECKSUM in whole:
+        check_content(file, whole, advice)
     return Snapshot(str(whole["built"]), {str(board["id"]): _board(board) for board in whole["boards"]})
 
 

@@ -95,7 +95,11 @@ def build(
 def _known(out: Path, force: bool) -> Mapping[str, Any] | None:
     """The manifest of the suite in a folder; None where there is none, or a damaged one that is to be replaced."""
     try:
-        return suitefile.read_manifest(out) if suitefile.is_suite(out) else None
+        if not suitefile.is_suite(out):
+            return None
+        there = suitefile.open_suite(out)
+        there.check()
+        return there.manifest
     except FathomError:
         if force:
             return None
@@ -219,8 +223,7 @@ def _write(
         "inputs": inputs,
     }
     manifest = _storable(facts)
-    suitefile.write_manifest(folder, manifest)
-    return manifest
+    return suitefile.write_manifest(folder, manifest)
 
 
 def _why_nothing(wanted: Order, material: Material, notes: Sequence[str], values: suitefile.Values) -> str:

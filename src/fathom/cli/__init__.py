@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 
+from fathom.cli.failures import BUG, about_bug, explain, wanted_traceback
 from fathom.printing import printable
+from fathom.secrets import redact
 from fathom.types import FathomError
 
 
-def _printable(message: str) -> str:
-    return "\n".join(map(printable, message.splitlines()))
-
-
 def main() -> None:
-    """Run the command line; a failure that the user can mend is one message on standard error and exit code 2."""
+    """Run the command line; a failure that the user can mend is one message on standard error and exit code 2.
+
+    What nobody foresaw is one message too, and exit code 70; with the environment variable ``FATHOM_TRACEBACK`` set to
+    1 its traceback goes before it.
+    """
     from fathom.cli.app import app
 
     try:
-        try:
-            app()
-        finally:
-            sys.stdout.flush()
+        app()
     except FathomError as error:
-        print(f"fathom: {_printable(str(error))}", file=sys.stderr)
-        sys.exit(2)
+        _end(str(error))
     except KeyboardInterrupt:
-        print("fathom: interrupted; the same command goes on where it stopped", file=sys.stderr)
-        sys.exit(130)
+        _end("interrupted; the same command goes on where it stopped", 130)
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stderr.close()
         sys.exit(141)
+    except Exception as error:
+        explained = explain(error)
+        if explained is None:
+            print(redact(wanted_traceback(error)), end="", file=sys.stderr)
+        _end(explained or about_bug(error), 2 if explained else BUG)
+    finally:
+        _flush()
+
+
+def _end(message: str, code: int = 2) -> None:
+    lines = map(printable, redact(message).splitlines())
+    print("fathom: " + "\n".join(lines), file=sys.stderr)
+    sys.exit(code)
+
+
+def _flush() -> None:
+    """Write out what was printed: here a full disk behind standard output shows."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        print("fathom: standard output cannot be written: no space left; free some, then run it again", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would be tried again at the end
-        sys.exit(2)
+        _end(explain(error) or str(error))

@@ -220,8 +220,8 @@ def _print_preflight(plan: Preflight) -> None:
         f"{money}{checked}" + (f"; {plan.finished:,} replies are there already" if plan.finished else ""),
         file=sys.stderr,
     )
-    if plan.thinking:
-        print(f"  {plan.thinking}", file=sys.stderr)
+    for words in filter(None, (plan.thinking, plan.unverified)):
+        print(f"  {words}", file=sys.stderr)
     for forecast in plan.lengths:
         cost = "" if not forecast.cost_most else f", up to ${forecast.cost_most:,.2f}"
         beyond = f", {forecast.beyond:,} beyond the window" if forecast.beyond else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fathom.atomic import whole_file
+from fathom.checksums import check_file, file_facts
 from fathom.compress.irt import ItemParameters
 from fathom.compress.minilongbench import METHOD, MiniBenchmark
 from fathom.compress.released import array_of
@@ -33,7 +34,7 @@ def write_mini(mini: MiniBenchmark, path: Path) -> None:
             difficulty=mini.parameters.difficulty,
             multiplicity=np.array(mini.parameters.multiplicity, dtype=np.int64),
         )
-    design = {**mini.subset.design, "parameters": beside.name}
+    design = {**mini.subset.design, "parameters": beside.name, "parameters_file": file_facts(beside)}
     write_subset(replace(mini.subset, design=design), path)
 
 
@@ -48,6 +49,8 @@ def read_mini(path: Path) -> MiniBenchmark:
     if subset.method != METHOD or not isinstance(name, str):
         raise FathomError(f"{path}: a subset of method {subset.method!r} without parameters, expected one of {METHOD}")
     beside = path.parent / Path(name).name
+    if stated := subset.design.get("parameters_file"):  # subsets of earlier versions do not state it
+        check_file(beside, stated, f"restore it from a copy, or choose {path.name} again")
     parts = {
         part: array_of(beside, part)
         for part in ("items", "tasks", "categories", "weights", "discrimination", "difficulty", "multiplicity")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from fathom.checksums import check_file, file_facts
 from fathom.compress.matrix import ScoreMatrix
 from fathom.compress.tables import read_matrix, write_matrix
 from fathom.subsetfile import read_subset, write_subset
@@ -33,7 +34,7 @@ def write_sampled(subset: Subset, known: ScoreMatrix, path: Path) -> None:
         beside = path.with_suffix(BESIDE)
         beside.parent.mkdir(parents=True, exist_ok=True)
         write_matrix(known, beside)
-        design["known"] = beside.name
+        design |= {"known": beside.name, "known_file": file_facts(beside)}
     write_subset(replace(subset, design=design), path)
 
 
@@ -53,4 +54,6 @@ def read_sampled(path: Path) -> tuple[Subset, ScoreMatrix | None]:
             f"{beside}: not there; {path} was chosen by the scores in it, and estimates need them. Put it beside the "
             "subset, or name the scores with --known"
         )
+    if stated := subset.design.get("known_file"):  # subsets of earlier versions do not state it
+        check_file(beside, stated, f"restore it from a copy, choose {path.name} again, or name the scores with --known")
     return subset, read_matrix(beside)

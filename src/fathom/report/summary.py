@@ -13,7 +13,7 @@ from fathom.report.known import said_of_filter
 from fathom.report.lengths import effective_cell, shortest
 from fathom.report.published import averages_alone, averages_beside, thinking
 from fathom.report.results import ALL, Results, System, system_of
-from fathom.report.tally import other_score
+from fathom.stats.outcomes import differ
 
 # How many models the paragraph speaks of; the table has the rest.
 NAMED = 3
@@ -74,13 +74,14 @@ def _scope(results: Results) -> str:
 
 def _about(results: Results, system: System) -> str:
     point = results.average.get((system, ALL))
-    if point is None or (point.mean is None and not point.note):
+    counts = results.every(system)
+    if point is None or (point.mean is None and not point.note) or counts is None or not counts.scored:
         return _without_average(results, system)
     said = f"scores {words.percent(point.mean)}% {words.bounds(point.interval)} on average"
     if point.mean is None:
         said = f"has no average score ({point.note})"
-    elif beside := other_score(results, point.mean, point.other):
-        said = f"{said} ({', '.join(beside)})"
+    elif differ(point.mean, point.other):
+        said = f"{said} ({_beside(results, point.other)})"
     effective = results.effective.get((system, ALL, "own_base"))
     if effective is None:
         return f"{said}."
@@ -95,6 +96,12 @@ def _about(results: Results, system: System) -> str:
     if effective.censored == "above":
         return f"{said} and keeps at least 85% of its own base up to the longest length tested, {ends}."
     return f"{said} and keeps at least 85% of its own base up to {ends}."
+
+
+def _beside(results: Results, other: float | None) -> str:
+    """The average by the other way of counting what was not answered."""
+    what = "over the replies that were answered" if results.unanswered == "zero" else "if the others count 0"
+    return f"{words.percent(other)}% {what}"
 
 
 def _without_average(results: Results, system: System) -> str:

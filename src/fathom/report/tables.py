@@ -125,8 +125,8 @@ def headline(results: Results) -> Table:
         SCORED,
     )
     about = (
-        f"Scores in percent and lengths in tokens, with 95% intervals. {RULES[results.unanswered]} How many there are "
-        "stands beneath the number of scored replies, with invalid and cut ones and the cost: see Counts."
+        f"Scores in percent and lengths in tokens, with 95% intervals. {RULES[results.unanswered]} Below the number of "
+        "scored replies: how many were unanswered, cut, missing, invalid or truncated, and the cost (see Counts)."
     )
     if several:
         about += (

@@ -70,7 +70,7 @@ def other_score(results: Results, mean: float | None, other: float | None) -> tu
     """The mean by the other way of counting what was not answered, where the two differ by half a point."""
     if other is None or not differ(mean, other):
         return ()
-    return (f"{words.percent(other)} {'of those answered' if results.unanswered == 'zero' else 'if they count 0'}",)
+    return (f"{'answered' if results.unanswered == 'zero' else 'with 0'}: {words.percent(other)}",)
 
 
 def chance_cell(results: Results, system: System, task: str) -> Cell:

@@ -98,7 +98,7 @@ def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
     elif not answered:
         value, detail = 0.0, reason or "empty reply"
     elif score is not None:
-        detail = (score.explanation or "")[:DETAIL_AT_MOST]
+        detail = (score.explanation or reason)[:DETAIL_AT_MOST]
         if value is None:
             detail = f"score {score.value!r} is not a number in [0, 1]"
     graded: Mapping[str, Any] = (score.metadata or {}) if score is not None else {}
@@ -113,10 +113,10 @@ def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
         length=int(facts.get("length") or 0),
         value=value,
         epoch=sample.epoch,
-        valid=bool(graded.get("valid", value is not None)),
+        valid=answered and bool(graded.get("valid", value is not None)),
         status=status,
         stop=_stop(sample),
-        answer=score.answer if score is not None else None,
+        answer=score.answer if score is not None and answered else None,
         target=target,
         language=str(facts.get("language") or "en"),
         chance=_number(facts.get("chance")),

@@ -233,7 +233,11 @@ def _cast(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
         if kind == pl.Boolean and column.dtype == pl.String:
             cast = column.str.to_lowercase().replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
         else:
-            cast = column.cast(kind, strict=False)
+            try:
+                cast = column.cast(kind, strict=False)
+            except pl.exceptions.PolarsError:
+                expected = kind.__name__.lower()
+                raise FathomError(f"{path}: column {name} holds {column.dtype}, expected {expected}.") from None
         lost = (cast.is_null() & column.is_not_null()).arg_true()
         if len(lost):
             first = int(lost[0])

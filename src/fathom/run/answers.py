@@ -4,9 +4,11 @@ The rules, in order:
 
 * the provider stopped because the prompt left no room (``model_length``) -> ``overflow``;
 * a content filter, or a reply that the provider marks as a refusal -> ``refused``;
-* a stop at the output cap -> ``incomplete``: cut, inside reasoning or inside the answer. The text is kept to be looked
-  at, and not scored: half an answer is not a wrong answer. ``fathom.run.manner`` knows the tasks where it is whole;
+* a stop at the output cap -> ``incomplete``: cut, inside reasoning or inside the answer. What text there is, is scored
+  as it stands and counted as cut. ``fathom.run.manner`` knows the tasks where it is whole;
 * no visible text but reasoning -> ``incomplete``: the model reasoned and then said nothing;
+* nothing at all, and a stop for a reason that is not known -> ``error``: something failed, and it was not the model;
+* more than ``MOST_CHARACTERS`` -> ``error``;
 * everything else -> ``ok``. An empty reply is ``ok``: the scorer calls it invalid.
 
 Logs of Inspect are judged by the same rules (``fathom.rows.inspect_log``).
@@ -17,11 +19,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fathom.run.failures import shorten
+from fathom.run.failures import Failure, shorten
+from fathom.run.model import RequestError
 from fathom.types import Reply, Status
 
-_OPEN = re.compile(r"<think(?:ing)?\b[^>]*>", re.IGNORECASE)
-_CLOSE = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+MOST_CHARACTERS = 8_000_000
+"""Text and reasoning of a reply together; no output cap of a model comes near. About 8 MB."""
+
+LARGE_TEXT = 1_000_000
+"""Characters from which a reply is worked on beside the event loop, which other replies wait for."""
+
+# No tag reaches past the next one, so that a text of nothing but beginnings of tags is read once.
+_TAG = re.compile(r"<think(?:ing)?\b[^<>]*>|(</think(?:ing)?>)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,8 @@ def to_reply(output: Output) -> Reply:
         The reply, with inline reasoning moved from its text to ``reasoning``. Where a provider reports an error as
         text (a prompt too long, a filter), that text becomes ``error``.
     """
+    if (long := too_long(output.text, output.reasoning)) is not None:
+        return Reply(status="error", stop=output.stop, seconds=output.seconds, error=long.message)
     text, inline = split_reasoning(output.text)
     reasoning = "\n\n".join(part for part in (output.reasoning.strip(), inline) if part)
     status, error = _judge(output, text, reasoning)
@@ -88,6 +99,8 @@ def _judge(output: Output, text: str, reasoning: str) -> tuple[Status, str]:
         return "incomplete", f"stopped at the output cap {where}; raise --max-output-tokens"
     if reasoning and not text:
         return "incomplete", "reasoning without an answer"
+    if output.stop == "unknown" and not text:
+        return "error", "the reply says nothing, and stopped for an unknown reason"
     return "ok", ""
 
 
@@ -101,18 +114,36 @@ def split_reasoning(text: str) -> tuple[str, str]:
     Returns:
         The answer and the reasoning, both stripped where a block was found; the text as it is where none was.
     """
-    first_open, first_close = _OPEN.search(text), _CLOSE.search(text)
-    if first_open is None and first_close is None:
+    answer: list[str] = []
+    thoughts: list[str] = []
+    place, thinking, first = 0, False, True
+    for tag in _TAG.finditer(text):
+        closes = tag[1] is not None
+        if closes != thinking and not (closes and first):
+            continue  # a tag within thoughts, or an end without a beginning
+        (thoughts if closes else answer).append(text[place : tag.start()])
+        place, thinking, first = tag.end(), not closes, False
+    if first:
         return text.strip(), ""
-    answer, thoughts = [], []
-    rest = text
-    if first_close is not None and (first_open is None or first_close.start() < first_open.start()):
-        thoughts.append(text[: first_close.start()])
-        rest = text[first_close.end() :]
-    while (opened := _OPEN.search(rest)) is not None:
-        answer.append(rest[: opened.start()])
-        closed = _CLOSE.search(rest, opened.end())
-        thoughts.append(rest[opened.end() : closed.start() if closed else len(rest)])
-        rest = rest[closed.end() :] if closed else ""
-    answer.append(rest)
+    (thoughts if thinking else answer).append(text[place:])
     return "".join(answer).strip(), "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
+
+
+def too_long(text: str, reasoning: str) -> Failure | None:
+    """The failure that a reply of too many characters is; None for all others."""
+    characters = len(text) + len(reasoning)
+    if characters <= MOST_CHARACTERS:
+        return None
+    told = f"the reply holds {characters:,} characters, more than the {MOST_CHARACTERS:,} (8 MB) that are kept"
+    return Failure("bad", told)
+
+
+def checked(reply: Reply) -> Reply:
+    """The reply, where it is one.
+
+    Raises:
+        RequestError: It is an ``error``; one that may pass is worth another try.
+    """
+    if reply.status != "error":
+        return reply
+    raise RequestError(Failure("busy" if reply.stop == "unknown" else "bad", reply.error))

@@ -6,16 +6,19 @@ template would make it talk about them instead.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fathom.run.answers import Output, to_reply
+from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
 from fathom.run.failures import Failure, understand
 from fathom.run.model import Call, Client, RequestError, Settings
 from fathom.run.overflow import Overflow
+from fathom.run.usage import count
+from fathom.run.wire import usual, watch
 from fathom.types import FathomError, Json, Reply
 
 if TYPE_CHECKING:
@@ -50,11 +53,11 @@ class CompletionsClient:
                 seed=call.seed + call.epoch - 1,
                 **_options(self._settings, call.stop),
             )
-            body = json.loads(answer.http_response.content)
+            output = read_completion(json.loads(answer.http_response.content))
         except Exception as error:
             raise RequestError(understand(error)) from None
-        output = read_completion(body)
-        reply = to_reply(output)
+        large = len(output.text) > LARGE_TEXT
+        reply = checked(await asyncio.to_thread(to_reply, output) if large else to_reply(output))
         # A continuation may begin with the indent of a line of code, which belongs to it.
         return replace(reply, text=output.text) if reply.text and not reply.reasoning else reply
 
@@ -108,28 +111,21 @@ def read_completion(body: object) -> Output:
     """What a completions server returned, for ``to_reply`` to judge.
 
     Raises:
-        RequestError: It holds no choice with a text.
+        RequestError: It holds no choice with a text, or an error.
     """
-    choices = body.get("choices") if isinstance(body, Mapping) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    text = choice.get("text") if isinstance(choice, Mapping) else None
-    if not isinstance(body, Mapping) or not isinstance(choice, Mapping) or not isinstance(text, str):
+    read = usual(body)
+    choice = read["choices"][0]
+    if "text" not in choice:
         raise RequestError(Failure("busy", "the reply holds no choice with a text"))
-    finish = str(choice.get("finish_reason") or "stop")
-    usage = body.get("usage")
-    counted: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
-    details = counted.get("prompt_tokens_details")
+    finish = choice["finish_reason"] or "stop"
+    usage: Mapping[str, Any] = read["usage"] or {}
     return Output(
-        text=text,
+        text=choice["text"],
         stop=_STOPS.get(finish, finish),
-        tokens_in=_count(counted.get("prompt_tokens")),
-        tokens_out=_count(counted.get("completion_tokens")),
-        tokens_cached=_count(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
+        tokens_in=count(usage.get("prompt_tokens")),
+        tokens_out=count(usage.get("completion_tokens")),
+        tokens_cached=count(usage.get("prompt_tokens_details", {}).get("cached_tokens")),
     )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _options(settings: Settings, stop: tuple[str, ...]) -> dict[str, Any]:
@@ -178,4 +174,6 @@ def _connect(settings: Settings) -> AsyncOpenAI:
     variable = service.upper().replace("-", "_") + "_API_KEY"
     key = settings.model_args.get("api_key") or os.environ.get(variable) or NO_KEY
     # Retries and time limits are the runner's.
-    return AsyncOpenAI(api_key=str(key), base_url=settings.base_url, max_retries=0, timeout=None)
+    client = AsyncOpenAI(api_key=str(key), base_url=settings.base_url, max_retries=0, timeout=None)
+    watch(client)
+    return client

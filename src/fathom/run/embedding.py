@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.address import check_address
+from fathom.run.failures import shorten
+from fathom.run.usage import count
+from fathom.secrets import remember
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -97,6 +101,11 @@ class Endpoint:
     sleep: Callable[[float], None] = time.sleep
     tell: Tell = lambda words: print(words, file=sys.stderr)
 
+    def __post_init__(self) -> None:
+        if self.base_url is not None:
+            check_address(self.base_url)
+            remember(self.base_url)
+
     def __call__(self, texts: Sequence[str]) -> Floats:
         """Vectors of the texts, shape (N, D)."""
         return self.counted(texts)[0]
@@ -141,15 +150,16 @@ class Endpoint:
                 reply = client.embeddings.create(model=self.model, input=texts, encoding_format="float")
             except (openai.APIConnectionError, openai.RateLimitError, openai.InternalServerError) as error:
                 if attempt == self.retries:
-                    raise FathomError(f"{self.model}: no embeddings after {attempt + 1} attempts: {error}") from error
+                    last = shorten(str(error))
+                    raise FathomError(f"{self.model}: no embeddings after {attempt + 1} attempts: {last}") from error
                 self.sleep(min(60.0, 2.0**attempt))
                 continue
             except openai.OpenAIError as error:
-                raise FathomError(f"{self.model}: embeddings were refused: {error}") from error
+                raise FathomError(f"{self.model}: embeddings were refused: {shorten(str(error))}") from error
             if sorted(one.index for one in reply.data) != list(range(len(texts))):
                 raise FathomError(f"{self.model} gave {len(reply.data)} vectors for {len(texts)} texts")
             usage: Any = reply.usage  # of a server that may not say
-            read = getattr(usage, "prompt_tokens", None) or 0
+            read = count(getattr(usage, "prompt_tokens", None)) or 0
             return [one.embedding for one in sorted(reply.data, key=lambda one: one.index)], read
         raise AssertionError("the last attempt returns or raises")
 

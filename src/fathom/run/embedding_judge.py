@@ -20,7 +20,7 @@ import numpy as np
 
 from fathom.run.embedding import Endpoint, Floats, SentenceTransformer
 from fathom.run.failures import Failure, shorten, understand
-from fathom.run.model import Call, RequestError, Settings
+from fathom.run.model import TINY_PROMPT, Call, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.score.judge_case import JudgeKind
 from fathom.types import FathomError, Reply
@@ -72,6 +72,8 @@ class EmbeddingClient:
 
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Embed the texts of one request and compare them."""
+        if prompt == TINY_PROMPT:
+            prompt = json.dumps({"summaries": [prompt], "references": [prompt]})
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, prompt)
         except Exception as error:

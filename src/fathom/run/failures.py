@@ -1,48 +1,37 @@
 """What a failed request means: is the prompt too long, refused, worth another try, or is the server gone?
 
-Providers say the same thing in many ways, and each client library wraps it in its own exception. This module reads a
-status code, headers and a message from any chain of exceptions, and decides. It never looks at prompts.
+Each client library wraps what a provider says in its own exception. This module reads a status code, headers and a
+message from any chain of exceptions, and decides; what providers' words mean is a table (``provider_errors``). It never
+looks at prompts.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["overflow", "refused", "busy", "silent", "denied", "bad"]
+from fathom.run.provider_errors import Kind, meaning
+from fathom.secrets import hide_in_text
 
 # Error texts end up in the results, one a sample: enough to understand, never enough to carry a prompt.
 MESSAGE_CHARACTERS = 600
 
 RETRIED_CODES = frozenset({408, 409, 425, 429})
-DENIED_CODES = frozenset({401, 403, 404})
-
-# One line a dialect: OpenAI, vLLM, Mistral, SGLang, xAI, Anthropic, llama.cpp, Google, Bedrock, TGI, Cohere, DeepInfra.
-_TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size"
-    r"|maximum context length|model'?s context length|context length (?:is )?(?:only )?exceeded"
-    r"|maximum (?:prompt|model) length"
-    r"|prompt is too long|input is too long|(?:input|prompt|request) (?:too long|exceeds)"
-    r"|exceeds? (?:the )?(?:available|model'?s|maximum)? ?context (?:size|window|length)"
-    r"|input token count.{0,40}exceeds|input length.{0,40}exceed|`inputs` tokens \+ `max_new_tokens` must be"
-    r"|too many (?:input )?tokens|payload too large|request entity too large"
-    r"|longer than the maximum (?:model|context)",
-    re.IGNORECASE | re.DOTALL,
-)
-_REFUSED = re.compile(
-    r"content[ _-]?filter|content_policy|content management policy|responsible ?ai|usage polic(?:y|ies)"
-    r"|safety system|flagged by|prohibited content|cyber_policy|bio_policy|invalid_prompt",
-    re.IGNORECASE,
-)
+DENIED_CODES = frozenset({401, 403, 404, 451})
 
 # The client libraries are not imported here (most are not installed), so their exceptions go by name.
 _SILENT_KINDS = frozenset({"APIConnectionError", "TransportError", "ClientConnectionError", "HTTPClientError"})
 _GARBAGE_KINDS = frozenset(
-    {"JSONDecodeError", "APIResponseValidationError", "OpenAIResponseError", "DecodingError", "ValidationError"}
+    {
+        "JSONDecodeError",
+        "APIResponseValidationError",
+        "OpenAIResponseError",
+        "DecodingError",
+        "ValidationError",
+        "RecursionError",
+    }
 )
 # What client libraries stumble with where a reply lacks a field, as a gateway's error with status 200 does.
 _MISREAD_KINDS = frozenset({"TypeError", "AttributeError", "LookupError"})
@@ -55,8 +44,9 @@ class Failure:
 
     Attributes:
         kind: ``overflow`` (the prompt does not fit), ``refused`` (content policy), ``busy`` (worth another try),
-            ``silent`` (no answer came: connection or timeout; worth another try), ``denied`` (key, permission or
-            model name), ``bad`` (anything else: another try would fail again).
+            ``silent`` (no answer came: connection or timeout; worth another try), ``denied`` (key, permission, money
+            or model name), ``later`` (the server asks for more patience than there is), ``bad`` (anything else: another
+            try would fail again).
         message: One line for people, without the prompt.
         wait: Seconds that the server asks to wait, or None.
     """
@@ -74,20 +64,18 @@ def understand(error: BaseException) -> Failure:
 
     Returns:
         The meaning, decided by status code and message; 408, 409, 425, 429, 5xx, connection failures and timeouts
-        are worth another try, 400, 401, 403, 404 and other 4xx are not.
+        are worth another try, 400, 401, 403, 404 and other 4xx are not. What ``fathom.run.wire`` found in a reply with
+        status 200 stays as it found it.
     """
     chain = list(_chain(error))
+    found = next((found for link in chain if isinstance(found := getattr(link, "failure", None), Failure)), None)
+    if found is not None:
+        return found
     code = next((code for link in chain if (code := _status_code(link)) is not None), None)
     message = describe(chain)
     wait = next((wait for link in chain if (wait := retry_after(_headers(link))) is not None), None)
-    if code == 413 or (code not in (401, 404, 429) and _TOO_LONG.search(message)):
-        return Failure("overflow", message)
-    if code in (400, 403, 422) and _REFUSED.search(message):
-        return Failure("refused", message)
-    if code in DENIED_CODES:
-        return Failure("denied", message)
-    if code is not None and (code in RETRIED_CODES or code >= 500):
-        return Failure("busy", message, wait)
+    if (failure := told(code, message, wait)) is not None:
+        return failure
     if code is None and any(_is_silence(link) for link in chain):
         return Failure("silent", message)
     if code is None and any(_is_garbage(link) for link in chain):
@@ -97,12 +85,37 @@ def understand(error: BaseException) -> Failure:
     return Failure("bad", message)
 
 
+def told(code: int | None, message: str, wait: float | None = None) -> Failure | None:
+    """What a provider said went wrong, by its words and its status code; None where neither says it.
+
+    Args:
+        code: The status code, or None.
+        message: What the provider said, on one line.
+        wait: Seconds that the server asks to wait, or None.
+    """
+    kind = meaning(code, message)
+    if kind is None and code is not None:
+        retried = code in RETRIED_CODES or code >= 500
+        kind = "denied" if code in DENIED_CODES else "busy" if retried else None
+    return None if kind is None else Failure(kind, message, wait if kind == "busy" else None)
+
+
 def describe(chain: list[BaseException]) -> str:
     """One line that says what went wrong: the innermost provider error, cut to ``MESSAGE_CHARACTERS``."""
     # Inspect's own wrapper quotes the whole request, prompt included; the error that it wraps does not.
-    told = _told(chain)
-    text = " ".join(str(told).split()) or type(told).__name__
-    return shorten(f"{type(told).__name__}: {text}" if type(told).__name__ not in text else text)
+    link = _told(chain)
+    text, kind = " ".join(f"{link} {_beside(link)}".split()), type(link).__name__
+    return shorten(f"{kind}: {text}" if text and kind not in text else text or kind)
+
+
+def _beside(error: BaseException) -> str:
+    """What a provider says and the library's message leaves out: its codes, or all it says where that is no message."""
+    body, text = getattr(error, "body", None), str(error)
+    if isinstance(body, Mapping) and isinstance(body.get("message"), str):
+        codes = [code for code in (body.get("code"), body.get("type")) if isinstance(code, str) and code not in text]
+        return f"({', '.join(dict.fromkeys(codes))})" if codes else ""
+    words = str(body)[: 2 * MESSAGE_CHARACTERS] if body else ""
+    return f"- {words}" if words and words not in text else ""
 
 
 def _told(chain: list[BaseException]) -> BaseException:
@@ -110,8 +123,8 @@ def _told(chain: list[BaseException]) -> BaseException:
 
 
 def shorten(text: str) -> str:
-    """The text on one line, cut to ``MESSAGE_CHARACTERS`` characters."""
-    line = " ".join(text.split())
+    """The text on one line, without secrets, cut to ``MESSAGE_CHARACTERS`` characters."""
+    line = hide_in_text(" ".join(text.split()))
     return line if len(line) <= MESSAGE_CHARACTERS else line[: MESSAGE_CHARACTERS - 1] + "…"
 
 

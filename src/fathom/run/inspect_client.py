@@ -12,11 +12,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fathom.run.answers import Output, to_reply
+from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
 from fathom.run.failures import Failure, understand
 from fathom.run.model import Call, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.run.switching import unknown_switch
+from fathom.run.usage import count
+from fathom.run.wire import watch
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
@@ -53,7 +55,9 @@ class InspectClient:
             if self._settings.thinking and (advice := unknown_switch(failure.message, self._settings.generation)):
                 failure = replace(failure, message=f"{failure.message} ({advice})")
             raise RequestError(failure) from None
-        return to_reply(read_output(output))
+        read = read_output(output)
+        large = len(read.text) > LARGE_TEXT
+        return checked(await asyncio.to_thread(to_reply, read) if large else to_reply(read))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -75,6 +79,7 @@ class InspectClient:
             client.max_retries = 0
         if hasattr(client, "timeout"):
             client.timeout = None
+        watch(client)
 
 
 def open_inspect_client(settings: Settings) -> InspectClient:
@@ -153,12 +158,12 @@ def read_output(output: ModelOutput) -> Output:
         text="".join(part.text for part in texts),
         reasoning="\n\n".join((part.summary or "") if part.redacted else part.reasoning for part in thoughts),
         stop=choice.stop_reason,
-        tokens_in=usage.input_tokens + cached if usage and counted else None,
-        tokens_out=usage.output_tokens if usage and counted else None,
-        tokens_reasoning=usage.reasoning_tokens if usage else None,
+        tokens_in=count(usage.input_tokens + cached) if usage and counted else None,
+        tokens_out=count(usage.output_tokens) if usage and counted else None,
+        tokens_reasoning=count(usage.reasoning_tokens) if usage else None,
         refusal=any(part.refusal for part in texts),
         seconds=output.time or 0.0,
-        tokens_cached=usage.input_tokens_cache_read if usage else None,
+        tokens_cached=count(usage.input_tokens_cache_read) if usage else None,
     )
 
 

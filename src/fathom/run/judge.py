@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from fathom.address import check_address
 from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
 from fathom.run.judge_plan import Docket, JudgePlan, Pending, check_limits, find_cases, plan_judging
 from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
@@ -98,7 +99,7 @@ def judge(
         model_args: Arguments of Inspect's provider, by name.
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
-        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed.
+        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed, up to 15 minutes.
         max_tokens_total: Refuse to start, or stop, when this judge's prompts and replies exceed these tokens.
         max_cost: The same in US dollars.
         again: Ask once more for judgements that could not be read.
@@ -115,6 +116,7 @@ def judge(
     """
     folder = Path(run)
     manifest = read_manifest(folder)
+    _check_address(model_base_url)
     settings = Settings(
         model=model,
         temperature=0.0 if temperature is None and judge_kind(model) == "embedding" else temperature,
@@ -179,7 +181,13 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
     Raises:
         FathomError: The model is unknown, its library is absent, or a key is missing.
     """
+    _check_address(model_base_url)
     _open(Settings(model, base_url=model_base_url), lambda: get_tokenizer("words"))
+
+
+def _check_address(url: str | None) -> None:
+    if url is not None:
+        check_address(url, "--judge-base-url")
 
 
 def _cap(settings: Settings, price: Price) -> int:

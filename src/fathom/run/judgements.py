@@ -18,11 +18,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fathom.run.ledger import enter_wal, storable
-from fathom.run.manifest import fathom_version, hide_secrets
+from fathom.run.ledger import enter_wal, leave_wal, storable, without_secrets
+from fathom.run.manifest import fathom_version
 from fathom.run.model import Settings
 from fathom.run.store import BUSY_SECONDS, StoredReply, clear_errors, reading
+from fathom.run.store_checks import Rows, add_checksums, check_rows
+from fathom.run.usage import counted, paid, with_counts
 from fathom.score.judge import Case, Rubric
+from fathom.secrets import hide_in_text, hide_secrets
 from fathom.types import Reply
 
 FILE = "judgements.sqlite"
@@ -32,16 +35,29 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS judgements (
     judge TEXT NOT NULL, reply TEXT NOT NULL, rubric TEXT NOT NULL, version INTEGER NOT NULL, status TEXT NOT NULL,
     parts TEXT NOT NULL, detail TEXT NOT NULL, finished_at REAL NOT NULL, fathom_version TEXT NOT NULL,
-    PRIMARY KEY (judge, reply)
+    checksum INTEGER, PRIMARY KEY (judge, reply)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS said (
     judge TEXT NOT NULL, prompt TEXT NOT NULL, attempt INTEGER NOT NULL, step TEXT NOT NULL,
     use TEXT NOT NULL, status TEXT NOT NULL, text TEXT NOT NULL, stop TEXT NOT NULL, error TEXT NOT NULL,
     tokens_in INTEGER, tokens_out INTEGER, tokens_reasoning INTEGER, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
-    cost REAL, finished_at REAL NOT NULL
+    cost REAL, finished_at REAL NOT NULL, checksum INTEGER
 );
 CREATE INDEX IF NOT EXISTS said_to ON said (judge, prompt, attempt);
 """
+
+_JUDGEMENTS = Rows(
+    "judgements", "judge, reply, rubric, version, status, parts, detail, finished_at, fathom_version", "judge, reply"
+)
+# What a judge said stays as it is, but for the use that is made of it.
+_SAID = Rows(
+    "said",
+    "judge, prompt, attempt, step, status, text, stop, error, tokens_in, tokens_out, tokens_reasoning, seconds, "
+    "attempts, cost, finished_at",
+    "judge, prompt, attempt",
+    "use IN ('kept', 'unreadable', 'retired')",
+)
+_CHECKED = (_JUDGEMENTS, _SAID)
 
 Outcome: TypeAlias = Literal["ok", "unreadable", "error"]
 
@@ -153,9 +169,10 @@ def spent(folder: Path, judge: str) -> Spent:
     Raises:
         FathomError: The file is damaged.
     """
+    cost = f"({paid('cost', 'tokens_in', 'tokens_out')})"
     query = (
-        "SELECT count(*), coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost), 0.0), "
-        "count(*) - count(cost) FROM said WHERE judge = ?"
+        f"SELECT count(*), coalesce(sum({counted('tokens_in')}), 0), coalesce(sum({counted('tokens_out')}), 0), "
+        f"coalesce(sum({cost}), 0.0), count(*) - count({cost}) FROM said WHERE judge = ?"
     )
     with _reading(folder) as db:
         return Spent(*db.execute(query, (judge,)).fetchone()) if db is not None else Spent()
@@ -186,6 +203,7 @@ def _reading(folder: Path) -> Iterator[sqlite3.Connection | None]:
         yield None
         return
     with clear_errors(folder, FILE), reading(folder, FILE) as db:
+        check_rows(db, folder / FILE, _CHECKED)
         # A judge that is just starting has made the file and not yet its tables.
         tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('judgements', 'said')").fetchone()[0]
         yield db if tables == 2 else None
@@ -211,6 +229,7 @@ class JudgementStore:
             enter_wal(self._db)
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
+            add_checksums(self._db, folder / FILE, _CHECKED)
 
     def judgement(self, key: str) -> Judgement | None:
         """The judgement of a case, by ``case_key``; None where it is to be asked for."""
@@ -224,13 +243,15 @@ class JudgementStore:
         A judgement that failed never takes the place of a good one: another process may have had more luck.
         """
         query = (
-            "INSERT INTO judgements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = "
-            "excluded.status, parts = excluded.parts, detail = excluded.detail, finished_at = excluded.finished_at, "
-            "fathom_version = excluded.fathom_version WHERE status != 'ok'"
+            f"INSERT INTO judgements ({_JUDGEMENTS.columns}) VALUES ({', '.join('?' * 9)}) "
+            "ON CONFLICT DO UPDATE SET status = excluded.status, parts = excluded.parts, detail = excluded.detail, "
+            "finished_at = excluded.finished_at, fathom_version = excluded.fathom_version WHERE status != 'ok'"
         )
         about = (self.judge, key, rubric.name, rubric.version)
-        said = (judgement.status, json.dumps(dict(judgement.parts)), judgement.detail)
-        self._do(query, *about, *said, time.time(), self._version)
+        said = (judgement.status, json.dumps(dict(judgement.parts)), hide_in_text(judgement.detail))
+        values = (*about, *said, time.time(), self._version)
+        mark = f"UPDATE judgements SET checksum = {_JUDGEMENTS.checksum} WHERE judge = ? AND reply = ?"
+        self._do_together((query, values), (mark, about[:2]))
 
     def said(self, prompt: str, attempt: int) -> Reply | None:
         """The judge's reply to a prompt; None if it was not asked.
@@ -247,7 +268,7 @@ class JudgementStore:
         if row is None:
             return None
         status, text, stop, error, read, written, thought, seconds, attempts = row
-        return Reply(status, text, "", stop, read, written, thought, seconds, attempts, error=error)
+        return with_counts(Reply(status, text, "", stop, read, written, thought, seconds, attempts, error=error))
 
     def keep(self, prompt: str, attempt: int, step: str, reply: Reply, cost: float | None) -> None:
         """Commit one reply of the judge; one that is not ``ok`` cannot be read.
@@ -259,11 +280,13 @@ class JudgementStore:
             reply: The reply.
             cost: US dollars; None where no price is known.
         """
+        reply = without_secrets(reply)
         use = "kept" if reply.status == "ok" else "unreadable"
-        said = (use, reply.status, reply.text, reply.stop, reply.error, reply.tokens_in, reply.tokens_out)
+        said = (reply.status, reply.text, reply.stop, reply.error, reply.tokens_in, reply.tokens_out)
         how = (reply.tokens_reasoning, reply.seconds, reply.attempts, cost, time.time())
-        query = f"INSERT INTO said VALUES ({', '.join('?' * 16)})"
-        self._do(query, self.judge, prompt, attempt, step, *said, *how)
+        query = f"INSERT INTO said ({_SAID.columns}, use) VALUES ({', '.join('?' * 16)})"
+        mark = f"UPDATE said SET checksum = {_SAID.checksum} WHERE rowid = last_insert_rowid()"
+        self._do_together((query, (self.judge, prompt, attempt, step, *said, *how, use)), (mark, ()))
 
     def mark_unreadable(self, prompt: str, attempt: int) -> None:
         """Note that a reply of the judge could not be read, so that ``forget_unreadable`` finds it."""
@@ -277,9 +300,23 @@ class JudgementStore:
 
     def close(self) -> None:
         """Close the file."""
+        leave_wal(self._db)
         self._db.close()
 
     def _do(self, query: str, *values: object) -> sqlite3.Cursor:
         """Execute one statement, which is committed when this returns."""
         with clear_errors(self.folder, FILE):
             return self._db.execute(query, storable(values))
+
+    def _do_together(self, *statements: tuple[str, tuple[object, ...]]) -> None:
+        """Execute statements that are committed together when this returns."""
+        with clear_errors(self.folder, FILE):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                for query, values in statements:
+                    self._db.execute(query, storable(values))
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise

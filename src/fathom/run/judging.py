@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from fathom.run.failures import shorten
 from fathom.run.judge_plan import Pending
 from fathom.run.judgements import Judgement, JudgementStore, Outcome, Spent, hashed
 from fathom.run.model import Call, Client
@@ -75,7 +76,7 @@ class Judging:
         self._store = store
         self._client = client
         self._work = work
-        self._health = Health()
+        self._health = Health(before=state.spent.requests > 0)
         self._stop = ""
         # Several cases can need the same prompt at once; all but the first wait for its reply.
         self._asking: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -110,7 +111,13 @@ class Judging:
     async def _judge(self, pending: Pending) -> None:
         judgement = self._store.judgement(pending.key)
         if judgement is None:
-            judgement = await self._ask_for(pending)
+            try:
+                judgement = await self._ask_for(pending)
+            except FathomError:
+                raise
+            except Exception as error:
+                words = shorten(f"unexpected, please report it: {type(error).__name__}: {error}")
+                judgement = Judgement("error", {}, words)
             self._store.finish(pending.key, pending.rubric, judgement)
         counts = {**self.state.counts}
         counts[judgement.status] += pending.replies

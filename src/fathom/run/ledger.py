@@ -1,7 +1,8 @@
 """The writing side of a run's store: claims before a request, one committed row after it.
 
 A process claims a few (sample, epoch) pairs before it sends them, so that two processes never send the same request.
-The claims of a process that is gone are free. An ``error`` row written before this process joined is asked for again.
+The claims of a process that is gone are free. Every row names the process that wrote it: an ``error`` of a process
+that was gone when this one joined is asked for again. No clock decides that.
 """
 
 from __future__ import annotations
@@ -11,17 +12,22 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from fathom.run.manifest import fathom_version
-from fathom.run.store import BUSY_SECONDS, COLUMNS, FILE, PAGE_BYTES, SCHEMA, Totals, clear_errors, read_totals
+from fathom.run.store import BUSY_SECONDS, CHECKED, COLUMNS, FILE, PAGE_BYTES, SCHEMA, Totals, clear_errors, read_totals
+from fathom.run.store_checks import add_checksums
 from fathom.run.worker import Worker, is_alive, retire
+from fathom.secrets import hide_in_text, redact
 from fathom.types import FathomError, Reply, Sample, Status
 
 Key: TypeAlias = tuple[str, int]
 
-_INSERT = f"INSERT OR REPLACE INTO replies ({COLUMNS}) VALUES ({', '.join('?' * 27)})"
+_INSERT = f"INSERT OR REPLACE INTO replies ({COLUMNS}, worker) VALUES ({', '.join('?' * 28)})"
+# Of the values as SQLite holds them, which are not always of the types that they had.
+_CHECKSUM = f"UPDATE replies SET checksum = {CHECKED[0].checksum} WHERE rowid = last_insert_rowid()"
 
 
 class Ledger:
@@ -45,15 +51,20 @@ class Ledger:
             self._bring_up_to_date()
             with self._writing():
                 self._bury_the_dead()
+                self._earlier = {row[0] for row in self._db.execute("SELECT id FROM workers WHERE pid = 0")}
                 self._db.execute(
                     "INSERT INTO workers VALUES (?, ?, ?, ?, ?, ?, 0)",
                     (worker.id, worker.pid, worker.host, worker.born, worker.started, worker.started),
                 )
 
     def _bring_up_to_date(self) -> None:
-        """Runs of earlier versions did not keep the bare question."""
-        if "asked" not in {row[1] for row in self._db.execute("PRAGMA table_info(replies)")}:
-            self._db.execute("ALTER TABLE replies ADD COLUMN asked TEXT NOT NULL DEFAULT ''")
+        """Runs of earlier versions kept neither the bare question nor which process wrote a reply."""
+        with self._writing():
+            there = {row[1] for row in self._db.execute("PRAGMA table_info(replies)")}
+            for name in ("asked", "worker"):
+                if name not in there:
+                    self._db.execute(f"ALTER TABLE replies ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
+        add_checksums(self._db, self.folder / FILE, CHECKED)
 
     def plan(self, planned: int) -> None:
         """Note how many replies the run will hold when this process and its fellows are done."""
@@ -66,12 +77,16 @@ class Ledger:
             self._db.execute("UPDATE workers SET beat = ? WHERE id = ?", (time.time(), self.worker.id))
 
     def is_finished(self, key: Key) -> bool:
-        """Whether a reply stands that will not be asked for again: any status but ``error``, or a fresh error."""
-        row = self._db.execute(
-            "SELECT status != 'error' OR finished_at >= ? FROM replies WHERE sample = ? AND epoch = ?",
-            (self.worker.started, *key),
-        ).fetchone()
-        return row is not None and bool(row[0])
+        """Whether a reply stands that will not be asked for again: any status but ``error``, or a fresh error.
+
+        An error is fresh if its process was at work when this one joined, or joined later.
+        """
+        query = "SELECT status, worker FROM replies WHERE sample = ? AND epoch = ?"
+        row = self._db.execute(query, key).fetchone()
+        if row is None:
+            return False
+        status, worker = row
+        return status != "error" or bool(worker and worker not in self._earlier)
 
     def claim(self, keys: Sequence[Key]) -> tuple[list[Key], list[Key]]:
         """Claim what is neither finished nor claimed by a living process.
@@ -87,8 +102,8 @@ class Ledger:
             self._bury_the_dead()
             self._db.execute(
                 "DELETE FROM claims WHERE worker = ? AND EXISTS (SELECT 1 FROM replies AS r WHERE r.sample = "
-                "claims.sample AND r.epoch = claims.epoch AND r.finished_at >= ?)",
-                (self.worker.id, self.worker.started),
+                "claims.sample AND r.epoch = claims.epoch AND (r.worker = claims.worker OR r.status != 'error'))",
+                (self.worker.id,),
             )
             mine, held = [], []
             for key in keys:
@@ -110,6 +125,7 @@ class Ledger:
         Returns:
             The status of the reply that it replaces; None if there was none.
         """
+        reply = without_secrets(reply)
         targets = json.dumps(list(sample.targets), ensure_ascii=False)
         facets = json.dumps(dict(sample.facets), ensure_ascii=False)
         facts = (sample.item, sample.task, sample.length, sample.tokens, sample.language, sample.chance)
@@ -128,12 +144,25 @@ class Ledger:
             cost,
             time.time(),
             self._version,
+            self.worker.id,
         )
         query = "SELECT status FROM replies WHERE sample = ? AND epoch = ?"
         with self._writing():
             before: tuple[Status] | None = self._db.execute(query, (sample.id, epoch)).fetchone()
             self._db.execute(_INSERT, storable(row))
+            self._db.execute(_CHECKSUM)
         return before[0] if before else None
+
+    def has_replied(self) -> bool:
+        """Whether the model has replied to any prompt of the run, also to processes that are gone."""
+        query = "SELECT EXISTS (SELECT 1 FROM replies WHERE status != 'error' AND prompt_hash != '')"
+        with clear_errors(self.folder):
+            return bool(self._db.execute(query).fetchone()[0])
+
+    def failed(self) -> frozenset[Key]:
+        """The (sample, epoch) pairs that ended in ``error``."""
+        with clear_errors(self.folder):
+            return frozenset(self._db.execute("SELECT sample, epoch FROM replies WHERE status = 'error'").fetchall())
 
     def totals(self) -> Totals:
         """Sums over all finished replies, those of other processes among them."""
@@ -150,6 +179,7 @@ class Ledger:
         with suppress(FathomError), self._writing():
             self._db.execute("DELETE FROM claims WHERE worker = ?", (self.worker.id,))
             self._db.execute("UPDATE workers SET pid = 0 WHERE id = ?", (self.worker.id,))
+        leave_wal(self._db)
         self._db.close()
         retire(self.worker)
 
@@ -183,6 +213,24 @@ def enter_wal(db: sqlite3.Connection) -> None:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or attempt == 99:
                 raise
             time.sleep(0.05)
+
+
+def leave_wal(db: sqlite3.Connection) -> None:
+    """Merge the log into the file, which can then be read from a read-only disk; not while others have it open."""
+    with suppress(sqlite3.Error):
+        db.execute("PRAGMA busy_timeout = 0")
+        db.execute("PRAGMA journal_mode = DELETE")
+
+
+def without_secrets(reply: Reply) -> Reply:
+    """The reply as it may be stored: a server can echo the key in an error, in a reply, anywhere."""
+    return replace(
+        reply,
+        text=redact(reply.text),
+        reasoning=redact(reply.reasoning),
+        stop=redact(reply.stop),
+        error=hide_in_text(reply.error),
+    )
 
 
 def storable(row: tuple[object, ...]) -> tuple[object, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -12,16 +11,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit, urlunsplit
 
+from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.run.model import Settings, is_reader
 from fathom.run.thinking import MODES, PROMPTS
+from fathom.secrets import hide_in_address, hide_secrets
 from fathom.suites.models import KINDS, SWITCHES
 from fathom.types import FathomError, Json
 
 FILE = "run.json"
-FORMAT = 1
+FORMAT = 2
+"""Of ``run.json``. Format 1 has no checksum."""
 MODE = "thinking.mode"
+_ADVICE = "restore it from a copy, or move the folder away and run again"
 
 # What may lie in a folder before run.json does: another process may be starting.
 _OURS = (".run-", "replies.sqlite", FILE)
@@ -62,12 +64,6 @@ _SUITE_FIELDS = {
     "tokenizer": _Kind(str, "a text", needed=True),
 }
 
-_SECRET = re.compile(r"key|token|secret|password|passwd|credential|auth|header|cookie|bearer", re.IGNORECASE)
-# These name amounts of tokens, not secrets.
-_OPEN = frozenset(
-    {"max_tokens", "max_output_tokens", "reasoning_tokens", "max_model_len", "prompt_cache_key", "tokenizer"}
-)
-
 
 def fathom_version() -> str:
     """The installed version, or ``0`` where the package runs from its source without being installed."""
@@ -102,7 +98,7 @@ def describe_run(
             "tokenizer": suite_manifest.get("tokenizer"),
         },
         "model": settings.model,
-        "base_url": _without_password(settings.base_url),
+        "base_url": hide_in_address(settings.base_url),
         "model_args": hide_secrets(settings.model_args),
         "generation": {
             "temperature": settings.temperature,
@@ -171,11 +167,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{folder}: no run here ({FILE} is missing); expected a folder that fathom run wrote"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise FathomError(
-            f"{path}: cannot be read: {error}; restore it from a copy, or move the folder away and run again"
-        ) from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise FathomError(f"{path}: expected a run of format {FORMAT}; this version of fathom cannot read it")
+        raise FathomError(f"{path}: cannot be read: {error}; {_ADVICE}") from None
+    if not isinstance(manifest, dict):
+        raise FathomError(f"{path}: expected an object; {_ADVICE}")
+    if check_format(path, manifest.get("format"), FORMAT, _ADVICE) > 1 or CHECKSUM in manifest:
+        check_content(path, manifest, _ADVICE)
     _check_fields(path, "", manifest, _FIELDS)
     _check_fields(path, "suite.", manifest["suite"], _SUITE_FIELDS)
     if manifest.get("thinking") is not None:
@@ -191,29 +187,8 @@ def _check_fields(path: Path, place: str, values: Mapping[str, Any], fields: Map
         right = isinstance(value, kind.type) and not isinstance(value, bool) and (not kind.among or value in kind.among)
         if not absent and not right:
             raise FathomError(
-                f"{path}: {place}{name} = {str(value)[:60]!r}, expected {kind.words}; the file is damaged. Restore it "
-                "from a copy, or move the folder away and run again"
+                f"{path}: {place}{name} = {str(value)[:60]!r}, expected {kind.words}; the file is damaged: {_ADVICE}"
             )
-
-
-def hide_secrets(arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """The arguments, nested ones too, with ``***`` for every value whose name smells of a secret."""
-    return {
-        name: "***"
-        if name not in _OPEN and _SECRET.search(name)
-        else hide_secrets(value)
-        if isinstance(value, Mapping)
-        else value
-        for name, value in arguments.items()
-    }
-
-
-def _without_password(url: str | None) -> str | None:
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="***" if parts.query else "")
-    return urlunsplit(bare)
 
 
 def _version(package: str) -> str:
@@ -225,7 +200,7 @@ def _version(package: str) -> str:
 
 def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
     """Write the file unless it is there; False if another process was first."""
-    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(with_checksum(manifest), indent=2, ensure_ascii=False) + "\n"
     try:
         with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".run-", delete=False) as file:
             file.write(text)

@@ -8,10 +8,12 @@ from random import Random
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
+from fathom.address import check_address
 from fathom.length import parse_length
 from fathom.run.failures import Failure
 from fathom.run.overflow import Overflow, fit, parse_policy
 from fathom.run.thinking import Thinking
+from fathom.secrets import remember
 from fathom.tokens import Tokenizer
 from fathom.types import FathomError, Json, Reply
 
@@ -20,6 +22,11 @@ ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
 CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
 
 READERS = "fathom/"
+
+PROBE = ""
+"""``Call.sample`` of a request that only finds out whether the server answers."""
+TINY_PROMPT = "Reply with OK."
+"""What it asks, where no other prompt is known to work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,9 @@ class Settings:
             tasks whose prompt is no text to be continued, ``never`` none.
         subset: Name and hash of the subset that is asked; None for all samples.
         thinking: How the model thinks, or not, where the run is for its thinking or non-thinking score.
+
+    Raises:
+        FathomError: The address is none.
     """
 
     model: str
@@ -112,6 +122,12 @@ class Settings:
     chat_template: ChatTemplate = "always"
     subset: Mapping[str, Json] | None = None
     thinking: Thinking | None = None
+
+    def __post_init__(self) -> None:
+        if self.base_url is not None:
+            check_address(self.base_url)
+        # From here on nothing that a server says can bring them into a file.
+        remember(self.model_args, self.generation, self.base_url)
 
 
 def is_reader(model: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fathom.length import format_length, named_lengths
 from fathom.run.model import Settings
+from fathom.run.provider_errors import provider_errors
 from fathom.types import FathomError, Json
 
 # Generation options of Inspect that the runner sets itself; given twice, one of the two would be recorded and not sent.
@@ -81,8 +82,9 @@ def check_work(
     """Make sure that what is to be done is possible; the arguments are those of ``fathom.run.run``.
 
     Raises:
-        FathomError: A number is not; the message names the option.
+        FathomError: A number is not; the message names the option. Or the user's table of providers' errors is wrong.
     """
+    provider_errors()
     _counts(epochs=epochs, limit=limit, max_connections=max_connections, max_tokens_total=max_tokens_total)
     _amounts(retries=retries, backoff=backoff, max_cost=max_cost)
     if not (math.isfinite(timeout) and timeout > 0):

@@ -58,6 +58,7 @@ class Preflight:
         checked: Month in which the price was last checked; "" if no price is known.
         source: The provider's price page.
         thinking: How the model thinks, or not, in words; "" where the run is not about that.
+        unverified: Why it cannot be said that the suite is what was built; "" where it can.
     """
 
     model: str
@@ -70,6 +71,7 @@ class Preflight:
     checked: str = ""
     source: str = ""
     thinking: str = ""
+    unverified: str = ""
 
     @property
     def requests(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -114,7 +115,7 @@ def run(
         where: Only samples with one of these values of each facet named (``fathom.suitefile.is_where``).
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
-        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed.
+        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed, up to 15 minutes.
         max_tokens_total: Refuse to start, or stop, when the run exceeds these tokens, prompts and replies together.
         max_cost: The same in US dollars.
         confirm: Shown the preflight before any request; False stops. None goes on.
@@ -210,6 +211,7 @@ def run(
     plan, spent = _look_ahead(
         out, facts, epochs, model=model, limit=window_limit, price=price, caps=caps, manner=manner, thinking=words
     )
+    plan = replace(plan, unverified=built.unverified)
     used = spent.tokens_in + spent.tokens_out
     check_budget(
         plan, spent_tokens=used, spent_cost=spent.cost or 0.0, max_tokens_total=max_tokens_total, max_cost=max_cost

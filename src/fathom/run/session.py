@@ -13,6 +13,8 @@ from itertools import islice
 from typing import TypeAlias
 
 from fathom.length import render
+from fathom.run.answers import LARGE_TEXT
+from fathom.run.failures import shorten
 from fathom.run.ledger import Key, Ledger
 from fathom.run.limit import Limit
 from fathom.run.manner import PLAIN, Manner, Manners, ended, together
@@ -87,7 +89,7 @@ class Session:
         self._client = client
         self._work = work
         self._texts = work.texts()
-        self._health = Health()
+        self._health = Health(before=ledger.has_replied())
         self._started = time.monotonic()
         self._asked = 0
         self._replies = self._reasoned = 0
@@ -144,8 +146,12 @@ class Session:
         return RunSummary(self._ledger.folder, self._state(), hints=tuple(hints))
 
     def _all(self) -> Iterator[Job]:
-        for sample in self._work.samples():
-            yield from ((sample, epoch) for epoch in range(1, self._work.epochs + 1))
+        """All pairs, those that failed before this process began last: what failed once may well fail again."""
+        failed = self._ledger.failed()
+        for again in (False, True) if failed else (False,):
+            for sample in self._work.samples():
+                epochs = range(1, self._work.epochs + 1)
+                yield from ((sample, epoch) for epoch in epochs if ((sample.id, epoch) in failed) == again)
 
     def _jobs(self, wanted: Iterable[Job]) -> Iterator[Job]:
         """Those of the pairs that this process could claim, in the same order."""
@@ -180,7 +186,16 @@ class Session:
 
     async def _do(self, sample: Sample, epoch: int) -> None:
         cap = self._work.caps(sample.task)
-        prompt_hash, reply = await self._reply(sample, epoch, cap)
+        try:
+            prompt_hash, reply = await self._reply(sample, epoch, cap)
+        except FathomError:
+            raise
+        except OSError as error:
+            raise FathomError(f"the suite cannot be read: {error}; all replies that came are kept") from None
+        except Exception as error:
+            words = shorten(f"unexpected, please report it: {type(error).__name__}: {error}")
+            self._health.errors, self._health.last = self._health.errors + 1, words
+            prompt_hash, reply = "", Reply(status="error", stop="error", attempts=0, error=words)
         cost = 0.0 if not prompt_hash else self._price(sample, reply)
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
@@ -215,6 +230,8 @@ class Session:
         reply = await ask(self._client, prompt, call, self._work.retry, self._health)
         self._replies += reply.status != "error"
         self._reasoned += bool(reply.reasoning or reply.tokens_reasoning)
+        if len(reply.reasoning) > LARGE_TEXT:
+            return ended(await asyncio.to_thread(self._with_thoughts_counted, reply), manner)
         return ended(self._with_thoughts_counted(reply), manner)
 
     def _with_thoughts_counted(self, reply: Reply) -> Reply:

@@ -10,14 +10,19 @@ This module is the reading side; ``fathom.run.ledger`` writes.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
+from fathom.run.store_checks import Rows, check_rows
+from fathom.run.usage import counted, paid, with_counts
 from fathom.run.worker import Worker
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
 
@@ -33,7 +38,7 @@ CREATE TABLE IF NOT EXISTS replies (
     reasoning TEXT NOT NULL, stop TEXT NOT NULL,
     tokens_in INTEGER, tokens_out INTEGER, tokens_reasoning INTEGER, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
     truncated INTEGER NOT NULL, error TEXT NOT NULL, tokens_cached INTEGER, cost REAL,
-    finished_at REAL NOT NULL, fathom_version TEXT NOT NULL,
+    finished_at REAL NOT NULL, fathom_version TEXT NOT NULL, worker TEXT NOT NULL DEFAULT '', checksum INTEGER,
     UNIQUE (sample, epoch)
 );
 CREATE TABLE IF NOT EXISTS claims (
@@ -49,6 +54,10 @@ COLUMNS = (
     "text, reasoning, stop, tokens_in, tokens_out, tokens_reasoning, seconds, attempts, truncated, error, "
     "tokens_cached, cost, finished_at, fathom_version"
 )
+# Folders of earlier versions can hold counts that no request can have used, and costs computed from them.
+_COST = paid("cost", "tokens_in", "tokens_out", "tokens_cached")
+_READ = COLUMNS.replace(" cost,", f" {_COST},")
+CHECKED = (Rows("replies", COLUMNS, "sample, epoch"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +150,9 @@ def replies(folder: Path) -> Iterator[StoredReply]:
         FathomError: The folder holds no run, or its file is damaged.
     """
     with clear_errors(folder), reading(folder) as db:
-        for row in db.execute(f"SELECT {COLUMNS} FROM replies ORDER BY task, length, sample, epoch"):
+        check_rows(db, folder / FILE, CHECKED)
+        for row in db.execute(f"SELECT {_READ} FROM replies ORDER BY task, length, sample, epoch"):
+            _check(folder / FILE, row)
             yield _stored(row)
 
 
@@ -149,18 +160,20 @@ def read_totals(db: sqlite3.Connection) -> Totals:
     """Sums over all finished replies."""
     counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)
     tokens_in = tokens_out = priced = unpriced = 0
-    paid, last = 0.0, None
+    dollars, last = 0.0, None
+    cost = f"({_COST})"
     query = (
-        "SELECT status, count(*), coalesce(sum(coalesce(tokens_in, CASE WHEN prompt_hash = '' THEN 0 ELSE tokens END)),"
-        " 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost), 0), count(CASE WHEN prompt_hash != '' THEN cost END), "
-        "count(*) - count(cost), max(finished_at) FROM replies GROUP BY status"
+        f"SELECT status, count(*), coalesce(sum(coalesce({counted('tokens_in')}, "
+        f"CASE WHEN prompt_hash = '' THEN 0 ELSE tokens END)), 0), coalesce(sum({counted('tokens_out')}), 0), "
+        f"coalesce(sum({cost}), 0), count(CASE WHEN prompt_hash != '' THEN {cost} END), count(*) - count({cost}), "
+        "max(finished_at) FROM replies GROUP BY status"
     )
-    for status, count, read, written, dollars, known, unknown, latest in db.execute(query):
-        counts[status] = count
-        tokens_in, tokens_out, paid = tokens_in + read, tokens_out + written, paid + dollars
+    for status, number, read, written, spent, known, unknown, latest in db.execute(query):
+        counts[status] = number
+        tokens_in, tokens_out, dollars = tokens_in + read, tokens_out + written, dollars + spent
         priced, unpriced = priced + known, unpriced + unknown
         last = latest if last is None else max(last, latest)
-    return Totals(counts, tokens_in, tokens_out, paid, priced, unpriced, last)
+    return Totals(counts, tokens_in, tokens_out, dollars, priced, unpriced, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +203,10 @@ class Peek:
 
     def workers(self) -> list[Joined]:
         """All processes that ever joined the run."""
-        query = "SELECT id, pid, host, born, started, beat, planned FROM workers"
+        query = (
+            "SELECT id, pid, host, born, started, beat, planned FROM workers WHERE typeof(pid) = 'integer' AND "
+            "typeof(planned) = 'integer' AND typeof(beat) = 'real' AND typeof(started) = 'real'"
+        )
         rows = self.db.execute(query).fetchall() if self.db is not None else []
         return [Joined(Worker(*row[:5]), *row[5:]) for row in rows]
 
@@ -207,6 +223,7 @@ def peek(folder: Path) -> Iterator[Peek]:
         yield Peek(None)
         return
     with clear_errors(folder), reading(folder) as db:
+        check_rows(db, folder / FILE, CHECKED)
         has_table = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'workers'").fetchone()[0]
         yield Peek(db if has_table else None)
 
@@ -221,11 +238,40 @@ def reading(folder: Path, file: str = FILE) -> Iterator[sqlite3.Connection]:
     path = folder / file
     if not path.is_file():
         raise FathomError(f"{folder}: no run here ({file} is missing); expected a folder that fathom run wrote")
-    db = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    with ExitStack() as stack:
+        yield stack.enter_context(closing(_open(path.resolve(), stack)))
+
+
+def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:
+    """Open a file to read it, also where nothing can be written: SQLite itself wants to write beside a log (WAL)."""
+    if os.access(path.parent, os.W_OK):
+        return _connect(path, "mode=ro")
+    log = path.with_name(f"{path.name}-wal")
+    if not log.is_file() or not log.stat().st_size:
+        return _connect(path, "mode=ro&immutable=1")
+    with suppress(sqlite3.OperationalError):  # the log of a run that goes on can be read in place
+        db = _connect(path, "mode=ro")
+        try:
+            db.execute("SELECT count(*) FROM sqlite_master")
+        except sqlite3.OperationalError:
+            db.close()
+            raise
+        return db
+    # A run that was killed: its last replies are still in the log, and merging the two is writing.
+    place = Path(stack.enter_context(TemporaryDirectory(prefix="fathom-")))
     try:
-        yield db
-    finally:
-        db.close()
+        for one in (path, log):
+            shutil.copyfile(one, place / one.name)
+    except OSError as error:
+        raise FathomError(
+            f"{path}: the folder cannot be written, and a copy to merge the last replies of a killed run into could "
+            f"not be made: {error.strerror or error}. Copy the folder to a disk with room, and read it there"
+        ) from None
+    return _connect(place / path.name, "mode=rw")
+
+
+def _connect(path: Path, options: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(path))}?{options}", uri=True, timeout=BUSY_SECONDS)
 
 
 @contextmanager
@@ -233,7 +279,7 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
     """Turn SQLite's errors into messages that say what to do."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's own messages hold names from the file
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             reason = "cannot be written: the disk is full or failing"
@@ -243,7 +289,7 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = f"was locked by another process for {BUSY_SECONDS:g} seconds"
             advice = "End that process, or wait, and run the same command again to go on."
-        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
             reason, advice = "is damaged", "Move it away and run again, or restore a copy."
         elif "no such table" in str(error):
             reason, advice = "holds nothing yet", "Run the same command again to go on, or restore a copy."
@@ -255,6 +301,34 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
         else:
             reason, advice = "failed", "This is unexpected; please report it."
         raise FathomError(f"{folder / file} {reason} ({error}). {advice}") from None
+
+
+_TEXTS = (
+    *("sample", "item", "task", "language", "targets", "facets", "asked", "prompt_hash", "status", "text", "reasoning"),
+    *("stop", "error", "fathom_version"),
+)
+_WHOLE = ("epoch", "length", "tokens", "attempts", "truncated")
+_NUMBERS = ("chance", "seconds", "finished_at")
+
+
+def _check(path: Path, row: tuple[Any, ...]) -> None:
+    """Make sure that a row can be read: SQLite keeps a value of any type in any column."""
+    values = dict(zip(COLUMNS.split(", "), row, strict=True))
+    kinds = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_WHOLE, int), **dict.fromkeys(_NUMBERS, int | float)}
+    wrong = next((name for name, kind in kinds.items() if not isinstance(values[name], kind)), "")
+    wrong = wrong or ("" if values["status"] in STATUSES else "status")
+    try:
+        targets, facets = json.loads(values["targets"]), json.loads(values["facets"])
+        right = isinstance(targets, list) and all(isinstance(one, str) for one in targets)
+        wrong = wrong or ("" if right else "targets") or ("" if isinstance(facets, dict) else "facets")
+    except (TypeError, ValueError, RecursionError):
+        wrong = wrong or "targets or facets"
+    if wrong:
+        raise FathomError(
+            f"{path}: the reply to {str(values['sample'])[:80]!r} cannot be read: {wrong} is "
+            f"{str(values.get(wrong, 'no JSON'))[:60]!r}; the file is damaged. Move it away and run again, or restore "
+            "a copy"
+        )
 
 
 def _stored(row: tuple[Any, ...]) -> StoredReply:
@@ -274,7 +348,7 @@ def _stored(row: tuple[Any, ...]) -> StoredReply:
         facets=json.loads(facets),
         asked=asked,
         epoch=epoch,
-        reply=reply,
+        reply=with_counts(reply),
         prompt_hash=prompt_hash,
         cost=cost,
         finished_at=finished_at,

@@ -24,7 +24,7 @@ class Worker:
     Attributes:
         id: Unique name.
         pid: Process number; 0 once it has left.
-        host: Machine, or container, in which the number holds.
+        host: Machine and container in which the number holds.
         born: Start of the process as the system counts it, so that a reused number is not taken for it; "" if unknown.
         started: Seconds since the epoch at which it joined the run.
     """
@@ -68,7 +68,7 @@ def is_alive(worker: Worker, beat: float, now: float) -> bool:
         return worker.id in _at_work
     try:
         os.kill(worker.pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # or a number that no process can have
         return False
     except PermissionError:
         pass
@@ -76,8 +76,13 @@ def is_alive(worker: Worker, beat: float, now: float) -> bool:
 
 
 def _host() -> str:
-    boot = Path("/proc/sys/kernel/random/boot_id")
-    return f"{socket.gethostname()}/{boot.read_text().strip()[:8] if boot.exists() else ''}"
+    """Where process numbers hold: the machine since it started, and on it the container.
+
+    Containers on one machine share its boot, and may share their host's name, but never a space of process numbers.
+    """
+    boot, numbers = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+    started = boot.read_text().strip()[:8] if boot.exists() else ""
+    return f"{socket.gethostname()}/{started}/{numbers.readlink().name if numbers.is_symlink() else ''}"
 
 
 def _born(pid: int) -> str:

@@ -2,10 +2,10 @@
 
 ``official`` equals ``eval_trec.py`` of the paper's repository, faults and all. The last ``{...}`` of an output is read,
 whatever it is a part of; marks outside their range count (scores above 1), an output that cannot be read counts as 0,
-and where a mark is missing or no number the code stops. An answer is judged against each gold answer in one call, a
-summary in two steps of two tries each; the best gold answer counts. If ``extra.null_pred`` (the reply without context)
-is there, it is judged first, and an item whose answer is known is dropped, which in a file of one row is a division by
-zero.
+as does a null for a mark of an answer; where a mark is missing or no number the code stops. An answer is judged against
+each gold answer in one call, a summary in two steps of two tries each; the best gold answer counts. If
+``extra.null_pred`` (the reply without context) is there, it is judged first, and an item whose answer is known is
+dropped, which in a file of one row is a division by zero.
 
 ``strict`` takes the same calls and reads them as ``fathom.score.judge`` does: what cannot be read, or is out of range,
 is not scored. The filter does not touch the score.
@@ -80,7 +80,10 @@ def _answer_score(output: object) -> float:
         marks = json.loads(braces[-1]) if braces else None
     except (ValueError, RecursionError):
         marks = None
-    return 0.0 if marks is None else _mark(marks["fluency"]) * _mark(marks["correctness"]) / 6
+    if marks is None:
+        return 0.0
+    # Both are looked up before one of them is looked at: which exception the released code ends with depends on that.
+    return _product(*(0 if mark is None else mark for mark in (marks["fluency"], marks["correctness"]))) / 6
 
 
 def _best_summary(row: ScoringRow, outputs: Outputs) -> float:
@@ -93,20 +96,29 @@ def _summary_score(outputs: Outputs) -> float:
     if fluency is None or counted is None:
         return 0.0
     # In the order in which the released code looks them up: which exception it ends with depends on that.
-    count = _mark(counted["sentence_count"])
-    share = _mark(counted["precision"]) / count if count > 0 else 0.0
-    return _mark(fluency["fluency"]) * share
+    counts = _marks_of(counted)
+    count = _mark(counts["sentence_count"])
+    share = _mark(counts["precision"]) / count if count > 0 else 0
+    return _mark(_marks_of(fluency)["fluency"]) * share
 
 
-def _first_readable(outputs: Outputs) -> dict[str, object] | None:
+def _first_readable(outputs: Outputs) -> object:
     for _ in range(_TRIES):
         output = next(outputs)
-        found = _braces_or_block(output) if isinstance(output, str) and output != _NO_CALL else None
-        if found is not None and not isinstance(found, dict):
-            raise TypeError("the judge's JSON is no object")
+        if output is None or output == _NO_CALL:
+            continue
+        if not isinstance(output, str):
+            raise TypeError("the judge gave no text")
+        found = _braces_or_block(output)
         if found is not None:
             return found
     return None
+
+
+def _marks_of(found: object) -> dict[str, object]:
+    if not isinstance(found, dict):
+        raise TypeError("the judge's JSON is no object")
+    return found
 
 
 def _braces_or_block(output: str) -> object:
@@ -122,6 +134,14 @@ def _mark(value: object) -> float:
     if not isinstance(value, int | float):
         raise TypeError(f"a mark is {value!r}")
     return value
+
+
+def _product(first: object, second: object) -> float:
+    for one, other in ((first, second), (second, first)):
+        # A text or a list is repeated, before it proves to be no number.
+        if isinstance(one, str | list) and isinstance(other, int) and not -(2**63) <= other < 2**63:
+            raise OverflowError("a mark is too large")
+    return _mark(first) * _mark(second)
 
 
 def _best(scores: Iterator[float]) -> float:

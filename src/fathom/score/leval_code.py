@@ -1,4 +1,4 @@
-"""Outputs of programs in L-Eval's codeU: what the released code takes for the output, and what a reply says it is."""
+"""Outputs of programs in L-Eval's codeU: what a reply says that the output is."""
 
 from __future__ import annotations
 
@@ -7,36 +7,12 @@ import re
 from fathom.score.reading import plain
 from fathom.score.ruler import stands_in
 
-# What the released code deletes wherever it stands, in words too ("this" becomes "th").
-_DELETED = (
-    "the value of",
-    "the result of",
-    "would be",
-    "will be",
-    "printed",
-    "of the code",
-    "is",
-    ",",
-    "'",
-    "\\",
-    ".0",
-)
-_CUE = "the final output"
-_MORE = 3  # words of the reply that are kept beyond as many as the gold output has
 _OUTPUT = re.compile(r"\b(?:output|answer|result|prints?|printed|returns?|returned)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[\[\]]|(?<![\w.])-?[0-9]+(?:\.[0-9]*)?(?!\w)|\b(?:true|false|none)\b", re.IGNORECASE)
 
 _CONSTANT_OR_LIST = re.compile(_TOKEN.pattern.replace(r"[\[\]]", r"\[", 1), re.IGNORECASE)
 _STEP = re.compile(r"^[ \t]*[0-9]+[.)][ \t]+", re.MULTILINE)  # the number of a step in a reply
 _BETWEEN = re.compile(r"[\s,]*")
-
-
-def output_official(reply: str, gold: str) -> tuple[str, str]:
-    """The output in a reply and the gold one, both as the released code leaves them."""
-    right, text = _cleaned(gold), _cleaned(reply)
-    kept = len(right.split()) + _MORE
-    words = text.split(_CUE)[-1].split(" ")[:kept] if _CUE in text else text.split(" ")[-kept:]
-    return " ".join(words), right
 
 
 def output_strict(reply: str, gold: str) -> tuple[str | None, bool]:
@@ -56,13 +32,6 @@ def output_strict(reply: str, gold: str) -> tuple[str | None, bool]:
         return None, False
     bare = found[1:-1] if found[0] == "[" and right[0] != "[" else found
     return " ".join(found), right in (found, bare)
-
-
-def _cleaned(text: str) -> str:
-    for deleted in _DELETED:
-        text = text.replace(deleted, "")
-    text = re.sub(r"\s+", " ", text)
-    return re.sub(r"(?<=[\[\]]) (?=[\[\]])", "", text)
 
 
 def _value(text: str, listed: bool) -> tuple[str, ...] | None:

@@ -45,7 +45,10 @@ def released(compare: Compare, first_line: bool) -> Scorer:
                 return crash("AttributeError", "the released code looks for a first line in what is no text")
             reply = reply.lstrip("\n").split("\n")[0]
         best = 0.0
-        for answer in row.answers if isinstance(row.answers, list) else [row.answers]:
+        if not isinstance(row.answers, list | str | dict):
+            return crash("TypeError", "the released code goes through the gold answers one by one")
+        # Known fault: of a text that stands alone, each letter is a gold answer.
+        for answer in row.answers:
             value = compare(reply, answer, row)
             if isinstance(value, Verdict):
                 return value
@@ -116,7 +119,8 @@ def classification(reply: object, answer: object, row: ScoringRow) -> float | Ve
         return crash("TypeError", "the released code needs a text and a list of classes")
     found = [name for name in classes if isinstance(name, str) and name in reply]
     if not isinstance(answer, str):
-        return crash("TypeError", "the released code looks for classes in what is no text") if found else 0.0
+        crashes = found and not isinstance(answer, list | dict)  # a name can be looked for in these, and is no class
+        return crash("TypeError", "the released code looks for classes in what is no text") if crashes else 0.0
     at = 0
     while at < len(found):
         # A known fault: what follows a name that is taken out is passed over.
@@ -163,7 +167,7 @@ def code_sim(ratio: Callable[[str, str], float]) -> Compare:
             return crash("AttributeError", "the released code looks for a line of code in what is no text")
         lines = reply.lstrip("\n").split("\n")
         line = next((line for line in lines if not _NO_CODE.search(line)), "")
-        if answer is None:
+        if answer is None or answer in ([], {}):
             return 0.0
         if not isinstance(answer, str):
             return crash("TypeError", "fuzzywuzzy cannot compare code with what is no text")

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from fathom.stats.columns import facet
-from fathom.stats.side_rows import is_side_row
+from fathom.stats.side_rows import is_aggregate, is_side_row
 from fathom.types import FathomError
 
 Unanswered: TypeAlias = Literal["zero", "drop"]
@@ -40,7 +40,7 @@ SHOWN_FROM = 0.005
 """Difference between the two means of ``UNANSWERED`` from which on both are shown: half a point."""
 
 DOES_NOT_FIT, MISSING = "does not fit", "missing"
-_CELL = ["suite", "model", "variant", "task", "length", "_context", "_cut_from"]
+_CELL = ["suite", "model", "variant", "task", "length", "_context", "_cut_from", "_published"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Unmeasured:
         """Why, in words: "18 of 20 prompts did not fit"."""
         if self.reason == DOES_NOT_FIT:
             return f"{self.failed:,} of {self.replies:,} prompts did not fit"
-        return f"{self.failed:,} of {self.replies:,} replies are missing"
+        return f"{self.failed:,} of {self.replies:,} replies {'is' if self.failed == 1 else 'are'} missing"
 
 
 def outcome() -> pl.Expr:
@@ -136,6 +136,7 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
         outcome().alias("outcome"),
         facet("context").fill_null("").alias("_context"),
         facet("cut_from").fill_null("").alias("_cut_from"),
+        is_aggregate().alias("_published"),
     ).with_columns(
         _overflow=(found == "overflow").mean().over(_CELL),
         _missing=(found == "missing").mean().over(_CELL),
@@ -151,12 +152,35 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
         reason.alias("reason"),
         blank=unfit | lost if unanswered == "zero" else unfit,
         chance=pl.col("chance").fill_nan(None),
-    ).drop("_context", "_cut_from", "_overflow", "_missing")
+    ).drop(*_CELL[-3:], "_overflow", "_missing")
 
 
 def scored_rows(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
     """The rows of questions over their whole context, with the scores that count; see :func:`counted`."""
     return counted(rows.filter(~is_side_row()), unanswered)
+
+
+def over_suites(rows: pl.DataFrame, *also: str) -> pl.DataFrame:
+    """Counted rows for means over all items of a task at a length, whatever their suite.
+
+    Where several suites share a task and the cell of one has no score, the mean has none: that of the other suites
+    would be over other questions.
+
+    Args:
+        rows: Rows that :func:`counted` or :func:`scored_rows` gave; may be empty.
+        also: Columns that tell means apart, beside model, variant, task and length.
+
+    Returns:
+        The rows with ``value`` and ``other`` null, and ``blank`` true, in all cells of such a task at such a length.
+    """
+    lost, failed = pl.col("blank"), pl.col("reason") != ""
+    # With "zero" no cell of which too much is missing has a score; with "drop" it is the other choice that gives none.
+    by_other = (pl.col("reason") == DOES_NOT_FIT) | (failed & ~lost)
+    keys = ["model", "variant", "task", "length", *also]
+    blank, blank_other = lost.any().over(keys), by_other.any().over(keys)
+    return rows.with_columns(
+        value=pl.when(~blank).then("value"), other=pl.when(~blank_other).then("other"), blank=blank
+    )
 
 
 def unmeasured(rows: pl.DataFrame) -> list[Unmeasured]:

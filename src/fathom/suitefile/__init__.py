@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fathom.checksums import CHECKSUM, check_content, check_file, check_format, file_facts, with_checksum
 from fathom.suitefile.fresh import fresh_folder
 from fathom.suitefile.samples import FACTS, SAMPLES, SampleWriter, read_groups, sample_of
-from fathom.suitefile.texts import DOCUMENTS, Texts, write_documents
+from fathom.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
 from fathom.suitefile.where import Values, Where, facts_in, facts_of, is_where, may_be, wanted_of, why_none
 from fathom.types import Document, FathomError, Json, Sample
 
@@ -36,6 +38,9 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
+FORMAT = 2
+"""Of the folder. Those of format 1 do not state it: they have no checksums."""
+_ADVICE = "build the suite again with --force"
 _MANIFEST = {
     "suite": str,
     "fingerprint": str,
@@ -53,10 +58,41 @@ _MANIFEST = {
 
 @dataclass(frozen=True)
 class BuiltSuite:
-    """A suite folder, open for reading."""
+    """A suite folder, open for reading.
+
+    Each of its two files is compared with its checksum before the first sample or text is taken from it, and not
+    again; pages that are read later are checked by Parquet's own checksums.
+    """
 
     folder: Path
     manifest: Mapping[str, Any]
+
+    @property
+    def unverified(self) -> str:
+        """Why it cannot be said that the files are what was built; "" where they have checksums."""
+        return "" if "files" in self.manifest else "the suite was built before checksums; it cannot be verified"
+
+    @cached_property
+    def _samples(self) -> Path:
+        return self._checked(SAMPLES)
+
+    @cached_property
+    def _documents(self) -> Path:
+        return self._checked(DOCUMENTS)
+
+    def _checked(self, name: str) -> Path:
+        if not self.unverified:
+            check_file(self.folder / name, self.manifest["files"].get(name), _ADVICE)
+        return self.folder / name
+
+    def check(self) -> None:
+        """Compare both files with their checksums.
+
+        Raises:
+            FathomError: One of them is damaged or missing.
+        """
+        for name in (SAMPLES, DOCUMENTS):
+            self._checked(name)
 
     def samples(
         self,
@@ -82,25 +118,26 @@ class BuiltSuite:
         """
         taken: dict[tuple[str, str, int, object], int] = {}
         columns = None if parts else list(FACTS)
-        for records in read_groups(self.folder / SAMPLES, columns):
-            for record in records:
-                if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in (0, *lengths)):
-                    continue
-                if only is not None and record["id"] not in only and record["item"] not in only:
-                    continue
-                # Questions without their context come with length 0, in more than one way.
-                facets = json.loads(record["facets"])
-                if where and not is_where(facts_in(record, facets), where):
-                    continue
-                kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
-                cell = record["task"], record["language"], record["length"], kind
-                taken[cell] = taken.get(cell, 0) + 1
-                if limit is None or taken[cell] <= limit:
-                    yield sample_of(record)
+        with readable(self.folder / SAMPLES):
+            for records in read_groups(self._samples, columns):
+                for record in records:
+                    if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in (0, *lengths)):
+                        continue
+                    if only is not None and record["id"] not in only and record["item"] not in only:
+                        continue
+                    # Questions without their context come with length 0, in more than one way.
+                    facets = json.loads(record["facets"])
+                    if where and not is_where(facts_in(record, facets), where):
+                        continue
+                    kind = facets.get("context", "") if record["length"] == 0 else facets.get("cut_from")
+                    cell = record["task"], record["language"], record["length"], kind
+                    taken[cell] = taken.get(cell, 0) + 1
+                    if limit is None or taken[cell] <= limit:
+                        yield sample_of(record)
 
     def names(self) -> frozenset[str]:
         """The ids of all samples, and the names of their items."""
-        groups = read_groups(self.folder / SAMPLES, columns=["id", "item"])
+        groups = read_groups(self._samples, columns=["id", "item"])
         return frozenset(name for rows in groups for row in rows for name in (row["id"], row["item"]))
 
     def sample(self, name: str) -> Sample:
@@ -118,12 +155,13 @@ class BuiltSuite:
 
     def documents(self, only: Collection[str]) -> dict[str, Document]:
         """Some of the documents that recipes borrow from, by id; without questions and summaries."""
-        groups = read_groups(self.folder / DOCUMENTS)
-        return {row["id"]: Document(**row) for rows in groups for row in rows if row["id"] in only}
+        groups = read_groups(self._documents)
+        with readable(self.folder / DOCUMENTS):
+            return {row["id"]: Document(**row) for rows in groups for row in rows if row["id"] in only}
 
     def texts(self) -> Mapping[str, str]:
         """The texts that recipes borrow from, by document id; read as they are asked for."""
-        return Texts(self.folder / DOCUMENTS)
+        return Texts(self._documents)
 
 
 def is_suite(folder: Path) -> bool:
@@ -155,6 +193,9 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
         raise FathomError(f"{path}: cannot be read ({error}); build the suite again with --force") from error
     if not isinstance(manifest, dict) or manifest.get("fathom") != "suite":
         raise FathomError(f"{path}: not the manifest of a suite; choose a folder that `fathom build` wrote")
+    if "format" in manifest or CHECKSUM in manifest:
+        check_format(path, manifest.get("format"), FORMAT, _ADVICE)
+        check_content(path, manifest, _ADVICE)
     wrong = [name for name, kind in _MANIFEST.items() if not isinstance(manifest.get(name), kind)]
     if wrong:
         raise FathomError(
@@ -163,6 +204,13 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
     return manifest
 
 
-def write_manifest(folder: Path, manifest: Mapping[str, Json]) -> None:
-    """Write the manifest into a folder."""
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+def write_manifest(folder: Path, manifest: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Write the manifest into a folder that holds the samples and documents already.
+
+    Returns:
+        The manifest as it is written: with the format of the folder, and the checksums of its files and of itself.
+    """
+    files: Json = {name: file_facts(folder / name) for name in (SAMPLES, DOCUMENTS)}
+    whole = with_checksum({"fathom": "suite", "format": FORMAT, **manifest, "files": files})
+    (folder / MANIFEST).write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return whole

@@ -47,7 +47,9 @@ class SampleWriter:
                 ("parts", pyarrow.list_(part)),
             ]
         )
-        self._writer = pyarrow.parquet.ParquetWriter(folder / SAMPLES, self._schema, compression="zstd")
+        self._writer = pyarrow.parquet.ParquetWriter(
+            folder / SAMPLES, self._schema, compression="zstd", write_page_checksum=True
+        )
         self._records: list[dict[str, object]] = []
 
     def add(self, sample: Sample) -> None:
@@ -81,7 +83,7 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[d
     import pyarrow.parquet
 
     with readable(path):
-        file = pyarrow.parquet.ParquetFile(path)
+        file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
         need_columns(path, file.schema_arrow.names, ("id",))
         for batch in file.iter_batches(batch_size=_GROUP, columns=columns):
             if "parts" not in batch.schema.names:

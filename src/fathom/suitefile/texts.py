@@ -22,7 +22,7 @@ class Texts(Mapping[str, str]):
         import pyarrow.parquet
 
         with readable(path):
-            self._file = pyarrow.parquet.ParquetFile(path)
+            self._file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
             need_columns(path, self._file.schema_arrow.names, ("id", "text"))
             self._group: dict[str, int] = {
                 id: group
@@ -50,8 +50,8 @@ class Texts(Mapping[str, str]):
     def _read(self, group: int) -> dict[str, str]:
         with readable(self._path):
             table = self._file.read_row_group(group, columns=["id", "text"])
-        texts = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
-        self._size += sum(map(len, texts.values()))
+            texts = dict(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True))
+            self._size += sum(map(len, texts.values()))
         while self._held and self._size > HELD:
             oldest = self._held.pop(next(iter(self._held)))
             self._size -= sum(map(len, oldest.values()))
@@ -75,7 +75,8 @@ def readable(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, pyarrow.ArrowException) as error:
+    # What is not of the form that was written ends in any of the others.
+    except (OSError, pyarrow.ArrowException, TypeError, ValueError, LookupError, AttributeError) as error:
         raise FathomError(f"{path}: damaged ({error}); build the suite again with --force") from error
 
 
@@ -86,7 +87,8 @@ def write_documents(folder: Path, documents: Sequence[Document]) -> None:
 
     columns = ("id", "text", "source", "language", "title", "licence")
     schema = pyarrow.schema([(name, pyarrow.string()) for name in columns])
-    with pyarrow.parquet.ParquetWriter(folder / DOCUMENTS, schema, compression="zstd") as writer:
+    path = folder / DOCUMENTS
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
         for group in _grouped(documents):
             writer.write_table(pyarrow.table([_column(group, name) for name in columns], schema=schema))
 

@@ -25,12 +25,12 @@ from fathom.registry import get_task
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
 from fathom.run.judgements import case_key, case_of
-from fathom.run.manifest import fathom_version, hide_secrets, read_manifest
+from fathom.run.manifest import fathom_version, read_manifest
 from fathom.run.store import StoredReply, replies
 from fathom.score.judge import get_rubric
+from fathom.secrets import HIDDEN, hide_secrets
 from fathom.types import FathomError, Json, Reply
 
-HIDDEN = "***"
 # An address, or a path of some machine: from the root, a home, a drive, or upwards.
 _PRIVATE = re.compile(
     r"://|(?:^|[\s=,;:'\"(])(?:[/~\\]|\.\.?[/\\]|[A-Za-z]:[/\\])|@[\w-]+\.|localhost|\d+\.\d+\.\d+\.\d+"

@@ -19,7 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
-from fathom.board.bundles.bundle import DIGESTS, FILES, HEAD, JUDGEMENTS, REPLIES, ROWS, Bundle, canonical, hashed
+from fathom.board.bundles.bundle import (
+    DIGESTS,
+    FILES,
+    FORMAT,
+    HEAD,
+    JUDGEMENTS,
+    REPLIES,
+    ROWS,
+    Bundle,
+    canonical,
+    hashed,
+)
 from fathom.board.bundles.fields import (
     DIGEST_FIELDS,
     HEAD_FIELDS,
@@ -32,6 +43,7 @@ from fathom.board.bundles.fields import (
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.packing import archive, zipped
 from fathom.board.bundles.unbundling import Records, assembled
+from fathom.checksums import check_format
 from fathom.printing import printable
 from fathom.types import FathomError
 
@@ -237,6 +249,8 @@ def _record(name: str, at: int, line: bytes, fields: Mapping[str, Check]) -> dic
         raise RefusedError("form", f"{where}: nested too deeply") from None
     except ValueError as error:
         raise RefusedError("form", f"{where}: not the JSON of a bundle: {printable(str(error))[:200]}") from None
+    if name == HEAD and isinstance(record, dict):
+        _check_format(record)
     wrong = wrong_field(record, fields)
     if wrong is not None:
         field, expected = wrong
@@ -245,6 +259,14 @@ def _record(name: str, at: int, line: bytes, fields: Mapping[str, Check]) -> dic
     if canonical(record) != text.removesuffix("\n" if not at else ""):
         raise RefusedError("form", f"{where}: not in the form that `fathom board bundle` writes")
     return dict(record)
+
+
+def _check_format(head: Mapping[str, Any]) -> None:
+    """What a newer version wrote has fields that this one does not know, which would be complained of first."""
+    try:
+        check_format(HEAD, head.get("format"), FORMAT, "bundle the runs again")
+    except FathomError as error:
+        raise RefusedError("fields", str(error)) from None
 
 
 def _shown(value: object) -> str:

@@ -12,12 +12,13 @@ import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from fathom.board.serve.answers import AnswerError
 from fathom.board.serve.checking import Check
-from fathom.board.serve.limits import Limits, Rate
+from fathom.board.serve.limits import Limits, Rate, Shares, Turns
 from fathom.board.serve.publishing import CURRENT, INCOMING, Publisher, living, settle
 from fathom.board.serve.requests import Logged
 from fathom.board.serve.static import PAGES, file_answer, not_yet
@@ -38,7 +39,8 @@ class Desk:
         check: Says what is to be said of a bundle.
         limits: What one person may ask.
         rate: Counts what each did.
-        gate: Lets so many checks be under way.
+        under_way: Counts the bundles that each has on the way.
+        turns: Lets so many checks be under way, one of each submitter.
     """
 
     store: Store
@@ -46,7 +48,8 @@ class Desk:
     check: Check
     limits: Limits
     rate: Rate
-    gate: anyio.CapacityLimiter
+    under_way: Shares
+    turns: Turns
 
     @property
     def site(self) -> Path:
@@ -84,18 +87,20 @@ def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -
 
     # No pages about the interface: they would load scripts from elsewhere.
     app = FastAPI(title="fathom board", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.desk = Desk(store, publisher, check, limits, Rate(limits.per_hour), anyio.CapacityLimiter(limits.checks))
+    counts = Rate(limits.per_hour), Shares(limits.under_way), Turns(limits.checks)
+    app.state.desk = Desk(store, publisher, check, limits, *counts)
     app.include_router(router)
     app.add_api_route("/healthz", _health, methods=["GET", "HEAD"])
     app.add_api_route("/moderate", _moderate, methods=["GET", "HEAD"])
     app.add_api_route("/moderate/{name}", _moderate, methods=["GET", "HEAD"])
     app.add_api_route("/{path:path}", _site, methods=["GET", "HEAD"])
     app.add_exception_handler(AnswerError, _answer)
+    app.add_exception_handler(ClientDisconnect, _answer)
     app.add_exception_handler(RequestValidationError, _answer)
     app.add_exception_handler(HTTPException, _answer)
     app.add_exception_handler(FathomError, _answer)
     app.add_exception_handler(Exception, _answer)
-    return Logged(app)  # around all of it, so that it sees the answers to failures too
+    return Logged(app, limits.per_address)  # around all of it, so that it sees the answers to failures too
 
 
 def _health(request: Request) -> Response:
@@ -122,6 +127,8 @@ def _answer(_: Request, error: Exception) -> Response:
     match error:
         case AnswerError():
             return error.response()
+        case ClientDisconnect():
+            return Response(status_code=400)  # nobody reads it
         case RequestValidationError():
             fields = ", ".join(sorted({str(one["loc"][-1]) for one in error.errors()}))
             return AnswerError(400, f"cannot be read: {fields}").response()

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fathom.board.boards import BOARDS
+from fathom.board.likeness import packed, prints_of, same_name
+from fathom.board.published import published
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.process import ended
 from fathom.printing import printable
@@ -22,6 +24,7 @@ from fathom.types import FathomError
 if TYPE_CHECKING:
     from fathom.board.bundles.bundle import Bundle
     from fathom.board.bundles.check import Checked
+    from fathom.board.bundles.findings import Finding as Found
 
 MEMORY = 8 << 30
 """Bytes of address space that a check may have; libraries reserve more than they use."""
@@ -39,11 +42,13 @@ class Policy:
         suites: Folders of built suites: replies are scored anew against their answers.
         any_suite: Take in bundles of other suites too, whose scores can only be compared with their own references.
         without_logs: Take in bundles without replies, whose scores cannot be computed anew.
+        names: Models of the results that stand on the site beside what is submitted.
     """
 
     suites: tuple[Path, ...] = ()
     any_suite: bool = False
     without_logs: bool = False
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,7 @@ def verdict_of(path: Path, policy: Policy, limits: Limits) -> Verdict:
     """
     from fathom.board.bundles.check import check
     from fathom.board.bundles.opening import LIMITS
+    from fathom.board.sameness import answers_of
 
     # A little less time than the process has: the words of the check are better than those of its end.
     bounds = replace(LIMITS, file_bytes=min(LIMITS.file_bytes, limits.bundle_bytes), seconds=0.8 * limits.check_seconds)
@@ -143,13 +149,16 @@ def verdict_of(path: Path, policy: Policy, limits: Limits) -> Verdict:
         some = [known[part.fingerprint] for part in checked.bundle.parts if part.fingerprint in known]
         checked = check(path, some, bounds)
     bundle = checked.bundle
-    findings = [*checked.findings, *(_nowhere(bundle) if bundle else ())]
+    findings: list[Finding] = []
+    if bundle:
+        findings += [*_names(bundle, policy.names), *_nowhere(bundle)]
+        prints_beside(path).write_bytes(packed(prints_of(answers_of(bundle))))
     return Verdict(
         model=_plain(bundle.model) if bundle else "",
         variant=_plain(bundle.variant) if bundle else "",
         created=_plain(bundle.created) if bundle else "",
         suites=tuple(dict.fromkeys(_plain(part.suite) for part in bundle.parts)) if bundle else (),
-        findings=tuple(Finding(one.level, _plain(one.topic), _plain(one.words)) for one in findings[:_FINDINGS]),
+        findings=(*findings, *(_finding(one) for one in checked.findings[:_FINDINGS])),
         reasons=tuple(_reasons(checked, policy, known)[:_FINDINGS]),
     )
 
@@ -191,6 +200,27 @@ def _strangers(bundle: Bundle, known: Mapping[str, Path]) -> list[str]:
     ]
 
 
+def _finding(one: Found) -> Finding:
+    return Finding(one.level, _plain(one.topic), _plain(one.words))
+
+
+def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:
+    """What moderators should know of a name that stands on the site already."""
+    suites = {part.suite for part in bundle.parts}
+    for board in BOARDS:
+        models = {entry.model for entry in published().get(board.id, ()) if same_name(entry.model, bundle.model)}
+        if models and suites & set(board.suites):
+            words = f"the name is that of a published entry of {board.title} ({_plain(min(models))})"
+            yield Finding("flagged", "name", f"{words}: say so when it is another model, or another run of it")
+    if any(same_name(name, bundle.model) for name in own):
+        yield Finding("flagged", "name", "the name is that of a result that whoever runs this server has put on it")
+
+
+def prints_beside(bundle: Path) -> Path:
+    """The file in which a check leaves the prints of the replies of a bundle."""
+    return bundle.with_suffix(".prints")
+
+
 def _plain(text: str) -> str:
     """Text from a bundle in one line of bounded length."""
     return printable(text if len(text) <= _WORDS else f"{text[:_WORDS]}...")
@@ -212,7 +242,7 @@ def main(order: Mapping[str, Any]) -> int:
     """Check one bundle, print the verdict, and give the exit status."""
     limits = Limits(**order["limits"])
     _limit(limits.check_seconds)
-    policy = Policy(tuple(map(Path, order["suites"])), order["any_suite"], order["without_logs"])
+    policy = Policy(tuple(map(Path, order["suites"])), order["any_suite"], order["without_logs"], tuple(order["names"]))
     try:
         print(json.dumps(asdict(verdict_of(Path(order["bundle"]), policy, limits))))
     except FathomError as error:

@@ -30,17 +30,20 @@ class Ended:
     err: str
 
 
-def ended(command: Sequence[str], seconds: float, stopping: threading.Event | None = None) -> Ended:
+def ended(command: Sequence[str], seconds: float, stopping: threading.Event | None = None, umask: int = -1) -> Ended:
     """Run a command until it ends or its time is over.
 
     Args:
         command: Program and arguments.
         seconds: Its time.
         stopping: Ends it early when it is set.
+        umask: Permissions that its files do not have; -1 for ours.
     """
     until = time.monotonic() + seconds
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=_environment()) as process:
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=_environment(), umask=umask
+        ) as process:
             try:
                 while process.poll() is None and time.monotonic() < until and not (stopping and stopping.is_set()):
                     time.sleep(_LOOK)

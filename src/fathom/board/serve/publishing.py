@@ -194,8 +194,13 @@ def settle(out: Path) -> None:
     try:
         if out.is_dir() and any(out.iterdir()) and not (out / SITES).is_dir():
             raise FathomError(f"--out {out}: there is something else in this folder; name one that is new or empty")
-        for name in (SITES, BUNDLES, INCOMING):
-            (out / name).mkdir(parents=True, exist_ok=True)
+        # A site is for everybody, also for another web server; bundles are for nobody else.
+        for folder, mode in ((out, 0o755), (out / SITES, 0o755), (out / BUNDLES, 0o700), (out / INCOMING, 0o700)):
+            if not folder.exists():
+                folder.mkdir(parents=True)
+                folder.chmod(mode)
+            elif mode == 0o700 and folder.stat().st_mode & 0o077:
+                folder.chmod(mode)
         (out / _LIVING).touch()  # a folder that cannot be written is said now
     except OSError as error:
         raise FathomError(f"--out {out}: cannot be made: {error.strerror or error}") from error

@@ -6,25 +6,27 @@ import asyncio
 import errno
 import hashlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from starlette.requests import Request
 
 from fathom.board.serve.answers import AnswerError
+from fathom.board.serve.limits import Limits
 from fathom.types import FathomError, Json
 
+CLOSE = {"Connection": "close"}
 BODY = 16 << 10
 """Bytes of the largest JSON body."""
 
 
-async def receive_bundle(request: Request, path: Path, most: int, seconds: float) -> tuple[str, int]:
+async def receive_bundle(request: Request, path: Path, limits: Limits) -> tuple[str, int]:
     """Write the body of a request to a file.
 
     Args:
         request: Its body is the bundle, as it is.
         path: The file.
-        most: Bytes of the largest body.
-        seconds: Time for all of it to come.
+        limits: Bytes of the largest body, time for all of it to come, and for the next piece.
 
     Returns:
         The SHA-256 of the bytes, and how many they are.
@@ -37,19 +39,17 @@ async def receive_bundle(request: Request, path: Path, most: int, seconds: float
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/zip" or "content-encoding" in request.headers:
         raise AnswerError(415, "send the bundle as it is, with Content-Type: application/zip")
+    most = limits.bundle_bytes
     _expect(request, most)
     digest, size = hashlib.sha256(), 0
     try:
-        async with asyncio.timeout(seconds):
-            with path.open("wb") as stream:
-                async for content in request.stream():
-                    size += len(content)
-                    if size > most:
-                        raise _too_large(most)
-                    digest.update(content)
-                    stream.write(content)
-    except TimeoutError:
-        raise AnswerError(408, f"the bundle did not come within {seconds:g} seconds; send it again") from None
+        with path.open("wb") as stream:
+            async for content in _timely(request, limits.upload_seconds, limits.idle_seconds):
+                size += len(content)
+                if size > most:
+                    raise _too_large(most)
+                digest.update(content)
+                stream.write(content)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise FathomError(f"{path.parent}: bundles cannot be written into it: {error.strerror or error}") from error
@@ -59,15 +59,19 @@ async def receive_bundle(request: Request, path: Path, most: int, seconds: float
     return digest.hexdigest(), size
 
 
-async def receive_json(request: Request) -> dict[str, Json]:
+async def receive_json(request: Request, limits: Limits) -> dict[str, Json]:
     """The body of a request, a JSON object; empty where there is no body.
 
+    Args:
+        request: The request.
+        limits: Time for it to come.
+
     Raises:
-        AnswerError: It is something else, or too large.
+        AnswerError: It is something else, too large or too slow.
     """
     _expect(request, BODY)
     body = b""
-    async for content in request.stream():
+    async for content in _timely(request, limits.idle_seconds, limits.idle_seconds):
         body += content
         if len(body) > BODY:
             raise _too_large(BODY)
@@ -78,6 +82,22 @@ async def receive_json(request: Request) -> dict[str, Json]:
     if not isinstance(found, dict):
         raise AnswerError(400, 'the body cannot be read; expected a JSON object such as {"reason": "..."}')
     return found
+
+
+async def _timely(request: Request, seconds: float, idle: float) -> AsyncIterator[bytes]:
+    """The pieces of a body: all of them in so many seconds, and each within ``idle`` after the last."""
+    until, stream = asyncio.get_running_loop().time() + seconds, aiter(request.stream())
+    while True:
+        left = until - asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(min(left, idle)):
+                content = await anext(stream)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            said = f"within {seconds:g} seconds" if left <= idle else f"to an end: nothing came for {idle:g} seconds"
+            raise AnswerError(408, f"the body did not come {said}; send it again", headers=CLOSE) from None
+        yield content
 
 
 def _expect(request: Request, most: int) -> None:

@@ -6,7 +6,9 @@ acknowledged is one committed transaction, and a server needs no second place th
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import (
@@ -31,7 +33,11 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from fathom.types import FathomError
 
 FILE = "board.sqlite"
+APPLICATION = "fathom board"
+"""What our connections to PostgreSQL call themselves."""
 BUSY_SECONDS = 60
+TOKEN_DAYS = 365
+"""How long a token is valid as a rule; those of earlier versions, from the day of their store's update."""
 READING = "fathom_reading"
 """Execution option of connections that only read; the others take SQLite's one place for a writer at once."""
 _MIGRATING = 7_201_406_110
@@ -51,6 +57,32 @@ submissions = Table(
     Column("decided_by", String(64), nullable=False),  # "" where the check itself refused
     Column("decided", String(20), nullable=False),
 )
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("submission", String(64), nullable=False),  # may be gone, or be sent again
+    Column("decided", String(20), nullable=False),
+    Column("decided_by", String(64), nullable=False),
+    Column("action", String(10), nullable=False),  # the state that was chosen, or "undone"
+    Column("before", String(10), nullable=False),
+    Column("after", String(10), nullable=False),
+    Column("reason", Text, nullable=False),
+)
+prints = Table(
+    "prints",
+    metadata,
+    Column("submission", String(64), primary_key=True),
+    Column("content", LargeBinary, nullable=False),  # see fathom.board.likeness
+    Column("compared", Integer, nullable=False),  # 1 once it was compared with all that was there before
+)
+likenesses = Table(
+    "likenesses",
+    metadata,
+    Column("one", String(64), primary_key=True),  # the lower id of the two
+    Column("other", String(64), primary_key=True),
+    Column("words", Text, nullable=False),
+)
 pieces = Table(
     "pieces",
     metadata,
@@ -66,6 +98,8 @@ tokens = Table(
     Column("role", String(10), nullable=False),
     Column("hash", String(64), nullable=False),
     Column("made", String(20), nullable=False),
+    Column("expires", String(20), nullable=False),
+    Column("used", String(10), nullable=False),  # day of the last use; "" before
 )
 
 
@@ -84,7 +118,33 @@ def _first(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS: list[Callable[[Connection], None]] = [_first]
+def _second(connection: Connection) -> None:
+    """Tokens expire, decisions are kept, replies are compared."""
+    postgres = connection.dialect.name == "postgresql"
+    content = "BYTEA" if postgres else "BLOB"
+    number = "BIGSERIAL PRIMARY KEY" if postgres else "INTEGER PRIMARY KEY AUTOINCREMENT"
+    for statement in (
+        "ALTER TABLE tokens ADD COLUMN expires VARCHAR(20) NOT NULL DEFAULT ''",
+        "ALTER TABLE tokens ADD COLUMN used VARCHAR(10) NOT NULL DEFAULT ''",
+        f"CREATE TABLE decisions (number {number}, submission VARCHAR(64) NOT NULL, decided VARCHAR(20) NOT NULL, "
+        "decided_by VARCHAR(64) NOT NULL, action VARCHAR(10) NOT NULL, before VARCHAR(10) NOT NULL, "
+        "after VARCHAR(10) NOT NULL, reason TEXT NOT NULL)",
+        "CREATE INDEX decisions_by_submission ON decisions (submission, number)",
+        f"CREATE TABLE prints (submission VARCHAR(64) PRIMARY KEY REFERENCES submissions (id), "
+        f"content {content} NOT NULL, compared INTEGER NOT NULL)",
+        "CREATE TABLE likenesses (one VARCHAR(64) NOT NULL, other VARCHAR(64) NOT NULL, words TEXT NOT NULL, "
+        "PRIMARY KEY (one, other))",
+        # What was decided before there was a table of decisions.
+        "INSERT INTO decisions (submission, decided, decided_by, action, before, after, reason) "
+        "SELECT id, decided, decided_by, state, 'pending', state, reason FROM submissions WHERE decided_by <> '' "
+        "ORDER BY decided, id",
+    ):
+        connection.execute(text(statement))
+    end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + TOKEN_DAYS * 86_400))
+    connection.execute(text("UPDATE tokens SET expires = :end"), {"end": end})
+
+
+MIGRATIONS: list[Callable[[Connection], None]] = [_first, _second]
 """Steps in order; a store remembers how many it has taken. Never change one that was released: add the next."""
 
 
@@ -130,18 +190,36 @@ def engine_of(place: str) -> Engine:
         )
     try:
         return create_engine(
-            url.set(drivername="postgresql+psycopg"), pool_size=10, pool_pre_ping=True, hide_parameters=True
+            url.set(drivername="postgresql+psycopg"),
+            pool_size=10,
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={"application_name": APPLICATION},
         )
     except ImportError as error:
         raise FathomError("PostgreSQL needs psycopg: pip install 'fathom-eval[board]'") from error
 
 
+def tighten(folder: Path) -> None:
+    """Let nobody but the owner read a store: hashes of tokens, and bundles that nobody has decided on, are in it.
+
+    Args:
+        folder: The folder of a SQLite store. SQLite makes its other files with the permissions of the first.
+    """
+    for path, mode in ((folder, 0o700), *((file, 0o600) for file in folder.glob(f"{FILE}*"))):
+        with suppress(OSError):  # somebody else's: they decide
+            if path.stat().st_mode & 0o777 & ~mode:
+                path.chmod(mode)
+
+
 def _sqlite(folder: Path) -> Engine:
+    path = folder / FILE
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
     except OSError as error:
         raise FathomError(f"--store {folder}: cannot be made: {error.strerror or error}") from error
-    path = folder / FILE
+    tighten(folder)
     engine = create_engine(
         f"sqlite:///{path.resolve()}", connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True, pool_size=10
     )

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import anyio
 from fastapi import APIRouter, Depends, Request
-from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from fathom.board.serve.answers import AnswerError
+from fathom.board.serve.checking import prints_beside
 from fathom.board.serve.receiving import receive_bundle, receive_json
-from fathom.board.serve.store import KnownError, State, Submission, WaitingError, now
-from fathom.board.serve.tokens import Holder, holder_of
+from fathom.board.serve.store import (
+    Alike,
+    Decision,
+    KnownError,
+    LostError,
+    State,
+    Submission,
+    WaitingError,
+    now,
+)
+from fathom.board.serve.tokens import ExpiredError, Holder, holder_of
 from fathom.printing import printable
-from fathom.types import Json
+from fathom.types import FathomError, Json
 
 if TYPE_CHECKING:
     from fathom.board.serve.app import Desk
@@ -31,12 +42,15 @@ def holder(request: Request) -> Holder:
     """Who asks, by the token in the header ``Authorization``.
 
     Raises:
-        AnswerError: There is none, or it is nobody's.
+        AnswerError: There is none, it is nobody's, or it is not valid any more.
     """
     kind, _, token = request.headers.get("authorization", "").partition(" ")
-    found = holder_of(_desk(request).store, token.strip()) if kind.lower() == "bearer" else None
+    words = "a token is needed that is valid here; send it as Authorization: Bearer TOKEN"
+    try:
+        found = holder_of(_desk(request).store, token.strip()) if kind.lower() == "bearer" else None
+    except ExpiredError as expired:
+        found, words = None, f"this token was valid until {expired}; ask who runs this server for another"
     if found is None:
-        words = "a token is needed that is valid here; send it as Authorization: Bearer TOKEN"
         raise AnswerError(401, words, headers={"WWW-Authenticate": "Bearer"})
     request.state.holder = found.name
     return found
@@ -66,18 +80,26 @@ Moderator = Annotated[Holder, Depends(moderator)]
 async def submit(request: Request, someone: Anyone) -> Response:
     """Take in a bundle: the body is the file that ``fathom board bundle`` wrote."""
     desk = _desk(request)
-    if wait := desk.rate.take(someone.name):
-        words = f"{desk.limits.per_hour} bundles an hour are the most that one person may send; wait {wait} seconds"
-        raise AnswerError(429, words, headers={"Retry-After": str(wait)})
+    with desk.under_way.hold(someone.name) as there:
+        if not there:
+            words = f"{desk.limits.under_way} bundles of one person may be on their way at once; wait until one is done"
+            raise AnswerError(429, words, headers={"Retry-After": "30"})
+        if wait := desk.rate.take(someone.name):
+            words = f"{desk.limits.per_hour} bundles an hour are the most that one person may send; wait {wait} seconds"
+            raise AnswerError(429, words, headers={"Retry-After": str(wait)})
+        return await _receive(request, desk, someone)
+
+
+async def _receive(request: Request, desk: Desk, someone: Holder) -> Response:
     path = desk.incoming / f"{secrets.token_hex(16)}.zip"
     try:
-        id, size = await receive_bundle(request, path, desk.limits.bundle_bytes, desk.limits.upload_seconds)
-        await anyio.to_thread.run_sync(_still, request)
-        return await anyio.to_thread.run_sync(_take, desk, someone, path, id, size, limiter=desk.gate)
-    except ClientDisconnect:
-        return Response(status_code=400)  # nobody reads it
+        id, size = await receive_bundle(request, path, desk.limits)
+        async with desk.turns.turn(someone.name):
+            await anyio.to_thread.run_sync(_still, request)
+            return await anyio.to_thread.run_sync(_take, desk, someone, path, id, size)
     finally:
         path.unlink(missing_ok=True)
+        prints_beside(path).unlink(missing_ok=True)
 
 
 def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Response:
@@ -92,7 +114,9 @@ def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Respon
         id, someone.name, now(), size, state, asdict(verdict), "; ".join(reasons), decided=now() if reasons else ""
     )
     try:
-        desk.store.add(submission, None if reasons else path, desk.limits.waiting)
+        desk.store.add(submission, None if reasons else path, desk.limits.waiting, _prints(path))
+        with suppress(FathomError):  # it is taken in; the next one makes up for it
+            desk.store.compare()
     except KnownError as known:
         if known.submission.stands or not reasons:
             return _already(known.submission, someone)
@@ -101,12 +125,22 @@ def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Respon
     if reasons:
         more: dict[str, Json] = {"id": id, "state": state, "reasons": list(reasons), "findings": _findings(submission)}
         raise AnswerError(422, f"the bundle is refused: {submission.reason}", more=more)
-    return JSONResponse(_shown(submission), 201, {"Location": f"/api/submissions/{id}"})
+    return JSONResponse(_shown(submission, someone), 201, {"Location": f"/api/submissions/{id}"})
+
+
+def _prints(bundle: Path) -> bytes:
+    """What the check left of the replies, if it did."""
+    path = prints_beside(bundle)
+    return path.read_bytes() if path.exists() else b""
 
 
 def _already(submission: Submission, someone: Holder) -> Response:
     words = f"this bundle was submitted before and is {submission.state}"
-    more = _shown(submission) if _may_see(someone, submission) else {"id": submission.id, "state": submission.state}
+    more = (
+        _shown(submission, someone)
+        if _may_see(someone, submission)
+        else {"id": submission.id, "state": submission.state}
+    )
     return AnswerError(409, words, more=more).response()
 
 
@@ -115,13 +149,13 @@ def listed(request: Request, someone: Anyone, state: State | None = None) -> Res
     """Submissions, the newest first: a moderator's view of all, a submitter's of the own ones."""
     submitter = None if someone.role == "moderate" else someone.name
     found = _desk(request).store.listed(submitter=submitter, state=state)
-    return JSONResponse({"submissions": [_shown(one) for one in found]})
+    return JSONResponse({"submissions": _all_shown(_desk(request), found, someone)})
 
 
 @router.get("/submissions/{id}")
 def one(request: Request, id: str, someone: Anyone) -> Response:
     """One submission."""
-    return JSONResponse(_shown(_found(request, id, someone)))
+    return _answer(request, id, someone)
 
 
 @router.get("/submissions/{id}/bundle")
@@ -129,7 +163,7 @@ def bundle(request: Request, id: str, someone: Moderator) -> Response:
     """The bundle as it came, for a moderator who wants to look into it."""
     submission = _found(request, id, someone)
     if submission.state not in ("pending", "accepted"):
-        raise AnswerError(404, f"the bundle is {submission.state}; it was not kept")
+        raise AnswerError(404, f"the bundle is {submission.state}; it is not given out any more")
     headers = {"Content-Disposition": f'attachment; filename="{submission.id}.zip"'}
     return StreamingResponse(_desk(request).store.content(submission.id), media_type="application/zip", headers=headers)
 
@@ -142,7 +176,7 @@ async def accept(request: Request, id: str, someone: Moderator) -> Response:
 
 @router.post("/submissions/{id}/refuse")
 async def refuse(request: Request, id: str, someone: Moderator) -> Response:
-    """Refuse a submission with a reason, or take an accepted one off the site."""
+    """Refuse a submission, or take an accepted one off the site."""
     return await _decide(request, id, someone, ("pending", "accepted"), "refused")
 
 
@@ -152,6 +186,26 @@ async def withdraw(request: Request, id: str, someone: Anyone) -> Response:
     return await _decide(request, id, someone, ("pending",), "withdrawn")
 
 
+@router.post("/submissions/{id}/undo")
+async def undo(request: Request, id: str, someone: Anyone) -> Response:
+    """Undo the last decision on a submission, which is named by its number."""
+    body = await receive_json(request, _desk(request).limits)
+    number = body.get("decision")
+    if type(number) is not int:
+        raise AnswerError(422, "decision: expected the number of the decision that is undone, as its history has it")
+    return await anyio.to_thread.run_sync(_undone, request, id, someone, number, _reason(body, needed=True))
+
+
+@router.get("/decisions")
+def decisions(request: Request, _: Moderator) -> Response:
+    """What was decided by whom, when and why, the newest first."""
+    desk = _desk(request)
+    found = desk.store.decisions()
+    models = {one.id: one.model for one in desk.store.some({one.submission for one in found})}
+    shown = [asdict(one) | {"model": models.get(one.submission, "")} for one in found]
+    return JSONResponse({"decisions": shown})
+
+
 @router.get("/site")
 def site(request: Request, _: Moderator) -> Response:
     """How it stands with the site."""
@@ -159,12 +213,17 @@ def site(request: Request, _: Moderator) -> Response:
 
 
 async def _decide(request: Request, id: str, someone: Holder, before: tuple[State, ...], after: State) -> Response:
-    reason = (await receive_json(request)).get("reason", "")
+    reason = _reason(await receive_json(request, _desk(request).limits), needed=after != "withdrawn")
+    return await anyio.to_thread.run_sync(_decided, request, id, someone, before, after, reason)
+
+
+def _reason(body: dict[str, Json], *, needed: bool) -> str:
+    reason = body.get("reason", "")
     if not isinstance(reason, str) or len(reason) > REASON:
         raise AnswerError(422, f"reason: expected text of at most {REASON:,} characters")
-    if after == "refused" and not reason.strip():
-        raise AnswerError(422, "reason: say why, so that who sent it knows what to mend")
-    return await anyio.to_thread.run_sync(_decided, request, id, someone, before, after, printable(reason.strip()))
+    if needed and not reason.strip():
+        raise AnswerError(422, "reason: say why, for who sent it and for who looks at this decision later")
+    return printable(reason.strip())
 
 
 def _decided(
@@ -172,14 +231,38 @@ def _decided(
 ) -> Response:
     _still(request)
     desk, submission = _desk(request), _found(request, id, someone)
-    if after == "withdrawn" and submission.submitter != someone.name:
+    own = _is_own(submission, someone)
+    if after == "withdrawn" and not own:
         raise AnswerError(403, "only who submitted it can withdraw it; a moderator can refuse it")
+    if after != "withdrawn" and own:
+        raise AnswerError(403, "it is your own submission: another moderator has to decide on it; you may withdraw it")
     if not desk.store.decide(submission.id, before, after, by=someone.name, reason=reason):
         present = _found(request, id, someone)
-        raise AnswerError(409, f"it is {present.state} and cannot become {after}", more=_shown(present))
+        more = _all_shown(desk, [present], someone)[0]
+        raise AnswerError(409, f"it is {present.state} and cannot become {after}", more=more)
     if after != "withdrawn":
         desk.publisher.nudge()
-    return JSONResponse(_shown(_found(request, id, someone)))
+    return _answer(request, id, someone)
+
+
+def _undone(request: Request, id: str, someone: Holder, number: int, reason: str) -> Response:
+    _still(request)
+    desk, submission = _desk(request), _found(request, id, someone)
+    own = _is_own(submission, someone)
+    if own != (submission.state == "withdrawn") or not (own or someone.role == "moderate"):
+        raise AnswerError(403, "moderators undo decisions on what others sent, and who withdrew something undoes that")
+    try:
+        if not desk.store.undo(submission.id, number, by=someone.name, reason=reason):
+            more = _all_shown(desk, [_found(request, id, someone)], someone)[0]
+            raise AnswerError(409, "that is not the last decision on it, or it was undone already", more=more)
+    except LostError as error:
+        raise AnswerError(409, str(error)) from error
+    desk.publisher.nudge()
+    return _answer(request, id, someone)
+
+
+def _is_own(submission: Submission, someone: Holder) -> bool:
+    return submission.submitter.casefold() == someone.name.casefold()
 
 
 def _found(request: Request, id: str, someone: Holder) -> Submission:
@@ -197,8 +280,25 @@ def _findings(submission: Submission) -> Json:
     return submission.verdict.get("findings", []) if isinstance(submission.verdict, dict) else []
 
 
-def _shown(submission: Submission) -> dict[str, Json]:
+def _answer(request: Request, id: str, someone: Holder) -> Response:
+    """A submission as it is now."""
+    return JSONResponse(_all_shown(_desk(request), [_found(request, id, someone)], someone)[0])
+
+
+def _all_shown(desk: Desk, found: Sequence[Submission], someone: Holder) -> list[dict[str, Json]]:
+    """Submissions with what was decided on them; to moderators also with those that are like them."""
+    history: dict[str, list[Decision]] = {}
+    for decision in desk.store.decisions([one.id for one in found]):
+        history.setdefault(decision.submission, []).append(decision)
+    alike = desk.store.alike(found) if someone.role == "moderate" else {}
+    return [_shown(one, someone, history.get(one.id, ()), alike.get(one.id, ())) for one in found]
+
+
+def _shown(
+    submission: Submission, someone: Holder, history: Sequence[Decision] = (), alike: Sequence[Alike] = ()
+) -> dict[str, Json]:
     verdict = submission.verdict if isinstance(submission.verdict, dict) else {}
+    flags: dict[str, Json] = {"alike": [_flag(one) for one in alike], "own": _is_own(submission, someone)}
     return {
         "id": submission.id,
         "state": submission.state,
@@ -209,7 +309,15 @@ def _shown(submission: Submission) -> dict[str, Json]:
         "reason": submission.reason,
         "decided_by": submission.decided_by,
         "decided": submission.decided,
+        "history": [asdict(one) for one in history],
+        **(flags if someone.role == "moderate" else {}),
     }
+
+
+def _flag(one: Alike) -> dict[str, Json]:
+    other = one.other
+    about: dict[str, Json] = {"id": other.id, "model": other.model, "submitter": other.submitter, "state": other.state}
+    return about | {"received": other.received, "words": one.words}
 
 
 def _desk(request: Request) -> Desk:

@@ -64,7 +64,7 @@
 
   function legend(board) {
     const bound = board.entries.some((entry) => entry.overall && entry.overall[3]);
-    const noted = board.origins.some((origin) => origin.provenance !== "published" && origin.note);
+    const noted = board.origins.some((origin) => !fathom.isOfPaper(origin) && origin.note);
     return h("div", { class: "legend muted" },
       h("p", null, "A rank is the range of ranks that the data allow at 95%; a bracket joins a line with those below it that cannot be told apart from it. Press a rank to see why. Means are in percent, \u00b1 is half a 95% interval."),
       bound && h("p", null, h("i", null, "\u00b1 in italics"), " with an open bar: only means are published, so the interval is the widest that so many scores can have."),

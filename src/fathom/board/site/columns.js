@@ -64,7 +64,8 @@
 
   function rank(board, entry) {
     const text = fathom.rank(entry.rank);
-    const name = entry.rank ? "Rank " + text.replace("\u2013", " to ") + ": why?" : "Not ranked: why?";
+    // Names begin with what is seen, for those who say it to a computer.
+    const name = text + (entry.rank ? ": why this rank?" : ": not ranked, why?");
     return h("td", { class: "rank" },
       fathom.opens({ class: "why", "aria-label": name }, text, "Why this rank", () => fathom.why(board, entry)));
   }
@@ -101,13 +102,13 @@
     ...board.categories.map((category, n) => ({
       id: "category/" + category.id, head: fathom.plain(category.title).replace(/& /g, "&\u00a0"),
       value: (entry) => (zeroed(entry, n, ways) ? entry.asPaperCategories[n] : entry.categories[n] && entry.categories[n][0]),
-      below: h("a", { class: "below", href: fathom.to("boards", board.id, { view: "tasks", category: category.id }), "aria-label": "Tasks of " + category.title }, fathom.many(category.tasks.length, "task")),
+      below: h("a", { class: "below", href: fathom.to("boards", board.id, { view: "tasks", category: category.id }), "aria-label": `${fathom.many(category.tasks.length, "task")} of ${fathom.plain(category.title)}` }, fathom.many(category.tasks.length, "task")),
       cell: (entry) => zeroed(entry, n, ways) ? fathom.scoreCell([entry.asPaperCategories[n], null, null, 0])
         : fathom.scoreCell(entry.categories[n], { partly: lacking(entry, category) }),
     })),
     ...board.extras.map((extra, n) => ({
       id: "extra/" + extra.id, head: fathom.plain(extra.title) + (extra.percent ? ", %" : ""), title: extra.about, name: "extra",
-      value: (entry) => entry.extras[n] && entry.extras[n][0], cell: (entry) => fathom.scoreCell(entry.extras[n], { percent: extra.percent, free: true }),
+      value: (entry) => entry.extras[n] && entry.extras[n][0], cell: (entry) => fathom.scoreCell(entry.extras[n], { percent: extra.percent, free: extra.free !== false }),
     })),
   ];
 
@@ -146,7 +147,7 @@
     const score = (entry, task) => (cells.overTasks[entry.key] || [])[place.get(task)] || null;
     return fathom.tasksOf(board, chosen).filter((task) => board.entries.some((entry) => score(entry, task))).map((task) => ({
       id: "task/" + task, head: title.get(task) || task, title: title.get(task) || task, name: "cell task",
-      below: h("a", { class: "info", href: fathom.to("tasks", task), "aria-label": "About " + (title.get(task) || task) }, "i"),
+      below: h("a", { class: "info", href: fathom.to("tasks", task), title: "About " + (title.get(task) || task) }, h("span", { "aria-hidden": "true" }, "i"), fathom.unseen("About " + (title.get(task) || task))),
       value: (entry) => score(entry, task) && score(entry, task)[0], cell: (entry) => fathom.heatCell(score(entry, task)),
     }));
   };

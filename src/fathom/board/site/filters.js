@@ -2,7 +2,7 @@
 (function (fathom) {
   "use strict";
   const { h } = fathom;
-  const PROVENANCES = (fathom.PROVENANCES = ["published", "measured", "submitted"]);
+  const PROVENANCES = (fathom.PROVENANCES = ["published", "recomputed", "measured", "submitted"]);
   const VIEWS = [["categories", "By category"], ["lengths", "By length"], ["tasks", "By task"], ["cost", "Quality and cost"]];
 
   /** The state that an address asks for; what it gets wrong is left out. */
@@ -49,9 +49,17 @@
     });
   };
 
-  /** Links to the views of a board; `state` is the present one. */
+  /** Whether a view of a board has anything to show. */
+  const FILLED = {
+    categories: () => true,
+    lengths: (board) => board.entries.some((entry) => entry.lengths.some(Boolean)),
+    tasks: (board) => board.byTask !== false,
+    cost: (board) => board.entries.some((entry) => entry.overall && entry.usage && typeof entry.usage.cost === "number"),
+  };
+
+  /** Links to the views of a board that have something to show; `state` is the present one. */
   fathom.viewLinks = (board, state) =>
-    h("nav", { class: "views", "aria-label": "Views" }, VIEWS.filter(([id]) => id !== "lengths" || board.lengths.length).map(([id, title]) =>
+    h("nav", { class: "views", "aria-label": "Views" }, VIEWS.filter(([id]) => FILLED[id](board)).map(([id, title]) =>
       h("a", { href: fathom.addressOf(board, { ...state, view: id, ...order(state, id) }), "aria-current": state.view === id ? "page" : null }, title)));
 
   // The column that sorts may not be there in another view.

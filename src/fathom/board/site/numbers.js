@@ -79,6 +79,9 @@
   /** A time with two digits. */
   fathom.seconds = (value) => (value < 0.1 ? Number((1000 * value).toPrecision(2)) + "\u00a0ms" : (value < 10 ? value.toFixed(1) : fathom.count(value)) + "\u00a0s");
 
+  /** How many of so many tests have p below .05 where there is no difference: the expectation, not a round number. */
+  fathom.expected = (tests) => String(Number((tests * 0.05).toFixed(2)));
+
   /** A p-value of a test with so many permutations; null: normal approximation. */
   fathom.pValue = (p) => (p < 0.001 ? "< .001" : p.toFixed(3).replace(/^0/, ""));
 

@@ -114,7 +114,8 @@
     if (fathom.half(first) === null || fathom.half(second) === null) return { difference, low: null, high: null, p: null, items: null };
     const error = Math.hypot(first[1], second[1]);
     const p = error > 0 ? tails(Math.abs(difference) / error) : difference === 0 ? 1 : 0;
-    return { difference, low: difference - fathom.Z * error, high: difference + fathom.Z * error, p, items: null };
+    // Scores are from 0 to 1, so that no difference is beyond 1.
+    return { difference, low: Math.max(-1, difference - fathom.Z * error), high: Math.min(1, difference + fathom.Z * error), p, items: null };
   };
 
   // Both tails of the normal distribution: the series of erf near 0, the continued fraction of erfc beyond.

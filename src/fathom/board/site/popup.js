@@ -66,14 +66,18 @@
   fathom.badge = function (origin) {
     const where = [origin.title, origin.table, origin.date].filter(Boolean).map(fathom.plain).join(", ");
     // Notes of papers are about all of their lines, others about this one.
-    const noted = origin.provenance !== "published" && origin.note;
+    const noted = !fathom.isOfPaper(origin) && origin.note;
     return fathom.opens(
       { class: "badge " + origin.provenance + (noted ? " noted" : ""), title: where, "aria-label": origin.provenance + ": " + where + (noted ? "; with a note" : "") },
       origin.provenance, "Where this result comes from", () => fathom.originOf(origin));
   };
 
+  /** Whether a result comes from a paper and its authors. */
+  fathom.isOfPaper = (origin) => origin.provenance === "published" || origin.provenance === "recomputed";
+
   const MEANING = {
     published: "Printed in a paper. Nothing of it was run here.",
+    recomputed: "Computed by fathom from scores of single questions that the authors of a paper released. The paper does not print it, and nothing of it was run here.",
     measured: "Measured by those who built this site.",
     submitted: "Sent in by others. Hashes were checked and replies scored again where that was possible.",
   };
@@ -82,7 +86,7 @@
   fathom.originOf = (origin) => [
     h("p", { class: "muted" }, MEANING[origin.provenance]),
     h("dl", { class: "facts" },
-      fathom.fact(origin.provenance === "published" ? "Paper" : "Run", fathom.outside(origin.url, fathom.plain(origin.title))),
+      fathom.fact(fathom.isOfPaper(origin) ? "Paper" : "Run", fathom.outside(origin.url, fathom.plain(origin.title))),
       fathom.fact("Where", fathom.plain(origin.table || "")),
       fathom.fact("Date", origin.date),
       fathom.fact("Note", fathom.plain(origin.note || ""))),

@@ -46,7 +46,7 @@
     return fathom.fold(`${title}: ${fathom.count(told.length)}`, open,
       h("ul", { class: "gaps" }, near.slice(0, SHOWN).map((one) =>
         h("li", null, fathom.name(fathom.lineName(one.other)), " ",
-          h("span", { class: "gap" }, fathom.points(one.d), " ", h("span", { class: "muted" }, `[${fathom.points(one.d - fathom.Z * one.e)}, ${fathom.points(one.d + fathom.Z * one.e)}]${one.paired ? " paired" : ""}`))))),
+          h("span", { class: "gap" }, fathom.points(one.d), " ", h("span", { class: "muted" }, `[${fathom.points(Math.max(-1, one.d - fathom.Z * one.e))}, ${fathom.points(Math.min(1, one.d + fathom.Z * one.e))}]${one.paired ? " paired" : ""}`))))),
       near.length > SHOWN && h("p", { class: "muted" }, `The ${SHOWN} nearest of ${fathom.count(near.length)}.`));
   }
 

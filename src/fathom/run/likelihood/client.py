@@ -18,7 +18,7 @@ from fathom.run.likelihood.orders import (
     perplexity,
 )
 from fathom.run.likelihood.tokens import Backend
-from fathom.run.model import Call, RequestError
+from fathom.run.model import PROBE, Call, RequestError
 from fathom.run.overflow import Overflow
 from fathom.types import Json, Ordering, Reply
 
@@ -44,7 +44,10 @@ class LikelihoodClient:
     policy: Overflow = field(default="refuse", init=False)
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Score the texts of one sample; the prompt itself is not sent."""
+        """Score the texts of one sample; the prompt itself is not sent, except to see whether the server answers."""
+        if call.sample == PROBE:
+            await self.backend.score(prompt)
+            return Reply(status="ok")
         ordering = self.ordering(call.sample)
         segments = len(ordering.segments)
         check = too_many(segments, self.method, self.most_orders)

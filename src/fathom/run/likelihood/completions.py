@@ -20,6 +20,8 @@ from fathom.run.failures import Failure, understand
 from fathom.run.likelihood.tokens import TokenLogprobs, believed, offsets_of
 from fathom.run.model import RequestError
 from fathom.run.retry import Retry
+from fathom.run.wire import error_in
+from fathom.secrets import hide_in_address
 from fathom.types import FathomError
 
 Via: TypeAlias = Literal["auto", "echo", "prompt_logprobs"]
@@ -88,7 +90,8 @@ class CompletionsServer:
                 reasons.append(f"{via}: {error.failure.message}")
             else:
                 return via
-        raise FathomError(f"{self._client.base_url}: cannot score texts ({'; '.join(reasons)}). {ADVICE}")
+        address = hide_in_address(str(self._client.base_url))
+        raise FathomError(f"{address}: cannot score texts ({'; '.join(reasons)}). {ADVICE}")
 
     async def _try(self, via: Via) -> None:
         """Make sure that a way gives what it should.
@@ -123,9 +126,10 @@ class CompletionsServer:
             try:
                 return await self._ask_once(text, options)
             except RequestError as error:
-                if error.failure.kind not in ("busy", "silent") or attempt > self._retry.retries:
-                    raise
-                await self._retry.sleep(self._retry.wait(attempt, error.failure.wait))
+                failure = self._retry.asked_too_much(error.failure)
+                if failure.kind not in ("busy", "silent") or attempt > self._retry.retries:
+                    raise RequestError(failure) from None
+                await self._retry.sleep(self._retry.wait(attempt, failure.wait))
         raise AssertionError("unreachable: the last attempt gives up")
 
     async def _ask_once(self, text: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -140,6 +144,8 @@ class CompletionsServer:
             raise RequestError(Failure("silent", waited)) from None
         except Exception as error:
             raise RequestError(understand(error)) from None
+        if isinstance(body, dict) and (failure := error_in(body)) is not None:
+            raise RequestError(failure)
         return body if isinstance(body, dict) else {}
 
 

@@ -28,34 +28,59 @@
     throw Object.assign(new Error(found.error || `the server answered ${answer.status}`), { status: answer.status });
   }
 
-  const facts = (one) => make("dl", { className: "facts" }, ...Object.entries({
+  const moment = (text) => text.replace("T", " ").replace("Z", " UTC");
+  const STATES = { pending: "waiting", accepted: "accepted", refused: "refused", withdrawn: "withdrawn" };
+
+  const terms = (facts) => make("dl", { className: "facts" }, ...Object.entries(facts).filter(([, value]) => value)
+    .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+
+  const facts = (one) => terms({
     from: one.submitter,
-    received: one.received.replace("T", " ").replace("Z", " UTC"),
+    received: moment(one.received),
     "last reply": one.created,
     suites: (one.suites || []).join(", "),
     size: `${(one.size / 1024).toLocaleString("en", { maximumFractionDigits: 0 })} KiB`,
     bundle: one.id.slice(0, 16),
-    state: one.decided ? `${one.state}, ${one.decided.slice(0, 10)}${one.decided_by ? ` by ${one.decided_by}` : " by the check"}` : one.state,
-    reason: one.reason,
-  }).filter(([, value]) => value).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+    state: one.decided && !one.decided_by ? `${one.state} by the check` : STATES[one.state],
+    reason: one.history.length ? "" : one.reason,
+  });
 
-  const findings = (one) => make("ul", { className: "findings" }, ...(one.findings || []).map((found) =>
-    make("li", {}, make("span", { className: found.level }, found.level), make("span", {}, found.words))));
+  const named = (level, words) => make("li", {}, make("span", { className: level }, level), make("span", {}, words));
+
+  // What needs a second look comes first.
+  const flags = (one) => (one.alike || []).map((other) => named("flagged",
+    `${other.words}: ${other.model || "(cannot be read)"}, from ${other.submitter}, ${STATES[other.state]}, received ${moment(other.received)}, bundle ${other.id.slice(0, 16)}`));
+
+  const findings = (one) => make("ul", { className: "findings" }, ...flags(one), ...(one.findings || []).map((found) => named(found.level, found.words)));
+
+  const ACTIONS = { accepted: "accepted", refused: "refused", withdrawn: "withdrawn", undone: "undone" };
+  const told = (decision) => [
+    make("span", { className: decision.action }, ACTIONS[decision.action] || decision.action),
+    make("span", {}, `${moment(decision.decided)} by ${decision.decided_by}${decision.action === "undone" ? `, ${STATES[decision.after]} again` : ""}${decision.reason ? `: ${decision.reason}` : ""}`),
+  ];
+
+  function history(one) {
+    if (!one.history.length) return [];
+    return [make("ol", { className: "findings history" }, ...one.history.map((decision) => make("li", {}, ...told(decision))))];
+  }
 
   function decide(one) {
-    if (one.state !== "pending" && one.state !== "accepted") return [];
+    if (one.own) return [make("p", { className: "note" }, "You sent this: another moderator decides on it.")];
+    const last = one.history[0];
+    const undoes = ["accepted", "refused"].includes(one.state) && last && last.after === one.state;
+    if (one.state !== "pending" && one.state !== "accepted" && !undoes) return [];
     const reason = make("textarea", { rows: 1, maxLength: 2000 });
-    const act = (what, title) => {
+    const act = (what, title, more) => {
       const button = make("button", { type: "button", className: what === "accept" ? "first" : "" }, title);
       button.addEventListener("click", async () => {
-        if (what === "refuse" && !reason.value.trim()) {
-          say("Say why it is refused, so that who sent it knows what to mend.");
+        if (!reason.value.trim()) {
+          say("Say why, for who sent it and for who looks at this decision later.");
           reason.focus();
           return;
         }
         button.disabled = true;
         try {
-          await ask(`submissions/${one.id}/${what}`, { reason: reason.value });
+          await ask(`submissions/${one.id}/${what}`, { reason: reason.value, ...more });
           await show();
         } catch (error) {
           say(error.message);
@@ -64,10 +89,11 @@
       });
       return button;
     };
-    const buttons = one.state === "pending"
-      ? [act("accept", "Accept"), act("refuse", "Refuse")]
-      : [act("refuse", "Take off the site")];
-    return [make("div", { className: "decide" }, make("label", {}, "Reason", reason), ...buttons, fetcher(one))];
+    const buttons = one.state === "pending" ? [act("accept", "Accept"), act("refuse", "Refuse")]
+      : one.state === "accepted" ? [act("refuse", "Take off the site")] : [];
+    if (undoes) buttons.push(act("undo", "Undo the last decision", { decision: last.number }));
+    const download = one.state === "pending" || one.state === "accepted" ? [fetcher(one)] : [];
+    return [make("div", { className: "decide" }, make("label", {}, "Reason", reason), ...buttons, ...download)];
   }
 
   function fetcher(one) {
@@ -86,7 +112,17 @@
 
   const item = (one) => make("li", {},
     make("h2", {}, [one.model, one.variant].filter(Boolean).join(", ") || "(cannot be read)"),
-    facts(one), findings(one), ...decide(one));
+    facts(one), findings(one), ...history(one), ...decide(one));
+
+  const audited = (decision) => make("li", { className: "audited" },
+    make("h2", {}, decision.model || "(cannot be read)"),
+    make("p", { className: "findings history" }, ...told(decision)),
+    terms({ bundle: decision.submission.slice(0, 16), before: STATES[decision.before], after: STATES[decision.after] }));
+
+  async function listed(state) {
+    if (state === "decisions") return (await (await ask("decisions")).json()).decisions.map(audited);
+    return (await (await ask(`submissions${state ? `?state=${state}` : ""}`)).json()).submissions.map(item);
+  }
 
   async function site() {
     const state = await (await ask("site")).json();
@@ -113,13 +149,13 @@
     say("");
     const state = $("state").value;
     try {
-      const found = await (await ask(`submissions${state ? `?state=${state}` : ""}`)).json();
+      const found = await listed(state);
       const settled = await site();
       if (turn !== shows) return;
       $("enter").hidden = true;
       $("desk").hidden = $("leave").hidden = false;
-      $("list").replaceChildren(...found.submissions.map(item));
-      if (!found.submissions.length) $("list").append(make("li", {}, "Nothing here."));
+      $("list").replaceChildren(...found);
+      if (!found.length) $("list").append(make("li", {}, "Nothing here."));
       if (!settled) watch();
     } catch (error) {
       if (error.status === 401 || error.status === 403) leave();

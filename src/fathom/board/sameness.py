@@ -1,0 +1,113 @@
+"""What submitted results have in common with others on a site: their replies, or the name of their model.
+
+Sameness of replies is that of ``fathom.board.likeness``. A name is the same where it is on the same board, whatever its
+capitals, marks and provider. Both are said on the line, by numbers: what they mean is for people to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from fathom.board.bundles.bundle import Bundle, hashed
+from fathom.board.likeness import Answer, Prints, expected_alike, likeness, plain_name
+from fathom.board.model import Entry
+from fathom.names import system_name
+from fathom.run.store import replies
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from fathom.board.results import Batch
+
+Name: TypeAlias = tuple[str, str]
+"""Model and variant."""
+_NOTHING = hashed("")
+_SAMPLE = ("task", "length", "sample", "epoch")
+
+
+def answers_of(bundle: Bundle) -> Iterator[Answer]:
+    """The replies of a bundle."""
+    for one in bundle.results:
+        row = one.rows[0]
+        if one.reply_hash != _NOTHING:
+            sample = row.suite, row.task, row.length, row.sample, row.epoch
+            text = one.said.text if one.said else None
+            yield Answer(sample, one.reply_hash, text, row.value == 1.0)
+
+
+def answers_of_run(folder: Path, suite: str, rows: pl.DataFrame) -> Iterator[Answer]:
+    """The replies of a run.
+
+    Args:
+        folder: The run.
+        suite: Its suite, as rows name it.
+        rows: Rows of its replies, which say what is right.
+    """
+    import polars as pl
+
+    right = set(rows.filter(pl.col("value") == 1.0).select(*_SAMPLE).rows())
+    for one in replies(folder):
+        sample = one.task, one.length, one.sample, one.epoch
+        if one.reply.text:
+            yield Answer((suite, *sample), hashed(one.reply.text), one.reply.text, sample in right)
+
+
+def with_flags(
+    found: Sequence[tuple[Batch, Mapping[str, Sequence[Entry]]]], others: Mapping[str, Sequence[Entry]]
+) -> list[dict[str, list[Entry]]]:
+    """Lines of results, those that were submitted with a note of what they have in common with others.
+
+    Args:
+        found: Results with their lines by the id of the board.
+        others: Lines of papers, by the id of the board.
+
+    Returns:
+        The lines of ``found``, in the same order.
+    """
+    submitted = [place for place, (batch, _) in enumerate(found) if batch.provenance == "submitted"]
+    prints = [batch.prints() for batch, _ in found] if submitted else []
+    flagged = []
+    for place, (batch, by_board) in enumerate(found):
+        lines = {board: list(entries) for board, entries in by_board.items()}
+        if batch.provenance == "submitted":
+            copies = list(_copies(place, prints))
+            for board, entries in lines.items():
+                there = [*others.get(board, ()), *_measured(found, board)]
+                lines[board] = [_noted(entry, [*_named(entry, there), *copies]) for entry in entries]
+        flagged.append(lines)
+    return flagged
+
+
+def _copies(place: int, prints: Sequence[Mapping[Name, Prints]]) -> Iterator[str]:
+    """What the replies of one bundle have in common with those of all other results."""
+    for (mine, own_variant), own in prints[place].items():
+        for at, others in enumerate(prints):
+            for (model, variant), other in others.items():
+                again = (plain_name(model), variant) == (plain_name(mine), own_variant)
+                if at == place or again or expected_alike((mine, model)):
+                    continue
+                if (compared := likeness(own, other)).alike:
+                    yield f"The same replies as {system_name(model, variant)}: {compared}."
+
+
+def _measured(found: Sequence[tuple[Batch, Mapping[str, Sequence[Entry]]]], board: str) -> Iterator[Entry]:
+    for batch, by_board in found:
+        if batch.provenance != "submitted":
+            yield from by_board.get(board, ())
+
+
+def _named(entry: Entry, others: Sequence[Entry]) -> Iterator[str]:
+    """Whose name a line has, once for each kind of origin."""
+    name = plain_name(entry.model)
+    kinds = {one.origin.provenance: one for one in others if name and plain_name(one.model) == name}
+    for kind, one in kinds.items():
+        yield f"The same name as the {kind} entry {one.model} has: nobody has verified that it is the same model."
+
+
+def _noted(entry: Entry, notes: Sequence[str]) -> Entry:
+    note = " ".join(filter(None, (*notes, entry.origin.note)))
+    return replace(entry, origin=replace(entry.origin, note=note))

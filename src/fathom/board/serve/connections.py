@@ -1,0 +1,182 @@
+"""Connections of the server: how long one may be slow, how many one address may have, and which gives way.
+
+uvicorn ends a connection that is idle between two requests, and no other. Here a request must begin with all of its
+headers in time, a reader must read, an address has a limit, and where a limit is reached, the oldest connection without
+a request under way gives way to the newcomer. So nobody takes up all places by opening connections and saying nothing.
+The time of bodies is kept by ``receiving``, which can answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Collection
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from fathom.board.serve.limits import Limits
+
+log = logging.getLogger("fathom.board")
+_BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 66\r\n"
+    b"Retry-After: 10\r\nConnection: close\r\n\r\n"
+    b'{"error": "too many connections are open here; come again later"}\n'
+)
+FILES = 256
+"""Files that a server holds open besides its connections: the store, pages that are being sent, checks."""
+
+
+class Connections:
+    """The open connections of a server, the oldest first.
+
+    Args:
+        limits: How many there may be, and how many of one address.
+        proxies: Addresses of web servers in front, which speak for many and have no limit of their own.
+    """
+
+    def __init__(self, limits: Limits, proxies: Collection[str] = ()) -> None:
+        self.limits = limits
+        self._proxies = frozenset(proxies)
+        self._open: dict[Connection, str] = {}
+
+    def admit(self, one: Connection) -> bool:
+        """Take a new connection in; another one may give way to it. False where none can."""
+        address = one.client[0] if one.client else ""
+        counts = Counter(self._open.values())
+        limited = bool(self.limits.per_address) and address not in self._proxies
+        crowd = ""
+        if limited and counts[address] >= self.limits.per_address:
+            crowd = address
+        elif len(self._open) >= self.limits.connections:
+            # Who holds most gives way first, so that many of one address do not drive out the few of others.
+            waiting = Counter(there for other, there in self._open.items() if other.is_waiting)
+            crowd = max(waiting, key=lambda there: counts[there], default=address)
+        else:
+            self._open[one] = address
+            return True
+        loser = next((other for other, there in self._open.items() if there == crowd and other.is_waiting), None)
+        if loser is None:
+            return False
+        self.forget(loser)
+        loser.transport.abort()
+        self._open[one] = address
+        return True
+
+    def forget(self, one: Connection) -> None:
+        """A connection is closed."""
+        self._open.pop(one, None)
+
+
+class Connection(H11Protocol):
+    """One connection: uvicorn's, with limits of time. ``protocol_of`` makes the class that a server uses."""
+
+    ledger: Connections
+    _slow: asyncio.TimerHandle | None = None
+    _stuck: asyncio.TimerHandle | None = None
+    _refused = False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no request is under way: none has begun, or it is answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin; a request is expected from now on."""
+        super().connection_made(transport)
+        if self.ledger.admit(self):
+            self._expect_request()
+            return
+        self._refused = True
+        log.warning("%s: too many connections", self.client[0] if self.client else "-")
+        transport.write(_BUSY)
+        transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self.ledger.forget(self)
+        _cancel(self._slow)
+        _cancel(self._stuck)
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on; what comes does not give more time to headers that are not whole, or to a body nobody reads."""
+        if self._refused or self.transport.is_closing():
+            return
+        super().data_received(data)
+        if not self.is_waiting:
+            _cancel(self._slow)
+            self._slow = None
+        elif self._slow is None:
+            self._expect_request()
+
+    def on_response_complete(self) -> None:
+        """The answer is given; not all of it may have left."""
+        super().on_response_complete()
+        if self.transport.is_closing() and self.transport.get_write_buffer_size():
+            self.pause_writing()
+
+    def pause_writing(self) -> None:
+        """The other side reads more slowly than we write."""
+        super().pause_writing()
+        if self._stuck is None:
+            self._stuck = self.loop.call_later(self.ledger.limits.write_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        super().resume_writing()
+        _cancel(self._stuck)
+        self._stuck = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        """No further request came."""
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _expect_request(self) -> None:
+        self._slow = self.loop.call_later(self.ledger.limits.header_seconds, self.transport.abort)
+
+
+def protocol_of(limits: Limits, proxies: Collection[str] = ()) -> type[Connection]:
+    """The class of the connections of one server, for ``uvicorn.Config(http=...)``.
+
+    Args:
+        limits: Of time and number.
+        proxies: Addresses of web servers in front.
+    """
+    return type("Connection", (Connection,), {"ledger": Connections(limits, proxies)})
+
+
+def room_for(connections: int) -> int:
+    """Raise the limit of open files as far as is needed and allowed.
+
+    Args:
+        connections: Connections that are wanted at once.
+
+    Returns:
+        How many there is room for.
+    """
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+        except (OSError, ValueError):  # some systems allow less than they say
+            pass
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return connections
+    room = max(soft - FILES, soft // 4, 1)
+    log.warning("room for %d connections at once: the limit of open files is %d (ulimit -n)", room, soft)
+    return room
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

@@ -1,0 +1,118 @@
+"""Checksums of the rows of a store: SQLite itself notices no bit that has flipped inside a value.
+
+Each row carries the checksum of its values, as SQLite holds them. ``PRAGMA user_version`` is the format of the file: in
+one that states it, every row has a checksum; one of 0 was written before there were any, and gets them when it is next
+opened for writing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fathom.checksums import check_format, row_checksum
+from fathom.printing import printable
+from fathom.types import FathomError
+
+FORMAT = 2
+_ADVICE = "restore it from a copy, or move it away and run the same command again"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table whose rows carry checksums in their column ``checksum``.
+
+    Attributes:
+        table: Its name.
+        columns: The columns that the checksum is of, as SQL lists them.
+        key: The first of them that name a row, for messages.
+        valid: A condition in SQL on what the checksum does not cover.
+    """
+
+    table: str
+    columns: str
+    key: str
+    valid: str = "1"
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of a row, in SQL."""
+        return f"row_checksum({self.columns})"
+
+
+def know_checksums(db: sqlite3.Connection) -> None:
+    """Make ``row_checksum`` known to SQL on this connection."""
+    db.create_function("row_checksum", -1, lambda *values: row_checksum(values), deterministic=True)
+
+
+def add_checksums(db: sqlite3.Connection, path: Path, tables: tuple[Rows, ...]) -> None:
+    """Check a file that is open for writing; where an earlier version wrote it, give its rows checksums.
+
+    Args:
+        db: The file, outside of a transaction.
+        path: Where it is, for messages.
+        tables: Its tables; all are there.
+
+    Raises:
+        FathomError: It is damaged, or a newer version wrote it.
+    """
+    check_rows(db, path, tables)
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        if not _format_of(db):
+            for rows in tables:
+                if "checksum" not in {row[1] for row in db.execute(f"PRAGMA table_info({rows.table})")}:
+                    db.execute(f"ALTER TABLE {rows.table} ADD COLUMN checksum INTEGER")
+                db.execute(f"UPDATE {rows.table} SET checksum = {rows.checksum}")
+            db.execute(f"PRAGMA user_version = {FORMAT}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def check_rows(db: sqlite3.Connection, path: Path, tables: tuple[Rows, ...]) -> None:
+    """Make sure that a file is whole and that its rows are those that were written.
+
+    Args:
+        db: The file.
+        path: Where it is, for messages.
+        tables: Its tables.
+
+    Raises:
+        FathomError: It is damaged, or a newer version wrote it.
+        sqlite3.Error: It cannot be read at all.
+    """
+    know_checksums(db)
+    version = _format_of(db)
+    if version:
+        check_format(path, version, FORMAT, _ADVICE)
+    # This finds what checksums of rows cannot: a row that is lost, or there twice.
+    found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    if found != "ok":
+        raise FathomError(f"{path}: damaged ({printable(found)[:200]}); {_ADVICE}")
+    for rows in tables if version else ():
+        query = f"SELECT {rows.key} FROM {rows.table} WHERE checksum IS NOT {rows.checksum} OR NOT ({rows.valid})"
+        try:
+            bad = db.execute(query).fetchall()
+        except sqlite3.OperationalError as error:
+            if "user-defined function" not in str(error) and "decode" not in str(error):
+                raise
+            raise FathomError(f"{path}: damaged (a text of {rows.table} is no UTF-8); {_ADVICE}") from None
+        if bad:
+            where = ", ".join(f"{name} {printable(str(value))[:80]}" for name, value in _named(rows, bad[0]).items())
+            more = f", and {len(bad) - 1:,} more" if len(bad) > 1 else ""
+            raise FathomError(
+                f"{path}: damaged ({rows.table} of {where}{more}: not the values that were written); {_ADVICE}"
+            )
+
+
+def _named(rows: Rows, values: tuple[object, ...]) -> Mapping[str, object]:
+    return dict(zip(rows.key.split(", "), values, strict=True))
+
+
+def _format_of(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])

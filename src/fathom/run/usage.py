@@ -1,0 +1,42 @@
+"""Token counts as servers say them: what no request can have used is unknown, on the way in and out of every folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fathom.types import Reply
+
+MOST_TOKENS = 1_000_000_000
+"""No request has more: a larger number is a fault of the server, and sums of such numbers would fit no integer."""
+
+
+def count(value: object) -> int | None:
+    """A number of tokens, or None where it is none: a text, a fraction, a negative or an impossibly large number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
+        return None
+    return int(value) if value == int(value) else None
+
+
+def with_counts(reply: Reply) -> Reply:
+    """The reply with every count that makes no sense unknown."""
+    return replace(
+        reply,
+        tokens_in=count(reply.tokens_in),
+        tokens_out=count(reply.tokens_out),
+        tokens_reasoning=count(reply.tokens_reasoning),
+        tokens_cached=count(reply.tokens_cached),
+    )
+
+
+def counted(column: str) -> str:
+    """SQL for a column of token counts, NULL where ``count`` would say None."""
+    whole = f"typeof({column}) = 'integer' OR (typeof({column}) = 'real' AND {column} = round({column}))"
+    return f"CASE WHEN ({whole}) AND {column} BETWEEN 0 AND {MOST_TOKENS} THEN CAST({column} AS INTEGER) END"
+
+
+def paid(cost: str = "cost", *columns: str) -> str:
+    """SQL for the cost of a request, NULL where it was computed from counts that make no sense."""
+    sound = "".join(f" AND ({column} IS NULL OR {counted(column)} IS NOT NULL)" for column in columns)
+    return (
+        f"CASE WHEN typeof({cost}) IN ('real', 'integer') AND {cost} BETWEEN 0 AND {MOST_TOKENS}{sound} THEN {cost} END"
+    )

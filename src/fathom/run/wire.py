@@ -1,0 +1,206 @@
+"""What servers send with status 200, before a client library reads it.
+
+The libraries expect what the protocol says. Servers send errors as replies, counts of tokens that are texts, and more
+than anybody asked for. So the body of every response is read with a limit here, and one of OpenAI's completions, of
+chats or of texts, is looked at: an error in it is raised, and what is left is put into the form that the libraries
+expect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fathom.run.answers import LARGE_TEXT, MOST_CHARACTERS, split_reasoning, too_long
+from fathom.run.failures import Failure, shorten, told
+from fathom.run.model import RequestError
+from fathom.run.provider_errors import meaning_of_stop
+from fathom.run.usage import count
+
+MOST_BYTES = 8 * MOST_CHARACTERS
+"""A body that is larger is not read to its end; a text of the most characters fits with all of them escaped."""
+_SHOWN = 200
+
+ENDS = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence"})
+STOPS = ENDS | {"length", "max_tokens", "model_length", "tool_calls", "function_call", "content_filter"}
+"""Reasons to stop that are no failure; the first of them say that the model was done."""
+
+
+def watch(client: object) -> None:
+    """Look at every response of a client library of OpenAI's kind before the library does.
+
+    Args:
+        client: The library's client; one that does not show its HTTP client is left as it is.
+    """
+    hooks: Any = getattr(getattr(client, "_client", None), "event_hooks", None)
+    if isinstance(hooks, dict) and look not in hooks.get("response", [look]):
+        hooks["response"].append(look)
+
+
+async def look(response: Any) -> None:
+    """Read a response with a limit and, where it is a completion, put it into the form that libraries expect.
+
+    Args:
+        response: Of httpx, not yet read.
+
+    Raises:
+        RequestError: It is too large, or no reply.
+    """
+    if response.headers.get("content-type", "").startswith("text/event-stream"):
+        return
+    body = await _read(response)
+    if response.status_code == 200 and response.request.url.path.endswith("/completions"):
+        body = await asyncio.to_thread(_usual, body) if len(body) > LARGE_TEXT else _usual(body)
+    # The one attribute of httpx that is not public: it has no other way to put a body in the place of the one read.
+    response._content = body
+
+
+async def _read(response: Any) -> bytes:
+    parts, size = [], 0
+    async for part in response.aiter_bytes():
+        parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            await response.aclose()
+            reason = f"the response is larger than {MOST_BYTES // 1_000_000} MB and was not read to its end"
+            raise RequestError(Failure("bad", reason))
+    return b"".join(parts)
+
+
+def _usual(body: bytes) -> bytes:
+    try:
+        # Python refuses to read integers of thousands of digits.
+        read = json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < 20 else float("inf"))
+    except (ValueError, RecursionError):
+        start = body[:_SHOWN].decode("utf-8", "replace")
+        raise RequestError(Failure("busy", shorten(f"the reply is not JSON: {start}"))) from None
+    return json.dumps(usual(read)).encode()
+
+
+def usual(body: object) -> dict[str, Any]:
+    """The body of a completion with what all servers say alike, and nothing else.
+
+    Args:
+        body: A chat completion or a text completion, read from JSON.
+
+    Returns:
+        One choice with a text, its reasoning apart and a usual reason to stop; counts of tokens that can be, -1 for a
+        count that cannot, and no usage where none is told.
+
+    Raises:
+        RequestError: It holds an error, no choice, nothing that was said, or too much.
+    """
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    for place in (body, choice):
+        if isinstance(place, Mapping) and (error := error_in(place)) is not None:
+            raise RequestError(error)
+    if not isinstance(body, Mapping) or not isinstance(choice, Mapping):
+        raise RequestError(_no_choice(body))
+    name, model = body.get("id"), body.get("model")
+    return {
+        "id": name if isinstance(name, str) else "",
+        "object": body.get("object"),
+        "created": 0,
+        "model": model if isinstance(model, str) else "",
+        "choices": [_choice(choice)],
+        "usage": _usage(body.get("usage")),
+    }
+
+
+def error_in(place: Mapping[str, Any]) -> Failure | None:
+    """The error that stands in a body or a choice; worth another try where neither code nor words say what it is."""
+    error = place.get("error") or (place if place.get("object") == "error" else None)
+    base = place.get("base_resp")  # MiniMax
+    if not error and isinstance(base, Mapping) and base.get("status_code"):
+        error = base
+    if not error:
+        return None
+    message = shorten(f"the reply with status 200 holds an error: {_in_words(error)}")
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status = int(code) if isinstance(code, int | str) and str(code).isdecimal() and len(str(code)) == 3 else 200
+    return told(status if 400 <= status <= 599 else 200, message) or Failure("busy", message)
+
+
+def _no_choice(body: object) -> Failure:
+    message = shorten(f"the reply holds no choice: {_in_words(body)}")
+    return told(200, message) or Failure("busy", message)
+
+
+def _in_words(error: object) -> str:
+    return (error if isinstance(error, str) else json.dumps(error, ensure_ascii=False))[: 3 * _SHOWN]
+
+
+_APART = ("reasoning_details", "reasoning_content", "reasoning")
+
+
+def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
+    found = choice.get("message")
+    message: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    text = _text(choice.get("text") if "text" in choice else message.get("content"))
+    apart = {name: message[name] for name in _APART if message.get(name)}
+    if (long := too_long(text, "".join(str(thought) for thought in apart.values()))) is not None:
+        raise RequestError(long)
+    said = bool(text or apart or message.get("refusal") or message.get("tool_calls"))
+    stop = _stop(choice.get("finish_reason"), said=said, text=text)
+    if "text" in choice:
+        return {"index": 0, "text": text, "finish_reason": stop, "logprobs": None}
+    if "<think" in text and not apart:
+        # The library looks for tags too, in a time that grows with the square of their number.
+        text, reasoning = split_reasoning(text)
+        apart = {"reasoning_content": reasoning or " "}
+    answer = {"role": "assistant", "content": text, **apart}
+    if message.get("refusal"):
+        answer["refusal"] = str(message["refusal"])
+    return {"index": 0, "message": answer, "finish_reason": stop}
+
+
+def _stop(reason: object, *, said: bool, text: str) -> str | None:
+    """A usual reason to stop.
+
+    Raises:
+        RequestError: The reason is a failure, or is not known where nothing was said.
+    """
+    stop = reason if isinstance(reason, str) else None
+    kind = meaning_of_stop(stop) if stop else None
+    if kind == "overflow":
+        return "length" if text else "model_length"
+    if kind == "refused":
+        return "content_filter"
+    if kind is not None:
+        raise RequestError(Failure(kind, f"the reply with status 200 stopped with {shorten(repr(stop))}"))
+    if not said and (stop is None or stop.lower() not in STOPS):
+        words = f"the reply says nothing, and stopped for an unknown reason ({shorten(repr(reason)[:_SHOWN])})"
+        raise RequestError(Failure("busy", words))
+    return "stop" if stop is not None and stop.lower() in ENDS else stop
+
+
+def _text(content: object) -> str:
+    """The text of a message: "" where there is none, the texts of its parts where it has parts."""
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if isinstance(content, Sequence):
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+        return "".join(part for part in parts if isinstance(part, str))
+    raise RequestError(Failure("busy", f"the reply's content is no text: {shorten(repr(content)[:_SHOWN])}"))
+
+
+def _usage(usage: object) -> dict[str, Any] | None:
+    """Counts that libraries can add: -1 where a count is told that cannot be, or is not told."""
+    if not isinstance(usage, Mapping):
+        return None
+    main = {name: _known(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    return main | {
+        name: {key: count(value) for key, value in details.items() if key.endswith("_tokens")}
+        for name in ("prompt_tokens_details", "completion_tokens_details")
+        if isinstance(details := usage.get(name), Mapping)
+    }
+
+
+def _known(value: object) -> int:
+    found = count(value)
+    return -1 if found is None else found

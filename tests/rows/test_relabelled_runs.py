@@ -1,0 +1,86 @@
+"""Not answering pays in no run folder either: wrong replies that are said to have ended otherwise, or are emptied."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from fathom import api
+from fathom.rows import rows_from_run
+from fathom.types import STATUSES, FathomError, Status
+
+pytestmark = pytest.mark.slow
+
+Averages = dict[tuple[str, int | None], float]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of an offline baseline that is right now and then."""
+    folder = tmp_path_factory.mktemp("relabelled")
+    tasks = "single_doc_qa,kv_retrieval,passage_count"
+    api.build(tasks, folder / "suite", lengths=(1024, 2048, 4096), items=6, corpus=("world",), languages=("en",))
+    api.run(folder / "suite", "fathom/lexical", folder / "run")
+    return folder / "run"
+
+
+def averages(folder: Path) -> Averages:
+    """The means that can be shown of a run, of each task and over all; none where the folder is found to be damaged."""
+    try:
+        points = api.analyze("curve", [folder])
+        rows = rows_from_run(folder)
+    except FathomError as error:
+        assert str(folder) in str(error)  # noqa: PT017  # it names what was changed
+        return {}
+    from fathom.analysis import average_scores
+
+    found: Averages = {(one.task, one.length): one.mean for one in points if one.mean is not None}
+    return found | {(one.task, None): one.mean for one in average_scores(rows) if one.mean is not None}
+
+
+def wrong_replies(folder: Path) -> list[tuple[str, int]]:
+    return rows_from_run(folder).filter(value=0.0).select("sample", "epoch").rows()
+
+
+def relabel(run: Path, to: Path, wrong: list[tuple[str, int]], status: Status, text: str | None) -> Path:
+    """A copy of the run in which some replies ended in another way; ``text`` None is that of the reply."""
+    shutil.copytree(run, to)
+    with closing(sqlite3.connect(to / "replies.sqlite")) as db, db:
+        db.executemany(
+            "UPDATE replies SET status = ?, text = coalesce(?, text) WHERE sample = ? AND epoch = ?",
+            [(status, text, *one) for one in wrong],
+        )
+    return to
+
+
+@pytest.mark.parametrize("share", ["one", "half", "all"])
+@pytest.mark.parametrize("text", ["", " \n", None], ids=["empty", "blank", "kept"])
+@pytest.mark.parametrize("status", STATUSES)
+def test_relabelling_wrong_replies_raises_no_average(
+    run: Path, tmp_path: Path, status: Status, text: str | None, share: str
+) -> None:
+    wrong = wrong_replies(run)
+    assert len(wrong) > 6
+    before = averages(run)
+    assert before["all", None] > 0
+    chosen = {"one": wrong[:1], "half": wrong[::2], "all": wrong}[share]
+    after = averages(relabel(run, tmp_path / "run", chosen, status, text))
+    assert [key for key, mean in after.items() if mean > before[key] + 1e-12] == []
+
+
+def test_what_was_dropped_before_would_have_been_higher(run: Path, tmp_path: Path) -> None:
+    """The attack that the rule is against: leaving what was refused out of the mean."""
+    wrong = wrong_replies(run)
+    changed = relabel(run, tmp_path / "run", wrong, "refused", "")
+    try:
+        rows = rows_from_run(changed)
+    except FathomError:
+        pytest.skip("replies that were changed are damage, which is found before any mean")
+    honest, refused = rows_from_run(run)["value"].mean(), rows.filter(status="ok")["value"].mean()
+    assert isinstance(honest, float)
+    assert isinstance(refused, float)
+    assert refused > honest

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from fathom.address import check_address
+from fathom.secrets import hide_in_address, hide_in_text, hide_secrets, redact, remember
+from fathom.types import FathomError, Json
+
+
+@pytest.mark.parametrize(
+    ("setting", "shown"),
+    [
+        ({"api_key": "abc"}, {"api_key": "***"}),
+        ({"a": [{"b": {"token": "x"}}]}, {"a": [{"b": {"token": "***"}}]}),
+        ({"a": [["Authorization", "x"], ["size", "y"]]}, {"a": [["Authorization", "***"], ["size", "y"]]}),
+        ({"a": [{"name": "X-Api-Key", "value": "x"}]}, {"a": [{"name": "X-Api-Key", "value": "***"}]}),
+        ({"a": ["Authorization: Bearer abc1"]}, {"a": ["Authorization: ***"]}),
+        ({"a": "http://me:pw@host/v1?api_key=abc"}, {"a": "http://***@host/v1?api_key=***"}),
+        ({"a": "sk-proj-0123456789abcdefgh"}, {"a": "***"}),
+        ({"max_tokens": 5, "top_p": 0.5, "stop": None}, {"max_tokens": 5, "top_p": 0.5, "stop": None}),
+        ({"a": "a basic understanding"}, {"a": "a basic understanding"}),
+    ],
+)
+def test_settings_are_hidden_by_name_and_form(setting: dict[str, Json], shown: dict[str, Json]) -> None:
+    assert hide_secrets(setting) == shown
+
+
+def test_a_secret_is_found_by_its_value_in_every_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SERVICE_TOKEN", 'quoted"and/slashed')
+    assert redact('say quoted"and/slashed') == "say ***"
+    assert redact('{"say": "quoted\\"and/slashed"}') == '{"say": "***"}'
+    assert redact("say?it=quoted%22and%2Fslashed") == "say?it=***"
+    remember({"extra": [["password", "longer-than-that"]]}, "http://user:pass%20word@host/v1")
+    assert redact("longer-than-that, pass%20word, pass word, dXNlcjpwYXNzIHdvcmQ=") == "***, ***, ***, ***"
+    assert hide_in_text("Bearer abcdefgh1, x-api-key: abc") == "Bearer ***, x-api-key: ***"
+
+
+def test_addresses_are_shown_bare() -> None:
+    assert hide_in_address("https://me:secret@host:1/v1?k=v") == "https://host:1/v1?***"
+    assert hide_in_address("http://[::1") == "***"
+    assert hide_in_address(None) is None
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000/v1", "https://host", "http://[::1]:80/v1", "http://me:pw@h/"])
+def test_addresses_of_servers(url: str) -> None:
+    check_address(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "", "localhost:8000", "127.0.0.1", "http://", "http://:80", "http://[::1", "http://h:99999", "http://h:x", "http://h:-1",
+        "http://h:0", "ftp://h", "http://a b/", "http://h/\x00", "http://" + "a" * 300, "//h/v1", "http://..",
+    ],
+)  # fmt: skip
+def test_what_is_no_address_is_told(url: str) -> None:
+    with pytest.raises(FathomError, match=r"--model-base-url .*; expected an address such as http://127\.0\.0\.1"):
+        check_address(url)
