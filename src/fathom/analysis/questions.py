@@ -37,8 +37,7 @@ class Asked:
         unscored: Questions that were asked and have no score.
         blank: What is known of the questions whose cells are not measured, in the columns of ``about``: a mean over
             questions that leaves them out would be that of an easier test.
-        ended: What became of every reply: ``name`` of its question, ``outcome``, and ``other``, its score by the other
-            choice of ``unanswered``.
+        ended: Every counted reply, with the ``name`` of its question; also those to questions without a score.
     """
 
     model: str
@@ -102,7 +101,7 @@ def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
         runs=runs,
         unscored=len(number) - len(about),
         blank=_about(replies.filter("blank")),
-        ended=replies.select("name", "outcome", "other"),
+        ended=replies,
     )
 
 
