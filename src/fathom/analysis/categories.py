@@ -93,7 +93,7 @@ def categories(
         rows: A rows table; may be empty. Epochs of an item, and its rows at several lengths, are averaged first.
         by: Facet of the samples that names the groups. ``category``: the whole is the mean over the groups; any other:
             the mean over tasks, each with all of its items that have the facet.
-        compensated: Whether a reply without an answer counts as much as chance.
+        compensated: Whether a reply of the wrong form counts as much as chance; one that was not answered never does.
         seed: Seed of the intervals (Bayesian bootstrap over items, within each task).
         unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
 
