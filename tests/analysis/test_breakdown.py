@@ -91,7 +91,7 @@ def test_a_question_without_a_score_or_a_group_is_left_out_and_said() -> None:
 
 
 def test_groups_with_a_cell_that_is_not_measured_have_no_score() -> None:
-    rows = [replace(asked(1.0, item), length=length) for item in range(3) for length in (2048, 8192)]
+    rows = [asked(1.0, item, length=length) for item in range(3) for length in (2048, 8192)]
     rows[1] = replace(rows[1], value=None, status="error")
     assert [(one.dimension, one.group) for one in breakdown(to_frame(rows), by=("overall", "length", "run"))] == [
         ("length", "2k"),

@@ -18,7 +18,7 @@ import polars as pl
 from fathom.analysis.groups import DIMENSIONS, check_dimensions, groups_of, not_there, place
 from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.published import published
-from fathom.analysis.questions import Asked, asked, best_of_first, passed, row_means
+from fathom.analysis.questions import Asked, asked, best_of_first, other_mean, passed, row_means
 from fathom.analysis.shared_weights import Scored, resampled_together
 from fathom.stats.outcomes import Unanswered, nothing_measured, tally
 from fathom.types import FathomError
@@ -197,7 +197,7 @@ def _runs(one: Asked) -> Iterable[_Cell]:
 def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
     known = ~np.isnan(cell.values)
     ended = cell.asked.ended.filter(pl.col("name").is_in(cell.names.implode()))
-    other = ended.group_by("name", maintain_order=True).agg(pl.col("other").mean())["other"].mean()
+    other = other_mean(ended)
     for column, (measure, n) in enumerate(cell.columns):
         values = cell.values[known[:, column], column]
         if not len(values):
@@ -214,6 +214,6 @@ def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
             interval=interval_of(draws[:, column], score),
             questions=len(values),
             note=cell.note,
-            other=other if measure == "mean" and cell.dimension != RUN and isinstance(other, float) else None,
+            other=other if measure == "mean" and cell.dimension != RUN else None,
             **tally(ended),
         )

@@ -58,9 +58,24 @@ class Asked:
         return passed(self.scores, self.threshold[:, None])
 
     @property
+    def other(self) -> float | None:
+        """The mean over all questions by the other choice of ``unanswered``; None where there is none."""
+        return other_mean(self.ended)
+
+    @property
     def means(self) -> Floats:
         """Mean score of each question."""
         return row_means(self.scores)
+
+
+def other_mean(ended: pl.DataFrame) -> float | None:
+    """Mean over questions of the mean of their replies by the other choice of ``unanswered``; None where none has one.
+
+    Args:
+        ended: Lines of ``Asked.ended``.
+    """
+    mean = ended.group_by("name", maintain_order=True).agg(pl.col("other").mean())["other"].mean()
+    return mean if isinstance(mean, float) else None
 
 
 def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Asked]:
