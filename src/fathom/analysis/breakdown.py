@@ -18,9 +18,9 @@ import polars as pl
 from fathom.analysis.groups import DIMENSIONS, check_dimensions, groups_of, not_there, place
 from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.published import published
-from fathom.analysis.questions import Asked, asked, best_of_first, passed, row_means
+from fathom.analysis.questions import Asked, asked, best_of_first, other_mean, passed, row_means
 from fathom.analysis.shared_weights import Scored, resampled_together
-from fathom.stats.outcomes import Unanswered, blank_by_other, nothing_measured, tally
+from fathom.stats.outcomes import Unanswered, nothing_measured, tally
 from fathom.types import FathomError
 
 MEASURES = ("mean", "best_of", "pass_at")
@@ -199,7 +199,7 @@ def _runs(one: Asked) -> Iterable[_Cell]:
 
 def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
     known = ~np.isnan(cell.values)
-    other = _other(cell.ended)
+    other = other_mean(cell.ended)
     for column, (measure, n) in enumerate(cell.columns):
         values = cell.values[known[:, column], column]
         if not len(values):
@@ -219,11 +219,3 @@ def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
             other=other if measure == "mean" else None,
             **tally(cell.ended),
         )
-
-
-def _other(ended: pl.DataFrame) -> float | None:
-    """The mean over questions by the other choice of ``unanswered``; None where that has no score of a cell."""
-    if ended.select(blank_by_other().any()).item():
-        return None
-    mean = ended.group_by("name", maintain_order=True).agg(pl.col("other").mean())["other"].mean()
-    return mean if isinstance(mean, float) else None
