@@ -68,10 +68,13 @@ class Asked:
 
 
 def other_mean(ended: pl.DataFrame) -> float | None:
-    """Mean over questions by the other choice of ``unanswered``; None where that has no score of a cell.
+    """Mean over questions of the mean of their replies by the other choice of ``unanswered``.
 
     Args:
         ended: Lines of ``Asked.ended``.
+
+    Returns:
+        The mean; None where no reply has a score by that choice, or a whole cell has none.
     """
     if ended.select(blank_by_other().any()).item():
         return None
