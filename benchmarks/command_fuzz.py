@@ -254,7 +254,7 @@ def make_world(place: Path) -> None:
         ("board", "bundle", "run", "--out", "bundle.zip"),
         ("board", "build", "--board", "mini", "--no-examples", "--out", "site", "--quiet"),
     ):
-        outcome = called(words, place)
+        outcome = called(words, place, 10 * SECONDS)
         if outcome.end != "0":
             raise SystemExit(f"the right inputs cannot be made: {shlex.join(words)}: {outcome.told}")
 
@@ -526,7 +526,7 @@ def quiet_machine() -> Iterator[None]:
     with (
         tempfile.TemporaryDirectory() as cache,
         patch.dict(os.environ, {**closed, **named, "FATHOM_CACHE": cache, "NO_PROXY": "", "no_proxy": ""}),
-        patch("fathom.api.board_server.serve_app", lambda app, listener, stopping: None),
+        patch("fathom.api.board_server.serve_app", lambda *given: None),
     ):
         yield
 

@@ -168,6 +168,40 @@ def test_targets_of_make_and_tasks_of_inspect_exist(page: Path) -> None:
                 assert words[2].removeprefix("fathom/") in tasks()
 
 
+CODE = re.compile(r"`((?:python benchmarks/|pytest )[^`]+)`")
+
+
+def scripts_of(page: Path) -> list[list[str]]:
+    """Words of the scripts and tests that a page names, in its text and in its shell blocks."""
+    shown = [shlex.split(line) for line in CODE.findall(FENCE.sub("", page.read_text("utf-8")))]
+    lines = [words for block in blocks_of(page) if block.info[0] == "sh" for words in command_lines(block)]
+    return shown + [words for words in lines if words[0] == "pytest" or words[:1] == ["python"]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_scripts_and_their_options_exist_and_tests_have_the_names(page: Path) -> None:
+    for words in scripts_of(page):
+        files = [ROOT / word for word in words[1:] if word.startswith(("benchmarks/", "tests/"))]
+        assert all(file.exists() for file in files), shlex.join(words)
+        source = "".join(file.read_text("utf-8") for file in files if file.is_file())
+        if words[0] == "python":
+            assert all(f'"{word}"' in source for word in words if word.startswith("--")), shlex.join(words)
+        elif "-k" in words:
+            names = re.split(r" or | and ", words[words.index("-k") + 1])
+            assert all(name in source for name in names), shlex.join(words)
+
+
+def test_the_parts_of_the_matrix_of_faults_are_those_that_the_page_names() -> None:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from reliability import PARTS, chosen_parts
+
+    page = ROOT / "docs" / "reliability.md"
+    named = [words[words.index("--parts") + 1] for words in scripts_of(page) if "--parts" in words]
+    shown = {name for parts in named for name in chosen_parts(parts, quick=False)}
+    of_other_scripts = {"faults of servers", "flipped bits", "hostile command lines", "hostile bundles"}
+    assert shown | of_other_scripts == set(PARTS)
+
+
 def test_a_wrong_option_would_be_found() -> None:
     with pytest.raises(Exception, match="modle"):
         parse(["run", "starter", "--modle", "x"])

@@ -62,7 +62,11 @@ class Honest:
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Honest:
-    folder = tmp_path_factory.mktemp("relabelling")
+    return make_honest(tmp_path_factory.mktemp("relabelling"))
+
+
+def make_honest(folder: Path) -> Honest:
+    """Build the suite, run it, and bundle the run that is attacked."""
     suite = folder / "suite"
     api.build(TASK, suite, lengths=(1024, 2048), items=20, corpus=("world",), languages=("en",))
     for number, model in enumerate((ATTACKED, *RIVALS)):
