@@ -7,6 +7,7 @@ is not found out by looking at the file.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from random import Random
@@ -27,6 +28,7 @@ from bundle_damages import (
 from fathom.board.bundles.bundle import DIGESTS, HEAD, JUDGEMENTS, REPLIES, ROWS, Bundle, Said, hashed
 from fathom.board.bundles.opening import parse_bundle
 from fathom.board.bundles.packing import archive, zipped
+from fathom.types import STATUSES
 from made_bundles import Content, consistent, files_of, taken_apart
 
 Damage: TypeAlias = Callable[[Random, bytes], bytes]
@@ -252,6 +254,21 @@ def forged_reply(rng: Random, data: bytes) -> bytes:
     return content.packed()
 
 
+def relabelled(rng: Random, data: bytes) -> bytes:
+    """Wrong replies are called refused, failed or cut off, in all files alike; their text is still there."""
+    content = taken_apart(data)
+    wrong = sorted({row["sample"] for row in content.lines[ROWS] if row["value"] == 0.0 and row["status"] == "ok"})
+    called = set(rng.sample(wrong, rng.randint(1, len(wrong))))
+    status, value = rng.choice([one for one in STATUSES if one != "ok"]), rng.choice([None, 0.0])
+    for record in (one for name in (ROWS, DIGESTS) for one in content.lines[name] if one["sample"] in called):
+        record["status"] = status
+        if "value" in record:
+            record |= {"value": value, "valid": False, "answer": None, "detail": "", "grader": "", "answered": False}
+    ended = Counter(digest["status"] for digest in content.lines[DIGESTS])
+    content.head["parts"][0]["statuses"] = dict(sorted(ended.items()))
+    return content.packed()
+
+
 def forged_judgement(rng: Random, data: bytes) -> bytes:
     """A judgement is another one, of another judge or of nothing."""
     content = taken_apart(data)
@@ -326,7 +343,7 @@ def careful(rng: Random, data: bytes) -> bytes:
 DAMAGES: tuple[Damage, ...] = (
     flipped, cut, grown, torn, noise, packed_otherwise, strange_entry, bomb, many_entries, overlapping, wrong_type,
     other_fields, strange_number, nested, other_spelling, flipped_within, hostile_name, strange_head, wrong_hash,
-    more_or_fewer, forged_row, forged_reply, forged_judgement, careful,
+    more_or_fewer, forged_row, forged_reply, relabelled, forged_judgement, careful,
 )  # fmt: skip
 
 

@@ -133,10 +133,13 @@ def _of_questions(rows: pl.DataFrame, model: str) -> Iterator[tuple[tuple[object
             for trend in one.trend:
                 for name in ("best_of", "best_of_unbiased", "pass_at", "pass_at_unbiased"):
                     yield ("repeats", one.variant, name, trend.n), getattr(trend, name)
+    above = 0  # other models: a variant of the same one that leaves the order lets the next one up
     for place in neighbours(rows):
         if place.model == model:
             yield ("neighbours", place.variant), place.score
-            yield ("rank", place.variant), -place.rank
+            yield ("rank", place.variant), -above
+        else:
+            above += 1
     for gain in thinking_gain(rows, by=("overall", "length", "task")):
         if gain.model == model:
             yield ("thinking", gain.dimension, gain.group, "off"), gain.without

@@ -18,6 +18,7 @@ from simulated import row
 
 from fathom.analysis import DIMENSIONS, MEASURES, GroupScore, breakdown, cell_counts, counts, curve
 from fathom.rows import to_frame
+from fathom.stats.outcomes import UNANSWERED
 from fathom.types import Facet, FathomError, Row
 
 FACETS = ("contextual_requirement", "difficulty", "primary_task", "secondary_task")
@@ -91,7 +92,7 @@ def test_a_question_without_a_score_or_a_group_is_left_out_and_said() -> None:
 
 
 def test_groups_with_a_cell_that_is_not_measured_have_no_score() -> None:
-    rows = [replace(asked(1.0, item), length=length) for item in range(3) for length in (2048, 8192)]
+    rows = [asked(1.0, item, length=length) for item in range(3) for length in (2048, 8192)]
     rows[1] = replace(rows[1], value=None, status="error")
     assert [(one.dimension, one.group) for one in breakdown(to_frame(rows), by=("overall", "length", "run"))] == [
         ("length", "2k"),
@@ -99,7 +100,15 @@ def test_groups_with_a_cell_that_is_not_measured_have_no_score() -> None:
     with pytest.raises(FathomError, match=r"m on kv at 8,192 tokens: 1 of 3 replies is missing.*--unanswered drop"):
         breakdown(to_frame(rows), by=("overall",))
     (overall,) = breakdown(to_frame(rows), by=("overall",), unanswered="drop")
-    assert (overall.score, overall.questions, overall.missing) == (1.0, 5, 1)
+    assert (overall.score, overall.questions, overall.missing, overall.other) == (1.0, 5, 1, None)
+
+
+def test_a_mean_carries_its_numbers_and_the_other_choice_whichever_is_made() -> None:
+    rows = [asked(1.0), asked(None, 1, status="refused"), asked(0.5, 2, epoch=2, status="incomplete"), asked(0.5, 2)]
+    zero, drop = (breakdown(to_frame(rows), by=("overall", "run"), unanswered=one) for one in UNANSWERED)
+    assert (zero[0].score, zero[0].other, zero[0].unanswered, zero[0].cut) == (0.5, 0.75, 1, 1)
+    assert (drop[0].score, drop[0].other, drop[0].unanswered, drop[0].cut) == (0.75, 0.5, 1, 1)
+    assert [(one.group, one.unanswered, one.cut) for one in zero[1:]] == [("1", 1, 0)]
 
 
 def test_each_repeat_is_a_group_of_its_own() -> None:

@@ -25,6 +25,7 @@ from fathom.board.likeness import (
     unpacked,
 )
 from fathom.board.sameness import answers_of
+from fathom.checksums import with_checksum
 
 WORDS = (
     "ferry",
@@ -165,7 +166,8 @@ def test_honest_baselines_raise_no_alarm_and_a_renamed_one_does(call: Call, tmp_
     assert alarms == []
     assert not likeness(found["fathom/guess"], found["fathom/lexical"]).alike
     facts = json.loads((tmp_path / "run1" / "run.json").read_text("utf-8"))
-    (tmp_path / "run1" / "run.json").write_text(json.dumps(facts | {"model": "lab/own-model"}), "utf-8")
+    renamed = with_checksum(facts | {"model": "lab/own-model"})
+    (tmp_path / "run1" / "run.json").write_text(json.dumps(renamed), "utf-8")
     renamed = bundle_of([tmp_path / "run1"])
     assert renamed.model == "lab/own-model"
     assert likeness(prints_of(answers_of(renamed)), found["fathom/lexical"]).alike

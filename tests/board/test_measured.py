@@ -20,6 +20,7 @@ from fathom.board.measured import measured
 from fathom.board.model import Board, Category, Ended, Entry, Part, Z
 from fathom.board.results import About, Batch, read_results
 from fathom.board.standing import standing
+from fathom.checksums import with_checksum
 from fathom.rows import to_frame, write_rows
 from fathom.types import STATUSES, FathomError, Row, Status
 from made_results_board import BOARD, made_rows, row
@@ -329,7 +330,7 @@ def runs(tmp_path: Path) -> list[Path]:
         manifest = json.loads(path.read_text("utf-8"))
         manifest["base_url"] = f"http://10.0.0.{len(made)}:8000/v1"
         manifest["model_args"] = {"model_path": f"/srv/jane/{name}", "dtype": "half"}
-        path.write_text(json.dumps(manifest), "utf-8")
+        path.write_text(json.dumps(with_checksum(manifest)), "utf-8")
         made.append(path.parent)
     return made
 

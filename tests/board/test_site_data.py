@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def data(site: Path, name: str) -> Any:
 
 
 def is_estimate(value: Any) -> bool:
-    return value is None or (len(value) == 4 and isinstance(value[0], int | float) and value[3] in (0, 1))
+    return value is None or (len(value) in (4, 6) and isinstance(value[0], int | float) and value[3] in (0, 1))
 
 
 # ------------------------------------------------------------------------------------------------ contract
@@ -378,6 +379,69 @@ def test_no_interval_of_a_download_leaves_what_scores_can_be(tmp_path: Path) -> 
     for board in nested["boards"]:
         low, high, name = (board["columns"].index(column) for column in ("low", "high", "name"))
         for figure in (figure for line in board["lines"] for figure in line["figures"]):
-            assert len(figure) == len(board["columns"])
+            assert len(figure) in (len(board["columns"]), board["columns"].index("other"))
             if figure[name] not in unbounded and figure[low] is not None:
                 assert 0 <= figure[low] <= figure[high] <= 1
+
+
+# ------------------------------------------------------------------------------------------ how replies count
+
+
+@pytest.fixture(scope="module")
+def unanswered(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same results, in which one model refused a sixth of all prompts, and a request of another failed."""
+    path = tmp_path_factory.mktemp("unanswered") / "rows.parquet"
+    sixth = (pl.col("model") == "good") & pl.col("item").str.ends_with("/003")
+    task, length = HUNDRED.tasks[0], HUNDRED.counted["kv_retrieval"][0]
+    first = (pl.col("model") == "fair") & (pl.col("task") == task) & (pl.col("item") == f"{task}/000")
+    lost = first & (pl.col("length") == length)
+    rows = pl.read_parquet(results).with_columns(
+        status=pl.when(sixth).then(pl.lit("refused")).when(lost).then(pl.lit("error")).otherwise("status"),
+        value=pl.when(lost).then(None).when(sixth).then(0.0).otherwise("value"),
+        answered=~(sixth | lost),
+    )
+    write_rows(rows, path)
+    return path
+
+
+def test_the_site_says_what_became_of_replies(unanswered: Path, tmp_path: Path) -> None:
+    built = build_site(Wanted((unanswered,), examples=False, published=False), tmp_path / "site")
+    lines = {line["model"]: line for line in data(tmp_path / "site", "boards/hundred")["entries"]}
+    *_, other, ended = lines["good"]["overall"]
+    assert re.fullmatch(r"\d+\.\d% without the (\d+) not answered", other)
+    assert ended[1] == ended[0] / 6 == int(other.split()[3])
+    assert len(lines["poor"]["overall"]) == 4
+    assert lines["good"]["rank"] is not None
+    # The request that failed leaves its task without a score, and the line without an average and a rank.
+    assert (lines["fair"]["overall"], lines["fair"]["rank"], lines["fair"]["complete"]) == (None, None, False)
+    assert lines["fair"]["missing"] == [HUNDRED.tasks[0]]
+    assert any("fair: 1 replies to" in note for note in built.notes)
+    model = data(tmp_path / "site", f"models/{lines['good']['modelKey']}")["entries"][0]
+    assert model["outcomes"]["unanswered"] == model["outcomes"]["answered"] / 5
+    assert "unanswered (count 0)" in model["origin"]["note"]
+    table = pl.read_parquet(tmp_path / "site" / "downloads" / "hundred.parquet")
+    overall = table.filter(pl.col("figure") == "overall", pl.col("model") == "good").row(0, named=True)
+    assert (overall["unanswered"], overall["replies"], overall["missing"]) == (ended[1], ended[0], 0)
+    assert overall["other"] > overall["value"]
+
+
+def test_a_board_of_answered_replies_says_so(unanswered: Path, tmp_path: Path) -> None:
+    wanted = Wanted((unanswered,), examples=False, published=False)
+    build_site(wanted, tmp_path / "zero")
+    build_site(replace(wanted, unanswered="drop"), tmp_path / "drop")
+    zero, drop = (data(tmp_path / name, "boards/hundred") for name in ("zero", "drop"))
+    assert "Replies that were not answered are left out of the means" in drop["about"]
+    assert "left out" not in zero["about"]
+    first, second = ({line["model"]: line["overall"] for line in one["entries"]} for one in (zero, drop))
+    assert second["good"][0] > first["good"][0]
+    assert second["good"][4].endswith(" not answered")
+    assert " with the " in second["good"][4]
+    assert second["poor"] == first["poor"]
+
+
+def test_published_scores_are_as_they_are_printed(tmp_path: Path) -> None:
+    for unanswered in ("zero", "drop"):
+        build_site(Wanted(examples=False, unanswered=unanswered), tmp_path / unanswered)
+    for name in ("hundred", "leader-128k", "pro"):
+        first, second = ((tmp_path / one / "data" / "boards" / f"{name}.js").read_bytes() for one in ("zero", "drop"))
+        assert first == second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -156,11 +157,9 @@ def test_both_estimates_and_the_numbers_are_shown(call: Any, subsets: dict[str, 
 
 
 def test_a_sample_with_a_failed_repeat_is_missing() -> None:
-    rows = [
-        Row(suite="s", task="t", item="x", sample="x", model="m", length=1, value=value, status=status, epoch=epoch)
-        for epoch, (value, status) in enumerate(((1.0, "ok"), (None, "error")), start=1)
-    ] + [Row(suite="s", task="t", item="y", sample="y", model="m", length=1, value=1.0)]
-    frame = to_frame(rows)
+    first = Row(suite="s", task="t", item="x", sample="x", model="m", length=1, value=1.0)
+    failed = replace(first, value=None, status="error", epoch=2)
+    frame = to_frame([first, failed, replace(first, item="y", sample="y")])
     assert np.array_equal(of_rows(frame, "rows").scores, [[np.nan, 1.0]], equal_nan=True)
     assert of_rows(frame, "rows", unanswered="drop").scores.tolist() == [[1.0, 1.0]]
 
@@ -170,9 +169,13 @@ def test_a_sample_with_a_failed_repeat_is_missing() -> None:
 
 def adapted(patch: pytest.MonkeyPatch, folder: Path, *, unanswered: str = "zero", **other: Any) -> Adapted | None:
     """An adaptive evaluation of the new model, whose wrong replies have another word; None where it gives up."""
-    asked = lambda path: items_of(path.with_suffix(".json"))  # noqa: E731
+
+    def load(paths: Sequence[Path]) -> pl.DataFrame:
+        asked = items_of(paths[0].with_suffix(".json"))
+        return replies(asked, wrong(asked), **other)
+
     patch.setattr("fathom.api.replies.run", lambda *_, **__: SimpleNamespace(stopped=""))
-    patch.setattr("fathom.rows.runs.load", lambda paths: replies(asked(paths[0]), wrong(asked(paths[0])), **other))
+    patch.setattr("fathom.rows.runs.load", load)
     write_matrix(KNOWN, folder / "known.parquet")
     try:
         return api.compress_adaptive(

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from fathom import api
+from fathom.analysis import average_scores
 from fathom.rows import rows_from_run
+from fathom.run.store import CHECKED
+from fathom.run.store_checks import know_checksums
 from fathom.types import STATUSES, FathomError, Status
 
 pytestmark = pytest.mark.slow
@@ -29,31 +32,32 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def averages(folder: Path) -> Averages:
-    """The means that can be shown of a run, of each task and over all; none where the folder is found to be damaged."""
-    try:
-        points = api.analyze("curve", [folder])
-        rows = rows_from_run(folder)
-    except FathomError as error:
-        assert str(folder) in str(error)  # noqa: PT017  # it names what was changed
-        return {}
-    from fathom.analysis import average_scores
-
+    """The means of a run, of each task at each length and over lengths, and over all tasks."""
+    points, averaged = api.analyze("curve", [folder]), average_scores(rows_from_run(folder))
     found: Averages = {(one.task, one.length): one.mean for one in points if one.mean is not None}
-    return found | {(one.task, None): one.mean for one in average_scores(rows) if one.mean is not None}
+    return found | {(one.task, None): one.mean for one in averaged if one.mean is not None}
 
 
 def wrong_replies(folder: Path) -> list[tuple[str, int]]:
     return rows_from_run(folder).filter(value=0.0).select("sample", "epoch").rows()
 
 
-def relabel(run: Path, to: Path, wrong: list[tuple[str, int]], status: Status, text: str | None) -> Path:
-    """A copy of the run in which some replies ended in another way; ``text`` None is that of the reply."""
+def relabel(
+    run: Path, to: Path, wrong: list[tuple[str, int]], status: Status, text: str | None, *, careful: bool = True
+) -> Path:
+    """A copy of the run in which some replies ended in another way; ``text`` None is that of the reply.
+
+    Whoever is ``careful`` gives the changed rows new checksums, so that nothing about them looks edited.
+    """
     shutil.copytree(run, to)
     with closing(sqlite3.connect(to / "replies.sqlite")) as db, db:
+        know_checksums(db)
         db.executemany(
             "UPDATE replies SET status = ?, text = coalesce(?, text) WHERE sample = ? AND epoch = ?",
             [(status, text, *one) for one in wrong],
         )
+        for rows in CHECKED if careful else ():
+            db.execute(f"UPDATE {rows.table} SET checksum = {rows.checksum}")
     return to
 
 
@@ -72,15 +76,16 @@ def test_relabelling_wrong_replies_raises_no_average(
     assert [key for key, mean in after.items() if mean > before[key] + 1e-12] == []
 
 
+def test_replies_that_were_changed_without_care_are_damage(run: Path, tmp_path: Path) -> None:
+    changed = relabel(run, tmp_path / "run", wrong_replies(run)[:1], "refused", "", careful=False)
+    with pytest.raises(FathomError, match=r"replies.sqlite: damaged \(replies of sample "):
+        averages(changed)
+
+
 def test_what_was_dropped_before_would_have_been_higher(run: Path, tmp_path: Path) -> None:
     """The attack that the rule is against: leaving what was refused out of the mean."""
-    wrong = wrong_replies(run)
-    changed = relabel(run, tmp_path / "run", wrong, "refused", "")
-    try:
-        rows = rows_from_run(changed)
-    except FathomError:
-        pytest.skip("replies that were changed are damage, which is found before any mean")
-    honest, refused = rows_from_run(run)["value"].mean(), rows.filter(status="ok")["value"].mean()
+    rows = rows_from_run(relabel(run, tmp_path / "run", wrong_replies(run), "refused", ""))
+    honest, answered = rows_from_run(run)["value"].mean(), rows.filter(status="ok")["value"].mean()
     assert isinstance(honest, float)
-    assert isinstance(refused, float)
-    assert refused > honest
+    assert isinstance(answered, float)
+    assert answered > honest

@@ -59,7 +59,7 @@ def counts(summary: JudgeSummary) -> tuple[int, int, int]:
 # -------------------------------------------------------------------------------------------- what is judged
 
 
-def test_whole_replies_of_tasks_with_a_rubric_are_judged_once(tmp_path: Path, here: Judge) -> None:
+def test_replies_with_text_of_tasks_with_a_rubric_are_judged_once(tmp_path: Path, here: Judge) -> None:
     run = make_run(
         tmp_path / "run",
         [
@@ -73,14 +73,13 @@ def test_whole_replies_of_tasks_with_a_rubric_are_judged_once(tmp_path: Path, he
             (sample(7, "of another package"), "It is blue."),
         ],
     )
-    assert counts(ask(run)) == (2, 0, 0)
-    assert [any(f"[sample {number}]" in prompt for prompt in here.prompts) for number in range(8)] == [True] * 2 + [
-        False
-    ] * 6
-    assert counts(ask(run)) == (2, 0, 0)
-    assert len(here.prompts) == 2
+    assert counts(ask(run)) == (3, 0, 0)
+    asked = [number for number in range(8) if any(f"[sample {number}]" in prompt for prompt in here.prompts)]
+    assert asked == [0, 1, 4]
+    assert counts(ask(run)) == (3, 0, 0)
+    assert len(here.prompts) == 3
     found = judgements(run, "lab/judge")
-    assert [dict(one.parts) for one in found.values()] == [{"fluency": 1, "correctness": 2}] * 2
+    assert [dict(one.parts) for one in found.values()] == [{"fluency": 1, "correctness": 2}] * 3
 
 
 def test_equal_replies_are_one_case_and_another_reply_is_another(tmp_path: Path, here: Judge) -> None:

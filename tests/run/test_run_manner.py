@@ -274,13 +274,15 @@ def test_the_second_reply_counts_and_the_first_is_kept_as_reasoning(tmp_path: Pa
     assert shown[0].tokens_in == 3 * (TOKENS + min(TOKENS, CAP + 1024))
 
 
-def test_a_first_reply_that_failed_ends_the_sample(tmp_path: Path, server: ScriptedServer) -> None:
+def test_a_first_reply_that_failed_ends_the_sample_and_one_that_was_cut_does_not(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
     acts = [completion("It leaves", finish="length"), refusal(400, LONG), refusal(400, "unknown parameter")]
     server.script = lambda number, before: acts[number] if number < len(acts) else completion("nine")
     go(make_suite(tmp_path, 4, tasks=("thought",)), server, tmp_path / "run")
     statuses = {number: row.reply.status for number, row in by_number(tmp_path / "run").items()}
-    assert statuses == {0: "incomplete", 1: "overflow", 2: "error", 3: "ok"}
-    assert set(server.prompts) == {0, 1, 2, 3, 103}
+    assert statuses == {0: "ok", 1: "overflow", 2: "error", 3: "ok"}
+    assert set(server.prompts) == {0, 1, 2, 3, 100, 103}
 
 
 def test_a_second_reply_that_failed_is_the_status_and_both_are_asked_again(

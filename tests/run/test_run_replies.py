@@ -123,6 +123,8 @@ def test_folders_that_an_earlier_version_poisoned_are_read(tmp_path: Path, serve
         for number, value in enumerate(odd):
             query = "UPDATE replies SET tokens_in = ?, tokens_out = ?, tokens_cached = ?, cost = ? WHERE item = ?"
             db.execute(query, (value, value, value, -1.0, f"item{number}"))
+        db.execute("PRAGMA user_version = 0")  # of a time before checksums
+        db.execute("ALTER TABLE replies DROP COLUMN checksum")
     for row in replies(tmp_path / "run"):
         assert (row.reply.text, row.reply.tokens_in, row.reply.tokens_out) == (row.reply.text, None, None)
         assert (row.reply.tokens_cached, row.cost) == (None, None)
@@ -142,6 +144,9 @@ def test_judgements_that_an_earlier_version_poisoned_are_read(tmp_path: Path) ->
         for number, value in enumerate((2**63 - 1, 2**63 - 1, "many")):
             query = "UPDATE said SET tokens_in = ?, tokens_out = ? WHERE prompt = ?"
             db.execute(query, (value, value, f"prompt{number}"))
+        db.execute("PRAGMA user_version = 0")  # of a time before checksums
+        for table in ("said", "judgements"):
+            db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
     assert spent(tmp_path, "judge") == Spent(requests=4, tokens_in=7, tokens_out=1, paid=0.5, unpriced=3)
     store = JudgementStore(tmp_path, "judge")
     reply = store.said("prompt0", 1)

@@ -18,7 +18,7 @@ import polars as pl
 from fathom.analysis.groups import DIMENSIONS, check_dimensions, groups_of, not_there, place
 from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.published import published
-from fathom.analysis.questions import Asked, asked, best_of_first, passed, row_means
+from fathom.analysis.questions import Asked, asked, best_of_first, other_mean, passed, row_means
 from fathom.analysis.shared_weights import Scored, resampled_together
 from fathom.stats.outcomes import Unanswered, nothing_measured, tally
 from fathom.types import FathomError
@@ -143,7 +143,7 @@ def _published(rows: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """One model in one group: a score of each question (rows) by each measure and n (columns)."""
+    """One model in one group: a score of each question (rows) by each measure and n (columns), and all replies."""
 
     asked: Asked
     dimension: str
@@ -151,6 +151,7 @@ class _Cell:
     columns: Sequence[tuple[str, int]]
     names: pl.Series
     values: Floats
+    ended: pl.DataFrame
     note: str = ""
 
 
@@ -169,13 +170,14 @@ def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_
             continue
         groups = groups_of(one.about, dimension)
         without, blank = groups.null_count(), set(groups_of(one.blank, dimension))
+        replied = groups_of(one.ended, dimension)
         note = f"questions without {dimension}, left out: {without}" if without else ""
         for group in groups.drop_nulls().unique():
             if group in blank:
                 continue
             here = (groups == group).fill_null(False)
-            names = one.about["name"].filter(here)
-            yield _Cell(one, dimension, group, columns, names, values[here.to_numpy()], note)
+            names, ended = one.about["name"].filter(here), one.ended.filter(replied == group)
+            yield _Cell(one, dimension, group, columns, names, values[here.to_numpy()], ended, note)
 
 
 def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]], Floats]:
@@ -190,14 +192,14 @@ def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]]
 
 
 def _runs(one: Asked) -> Iterable[_Cell]:
-    for number in range(one.runs):
-        yield _Cell(one, RUN, str(number + 1), [("mean", 1)], one.about["name"], one.scores[:, number, None])
+    for number, epoch in enumerate(one.ended["epoch"].unique().sort()[: one.runs]):
+        names, ended = one.about["name"], one.ended.filter(pl.col("epoch") == epoch)
+        yield _Cell(one, RUN, str(number + 1), [("mean", 1)], names, one.scores[:, number, None], ended)
 
 
 def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
     known = ~np.isnan(cell.values)
-    ended = cell.asked.ended.filter(pl.col("name").is_in(cell.names.implode()))
-    other = ended.group_by("name", maintain_order=True).agg(pl.col("other").mean())["other"].mean()
+    other = other_mean(cell.ended)
     for column, (measure, n) in enumerate(cell.columns):
         values = cell.values[known[:, column], column]
         if not len(values):
@@ -214,6 +216,6 @@ def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
             interval=interval_of(draws[:, column], score),
             questions=len(values),
             note=cell.note,
-            other=other if measure == "mean" and cell.dimension != RUN and isinstance(other, float) else None,
-            **tally(ended),
+            other=other if measure == "mean" else None,
+            **tally(cell.ended),
         )

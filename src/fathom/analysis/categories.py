@@ -45,6 +45,7 @@ class CategoryScore:
         tasks: Number of tasks behind it.
         items: Number of items behind it.
         note: What the reader should know; "" if nothing.
+        other: The mean by the other choice of ``unanswered``; None where there is none.
         unanswered: Replies behind it that were not answered.
         cut: Replies behind it that the output cap cut off.
         overflow: Prompts behind it that did not fit.
@@ -60,6 +61,7 @@ class CategoryScore:
     tasks: int
     items: int
     note: str = ""
+    other: float | None = None
     unanswered: int = 0
     cut: int = 0
     overflow: int = 0
@@ -72,6 +74,7 @@ class _Cell:
 
     task: str
     mean: float
+    other: float
     items: int
     sums: tuple[Floats, Floats]
 
@@ -90,7 +93,7 @@ def categories(
         rows: A rows table; may be empty. Epochs of an item, and its rows at several lengths, are averaged first.
         by: Facet of the samples that names the groups. ``category``: the whole is the mean over the groups; any other:
             the mean over tasks, each with all of its items that have the facet.
-        compensated: Whether a reply without an answer counts as much as chance.
+        compensated: Whether a reply of the wrong form counts as much as chance; one that was not answered never does.
         seed: Seed of the intervals (Bayesian bootstrap over items, within each task).
         unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
 
@@ -155,7 +158,7 @@ def _items(rows: pl.DataFrame, by: str, compensated: bool) -> pl.DataFrame:
         value = pl.when(wrong_form).then(pl.max_horizontal("value", "chance")).otherwise(value)
     scored = rows.filter(pl.col("value").is_not_null()).with_columns(item_name(), value, group=facet(by))
     keys = ("model", "variant", "task", "group", "name")
-    return scored.group_by(*keys, maintain_order=True).agg(pl.col("value").mean())
+    return scored.group_by(*keys, maintain_order=True).agg(pl.col("value", "other").mean())
 
 
 def _blank(rows: pl.DataFrame, by: str) -> dict[tuple[str, str], frozenset[tuple[str, str]]]:
@@ -180,7 +183,8 @@ def _of_model(
         cells = _cells(items.filter(pl.col("group") == group), group, seed)
         groups.append(cells)
         for cell in cells:
-            yield CategoryScore(*system, group, cell.task, *_mean([[cell]], seed, cell.task), 1, cell.items)
+            mean = _mean([[cell]], seed, cell.task)
+            yield CategoryScore(*system, group, cell.task, *mean, 1, cell.items, other=_other([[cell]]))
         yield _over(system, group, [cells], widest, seed)
     whole = groups if by == CATEGORY else [_cells(items.drop("group"), "", seed)]
     found = _over(system, ALL, whole, widest, seed)
@@ -196,17 +200,26 @@ def _over(
     tasks = len({cell.task for cell in cells})
     note = f"{tasks} of the {widest[group]} tasks of these rows" if tasks < widest[group] else ""
     mean = _mean(parts, seed, f"{ALL} {group}")
-    return CategoryScore(*system, group, ALL, *mean, tasks, sum(cell.items for cell in cells), note)
+    items = sum(cell.items for cell in cells)
+    return CategoryScore(*system, group, ALL, *mean, tasks, items, note, other=_other(parts))
+
+
+def _other(parts: Sequence[Sequence[_Cell]]) -> float | None:
+    """The mean by the other choice of ``unanswered``; None where a cell has none."""
+    mean = float(np.mean([np.mean([cell.other for cell in part]) for part in parts]))
+    return None if np.isnan(mean) else mean
 
 
 def _cells(items: pl.DataFrame, group: str, seed: int) -> list[_Cell]:
     cells = []
     for key, part in items.partition_by("task", maintain_order=True, as_dict=True).items():
         task = str(key[0])
-        scores = part.group_by("name", maintain_order=True).agg(pl.col("value").mean()).sort("name")
+        scores = part.group_by("name", maintain_order=True).agg(pl.col("value", "other").mean()).sort("name")
         values = scores["value"].to_numpy()[:, None]
         sums = resampled_sums(values, generator(seed, f"{task} {group}"))
-        cells.append(_Cell(task, float(values.mean()), len(values), sums))
+        other = scores["other"].mean()
+        beside = other if isinstance(other, float) else np.nan
+        cells.append(_Cell(task, float(values.mean()), beside, len(values), sums))
     return cells
 
 

@@ -34,6 +34,7 @@ class Neighbour:
             none.
         gap_interval: 95% interval of the gap, paired over questions.
         tied: Whether that interval holds 0; None where there is none.
+        other: The mean by the other choice of ``unanswered``; None where there is none.
         unanswered: Replies behind it that were not answered.
         cut: Replies behind it that the output cap cut off.
         overflow: Prompts behind it that did not fit.
@@ -49,6 +50,7 @@ class Neighbour:
     gap: float | None
     gap_interval: Interval | None
     tied: bool | None
+    other: float | None = None
     unanswered: int = 0
     cut: int = 0
     overflow: int = 0
@@ -95,4 +97,6 @@ def _neighbour(rank: int, one: Asked, gap: tuple[float | None, Interval | None],
     score, interval = mean_interval(one.means, generator(seed, "score"))
     between = gap[1]
     tied = None if between is None else between.low <= 0 <= between.high
-    return Neighbour(rank, one.model, one.variant, score, interval, len(one.about), *gap, tied, **tally(one.ended))
+    return Neighbour(
+        rank, one.model, one.variant, score, interval, len(one.about), *gap, tied, one.other, **tally(one.ended)
+    )

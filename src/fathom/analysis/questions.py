@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fathom.analysis.interval import Floats
 from fathom.stats.columns import facet
-from fathom.stats.outcomes import Unanswered, scored_rows
+from fathom.stats.outcomes import Unanswered, blank_by_other, scored_rows
 
 RIGHT = 1 - 1e-9
 _SYSTEM = ["model", "variant"]
@@ -37,8 +37,7 @@ class Asked:
         unscored: Questions that were asked and have no score.
         blank: What is known of the questions whose cells are not measured, in the columns of ``about``: a mean over
             questions that leaves them out would be that of an easier test.
-        ended: What became of every reply: ``name`` of its question, ``outcome``, and ``other``, its score by the other
-            choice of ``unanswered``.
+        ended: Every counted reply, with the ``name`` of its question; also those to questions without a score.
     """
 
     model: str
@@ -58,9 +57,29 @@ class Asked:
         return passed(self.scores, self.threshold[:, None])
 
     @property
+    def other(self) -> float | None:
+        """The mean over all questions by the other choice of ``unanswered``; None where there is none."""
+        return other_mean(self.ended)
+
+    @property
     def means(self) -> Floats:
         """Mean score of each question."""
         return row_means(self.scores)
+
+
+def other_mean(ended: pl.DataFrame) -> float | None:
+    """Mean over questions of the mean of their replies by the other choice of ``unanswered``.
+
+    Args:
+        ended: Lines of ``Asked.ended``.
+
+    Returns:
+        The mean; None where no reply has a score by that choice, or a whole cell has none.
+    """
+    if ended.select(blank_by_other().any()).item():
+        return None
+    mean = ended.group_by("name", maintain_order=True).agg(pl.col("other").mean())["other"].mean()
+    return mean if isinstance(mean, float) else None
 
 
 def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Asked]:
@@ -102,7 +121,7 @@ def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
         runs=runs,
         unscored=len(number) - len(about),
         blank=_about(replies.filter("blank")),
-        ended=replies.select("name", "outcome", "other"),
+        ended=replies,
     )
 
 

@@ -75,6 +75,7 @@ class Repeats:
         run_means: Mean of each repeat over the questions that it has a score for; NaN where it has none.
         trend: Best of n and pass at n, for n from 1 to ``runs``, as far as some question has n scored repeats.
         note: What the reader should know; "" if nothing.
+        other: The mean by the other choice of ``unanswered``; None where there is none.
         unanswered: Replies behind it that were not answered.
         cut: Replies behind it that the output cap cut off.
         overflow: Prompts behind it that did not fit.
@@ -95,6 +96,7 @@ class Repeats:
     run_means: tuple[float, ...]
     trend: tuple[Trend, ...]
     note: str = ""
+    other: float | None = None
     unanswered: int = 0
     cut: int = 0
     overflow: int = 0
@@ -164,6 +166,7 @@ def _of_model(one: Asked, seed: int) -> Repeats:
         run_means=tuple(_mean(column) for column in one.scores.T[: one.runs]),
         trend=tuple(_trend(one, best, passes, draws[:, 1:])),
         note="; ".join(_notes(one, count)),
+        other=one.other,
         **tally(one.ended),
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from fathom.api.studies import profiles_of, score_tables
-from fathom.api.table import THRESHOLD, PriorKnowledge, filtered, rows, unanswered_of, without_known
+from fathom.api.table import THRESHOLD, PriorKnowledge, filtered, rows, unanswered_of, unfinished, without_known
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ def report(
     from fathom.report import report
     from fathom.report.page import TITLE
 
+    sources = list(sources)
     left = filtered(sources, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed)
     how = unanswered_of(unanswered)
-    return report(left, Path(out), title=title or TITLE, seed=seed, unanswered=how)
+    notes = unfinished(sources)
+    return report(left, Path(out), title=title or TITLE, seed=seed, unanswered=how, notes=notes)
 
 
 def plot(

@@ -90,7 +90,7 @@ def analyze(
         by: For ``categories``: the facet that names the groups, ``category`` by default. For ``breakdown`` and
             ``thinking``: what to group by, see ``fathom.analysis.breakdown``; by default all of its dimensions, and
             ``overall``.
-        compensated: For ``categories``: whether a reply without an answer counts as much as chance.
+        compensated: For ``categories``: whether a reply of the wrong form counts as much as chance.
         measures: For ``breakdown``: any of ``mean``, ``best_of`` and ``pass_at``.
         unanswered: ``zero`` or ``drop``: how replies count that were not answered (``fathom.stats.outcomes``).
         tiers: For ``difficulty``: the models of the tiers, or a TOML file that names them.

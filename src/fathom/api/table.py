@@ -85,6 +85,21 @@ def rows(
     return frame
 
 
+def unfinished(sources: Iterable[Path | str]) -> list[str]:
+    """Of each run that is not finished, a sentence that says so: its scores rest on the part that was asked."""
+    from fathom.run import status
+
+    found = []
+    for folder in map(Path, sources):
+        one = status(folder) if folder.is_dir() else None
+        if one is not None and one.finished < one.total:
+            there = f"{one.finished:,} of {one.total:,} replies are there"
+            found.append(
+                f"{folder.name} ({one.model}) is unfinished, {there}: its scores are those of a part; run it to the end"
+            )
+    return found
+
+
 def filtered(
     sources: Iterable[Path | str],
     *,

@@ -173,7 +173,7 @@ def _nested_line(board: Board, line: Line, figures: Sequence[_Figure]) -> dict[s
 def _short(board: Board, figure: str, name: str, one: Estimate) -> list[Json]:
     """A value as a short list: without its last columns where what became of its replies is not known."""
     value, error, low, high, n, bound, other, *ended = _numbers(board, figure, name, one)
-    plain = [value, error, n, int(bound), low, high]
+    plain: list[Json] = [value, error, n, int(bound), low, high]
     return plain if ended[0] is None else [*plain, other, *ended]
 
 

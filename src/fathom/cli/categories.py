@@ -25,7 +25,7 @@ def categories(
     ] = "category",
     tasks: Annotated[bool, typer.Option("--tasks", help="Print each task of a group too.")] = False,
     compensated: Annotated[
-        bool, typer.Option("--compensated", help="Give replies without an answer the chance level instead of 0.")
+        bool, typer.Option("--compensated", help="Give replies of the wrong form the chance level instead of 0.")
     ] = False,
     seed: Seed = 0,
     judge: Judge = None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fathom import api
+from fathom.api.table import unfinished
 from fathom.cli.arguments import (
     AsJson,
     Filter,
@@ -131,6 +132,8 @@ def report(
     known = known_of(filter, threshold, panel, unanswered)
     tables = api.report(sources, out, title=title, seed=seed, judge=judge, **known)
     print(out)
+    for note in unfinished(sources):
+        tell(note)
     if not quiet:
         from fathom.report import show
 

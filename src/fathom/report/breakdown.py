@@ -13,6 +13,7 @@ from fathom.report.colours import heat_step
 from fathom.report.labels import label, legend, title
 from fathom.report.results import ALL, Results, System
 from fathom.report.table import Cell, Column, Table
+from fathom.report.tally import beneath_mean
 
 ABOUT = (
     "Mean score in percent over the questions of a group. Every question counts alike, whatever its task and length; "
@@ -94,7 +95,8 @@ def _table(found: ByQuestion, dimension: str, systems: Sequence[System], first: 
     rows = tuple(
         (
             Cell(System(*system).name, series=numbers.get(System(*system))),
-            *(_cell(scores.get(group)) for group in (ALL, *groups)),
+            _cell(scores.get(ALL), counts=True),
+            *(_cell(scores.get(group)) for group in groups),
             *([_difference(scores)] if differing else []),
         )
         for system, scores in cells_of(found, dimension).items()
@@ -111,10 +113,12 @@ def _help(dimension: str, group: str) -> str:
     return next((name.removeprefix(f"{short} ") for name in legend([group])), "")
 
 
-def _cell(one: GroupScore | None) -> Cell:
+def _cell(one: GroupScore | None, counts: bool = False) -> Cell:
     if one is None:
         return Cell()
-    return Cell(words.percent(one.score), words.bounds(one.interval), words.sentence(one.note), heat_step(one.score))
+    beneath = beneath_mean(one) if counts else ()
+    note = words.sentence(one.note)
+    return Cell(words.percent(one.score), words.bounds(one.interval), note, heat_step(one.score), beneath=beneath)
 
 
 def _difference(scores: Mapping[str, GroupScore]) -> Cell:

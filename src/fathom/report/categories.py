@@ -9,6 +9,7 @@ from fathom.report import words
 from fathom.report.colours import heat_step
 from fathom.report.results import ALL, System, system_of
 from fathom.report.table import Cell, Column, Table
+from fathom.report.tally import beneath_mean
 
 ABOUT = (
     "Mean score in percent of each category, with its 95% interval. Items count alike in a task, tasks in their "
@@ -29,13 +30,18 @@ def category_tables(found: Sequence[CategoryScore], systems: Sequence[System]) -
         *(Column(group.replace("_", " ")) for group in groups),
     )
     rows = tuple(
-        (Cell(system.name, series=number), *(_cell(means.get((system, group))) for group in (ALL, *groups)))
+        (
+            Cell(system.name, series=number),
+            *(_cell(means.get((system, group)), counts=group == ALL) for group in (ALL, *groups)),
+        )
         for number, system in enumerate(systems)
     )
     return [Table("categories", "categories", "Categories", ABOUT, columns, rows)]
 
 
-def _cell(one: CategoryScore | None) -> Cell:
+def _cell(one: CategoryScore | None, counts: bool) -> Cell:
     if one is None:
         return Cell()
-    return Cell(words.percent(one.score), words.bounds(one.interval), one.note, heat=heat_step(one.score))
+    beneath = beneath_mean(one) if counts else ()
+    heat = heat_step(one.score)
+    return Cell(words.percent(one.score), words.bounds(one.interval), one.note, heat=heat, beneath=beneath)

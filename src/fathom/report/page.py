@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import jinja2
@@ -48,7 +49,13 @@ OPTIONAL = (
 
 
 def report(
-    rows: pl.DataFrame | Filtered, out: Path, *, title: str = TITLE, seed: int = 0, unanswered: Unanswered = "zero"
+    rows: pl.DataFrame | Filtered,
+    out: Path,
+    *,
+    title: str = TITLE,
+    seed: int = 0,
+    unanswered: Unanswered = "zero",
+    notes: Sequence[str] = (),
 ) -> tuple[Table, ...]:
     """Writes a report on rows as one HTML page that needs nothing beside it and loads nothing from elsewhere.
 
@@ -58,6 +65,7 @@ def report(
         title: Title of the page.
         seed: Seed of the bootstrap; the same rows and seed give the same page, byte for byte.
         unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
+        notes: What the reader should know of where the rows come from; the first paragraph begins with it.
 
     Returns:
         The tables of the page, for showing them elsewhere without measuring again.
@@ -65,7 +73,7 @@ def report(
     Raises:
         FathomError: There are no rows, or the file cannot be written.
     """
-    results = measure(rows, seed=seed, unanswered=unanswered)
+    results = replace(measure(rows, seed=seed, unanswered=unanswered), notes=tuple(map(printable, notes)))
     text = page(results, title=title)
     with whole_file(out) as stream:
         stream.write(text)

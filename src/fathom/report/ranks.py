@@ -8,6 +8,7 @@ from fathom.analysis import Neighbour
 from fathom.report import words
 from fathom.report.results import Results, System
 from fathom.report.table import Cell, Column, Table
+from fathom.report.tally import beneath_mean
 
 ABOUT = (
     "Mean score in percent over a model's questions, every question alike and its repeats averaged first, with 95% "
@@ -46,7 +47,7 @@ def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ())
         (
             Cell(System(one.model, one.variant).name, series=numbers.get((one.model, one.variant))),
             Cell(str(one.rank)),
-            Cell(words.percent(one.score), words.bounds(one.interval)),
+            Cell(words.percent(one.score), words.bounds(one.interval), beneath=beneath_mean(one)),
             Cell(words.count(one.questions)),
             _gap(one),
             _mark(one, last=number == len(found)),

@@ -10,6 +10,7 @@ from fathom.report import words
 from fathom.report.by_question import ByQuestion
 from fathom.report.results import Results, System
 from fathom.report.table import Cell, Column, Table
+from fathom.report.tally import beneath_mean
 
 RUNS = (
     "Mean score in percent over all questions, each repeat (run) for itself. The standard error of the mean, in "
@@ -70,7 +71,9 @@ def _runs(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Tabl
         (
             _name((one.model, one.variant), numbers),
             Cell(words.count(one.questions), beneath=(f"{words.count(one.uneven)} uneven",) if one.uneven else ()),
-            Cell(words.percent(one.mean), words.bounds(one.interval), words.sentence(one.note)),
+            Cell(
+                words.percent(one.mean), words.bounds(one.interval), words.sentence(one.note), beneath=beneath_mean(one)
+            ),
             *_padded([Cell(words.percent(mean)) for mean in one.run_means], most),
             _spread(one.run_means),
             Cell(words.points(one.error)),

@@ -119,6 +119,7 @@ class Results:
         categories: Scores of categories of tasks, where there are several.
         by_question: What counts every question alike, and published averages, whose systems are here alone.
         unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
+        notes: What is to be said first: which runs are not finished.
     """
 
     systems: tuple[System, ...]
@@ -144,6 +145,7 @@ class Results:
     categories: tuple[CategoryScore, ...] = ()
     by_question: ByQuestion = field(default_factory=ByQuestion)
     unanswered: Unanswered = "zero"
+    notes: tuple[str, ...] = ()
 
     def every(self, system: System, task: str = ALL) -> Counts | None:
         """Counts of every reply of a system with a context, on one task or on all; None where there is none."""

@@ -36,7 +36,8 @@ def summary(results: Results) -> tuple[Sentence, ...]:
     """Sentences that say who was measured over what, how far each may be trusted, and what chance would give."""
     if not results.systems:
         return tuple(Sentence("", text) for text in averages_alone(results.by_question) if text)
-    said = [Sentence("", _scope(results))]
+    said = [Sentence("", f"{note}.") for note in results.notes]
+    said.append(Sentence("", _scope(results)))
     said.extend(Sentence(system.name, _about(results, system)) for system in results.systems[:NAMED])
     rest = len(results.systems) - NAMED
     more = f"The table below has the other {words.several(rest, 'model')}." if rest > 0 else ""

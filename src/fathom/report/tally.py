@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fathom.analysis import Counts
+from fathom.analysis import CategoryScore, Counts, GroupScore, Neighbour, Repeats
 from fathom.report import words
 from fathom.report.results import ALL, Results, System
 from fathom.report.table import Cell, Column, Table
@@ -71,6 +71,17 @@ def other_score(results: Results, mean: float | None, other: float | None) -> tu
     if other is None or not differ(mean, other):
         return ()
     return (f"{'answered' if results.unanswered == 'zero' else 'with 0'}: {words.percent(other)}",)
+
+
+def beneath_mean(one: GroupScore | CategoryScore | Neighbour | Repeats) -> tuple[str, ...]:
+    """What is to be known of the replies behind a mean: how many were unanswered, cut, too long or missing."""
+    numbers = {"unanswered": one.unanswered, "cut": one.cut, "overflow": one.overflow, "missing": one.missing}
+    mean = one.mean if isinstance(one, Repeats) else one.score
+    # The mean over what was answered is the higher one.
+    other = []
+    if one.other is not None and differ(mean, one.other):
+        other.append(f"{'answered' if one.other > mean else 'with 0'}: {words.percent(one.other)}")
+    return (*other, *(f"{words.count(number)} {name}" for name, number in numbers.items() if number))
 
 
 def chance_cell(results: Results, system: System, task: str) -> Cell:

@@ -152,7 +152,7 @@ def together(first: Reply, second: Reply) -> Reply:
     """Two requests as one reply: the second, with the first as its reasoning.
 
     Args:
-        first: The reply to the sample's own prompt, with status ``ok``.
+        first: The reply to the sample's own prompt, with visible text.
         second: The reply to the follow-up; its status, text and stop reason count.
 
     Returns:

@@ -220,7 +220,7 @@ class Session:
         manner = self._work.manner(sample.task)
         caps = manner.caps(cap)
         reply = await self._ask(prompt, sample, epoch, caps[0], manner)
-        if manner.follow_up is not None and reply.status == "ok":
+        if manner.follow_up is not None and reply.answered:  # what the cap cut off stands for the whole
             prompt = manner.follow_up(reply.text, sample)
             reply = together(reply, await self._ask(prompt, sample, epoch, caps[-1], manner))
         return prompt_hash, replace(reply, truncated=reply.truncated + removed)

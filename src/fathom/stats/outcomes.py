@@ -160,6 +160,14 @@ def scored_rows(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataF
     return counted(rows.filter(~is_side_row()), unanswered)
 
 
+def blank_by_other() -> pl.Expr:
+    """Which counted rows are of a cell that has no score by the other choice of ``unanswered``.
+
+    With ``zero`` no cell of which too much is missing has a score; with ``drop`` the other choice gives it none.
+    """
+    return (pl.col("reason") == DOES_NOT_FIT) | ((pl.col("reason") == MISSING) & ~pl.col("blank"))
+
+
 def over_suites(rows: pl.DataFrame, *also: str) -> pl.DataFrame:
     """Counted rows for means over all items of a task at a length, whatever their suite.
 
@@ -173,11 +181,8 @@ def over_suites(rows: pl.DataFrame, *also: str) -> pl.DataFrame:
     Returns:
         The rows with ``value`` and ``other`` null, and ``blank`` true, in all cells of such a task at such a length.
     """
-    lost, failed = pl.col("blank"), pl.col("reason") != ""
-    # With "zero" no cell of which too much is missing has a score; with "drop" it is the other choice that gives none.
-    by_other = (pl.col("reason") == DOES_NOT_FIT) | (failed & ~lost)
     keys = ["model", "variant", "task", "length", *also]
-    blank, blank_other = lost.any().over(keys), by_other.any().over(keys)
+    blank, blank_other = pl.col("blank").any().over(keys), blank_by_other().any().over(keys)
     return rows.with_columns(
         value=pl.when(~blank).then("value"), other=pl.when(~blank_other).then("other"), blank=blank
     )

@@ -23,7 +23,7 @@
     if (partly) td.append(element("sup", "partly", "*"));
     const half = fathom.half(est);
     if (half !== null) td.append(element("span", est[3] ? "ci bound" : "ci", "\u00b1" + show(half)));
-    if (est[4]) td.append(element("span", "ci", fathom.plain(est[4])));
+    if (est[4]) td.append(fathom.beside(est));
     return td;
   };
 
@@ -92,7 +92,7 @@
         const ends = fathom.ends(est);
         box.append(element("b", "", fathom.percent(est[0])), fathom.whisker(est, low, high),
           element("span", est[3] ? "ci bound" : "ci", ends ? fathom.interval(ends[0], ends[1]) : zero ? "missing as 0" : "no interval"));
-        if (est[4]) box.append(element("span", "ci", fathom.plain(est[4])));
+        if (est[4]) box.append(fathom.beside(est));
         return td;
       } };
   }

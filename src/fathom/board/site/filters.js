@@ -5,9 +5,14 @@
   const PROVENANCES = (fathom.PROVENANCES = ["published", "recomputed", "measured", "submitted"]);
   const VIEWS = [["categories", "By category"], ["lengths", "By length"], ["tasks", "By task"], ["cost", "Quality and cost"]];
 
+  /** Where the lines of a board come from. */
+  const provenancesOf = (board) =>
+    PROVENANCES.filter((one) => board.entries.some((entry) => board.origins[entry.origin].provenance === one));
+
   /** The state that an address asks for; what it gets wrong is left out. */
   fathom.stateOf = function (board, query) {
-    const from = (query.from === undefined ? PROVENANCES : query.from.split(",")).filter((one) => PROVENANCES.includes(one));
+    const there = provenancesOf(board);
+    const from = query.from === undefined ? there : query.from.split(",").filter((one) => there.includes(one));
     return {
       view: VIEWS.some(([id]) => id === query.view) ? query.view : "categories",
       category: board.categories.some((one) => one.id === query.category) ? query.category : "",
@@ -23,14 +28,14 @@
 
   /** The address of a state; what is as at first is left out. */
   fathom.addressOf = function (board, state) {
-    const usual = state.by === "overall" && state.desc;
+    const usual = state.by === "overall" && state.desc, there = provenancesOf(board);
     return fathom.to("boards", board.id, {
       view: state.view === "categories" ? "" : state.view,
       category: state.view === "tasks" ? state.category : "",
       sort: usual ? "" : state.by,
       desc: !usual && state.desc ? "1" : "",
       q: state.q,
-      from: state.from.size === PROVENANCES.length ? null : PROVENANCES.filter((one) => state.from.has(one)).join(",") || "none",
+      from: state.from.size === there.length ? null : there.filter((one) => state.from.has(one)).join(",") || "none",
       complete: state.complete ? "1" : "",
       missing: state.zero ? "zero" : "",
       variant: state.variant,

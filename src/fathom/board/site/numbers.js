@@ -45,6 +45,18 @@
   /** The mean by the other way to count what was not answered, where it must be said; else "". */
   fathom.both = (est) => (est && est[4] ? "; " + fathom.plain(est[4]) : "");
 
+  /** The same in two words, for a cell of a table; null where nothing must be said. */
+  fathom.beside = function (est) {
+    if (!est || !est[4]) return null;
+    const text = fathom.plain(est[4]);
+    const [value, how] = [text.slice(0, text.search(/ with(out)? the /)), text.includes(" without the ")];
+    const small = document.createElement("span");
+    small.className = "ci";
+    small.title = text;
+    small.textContent = (how ? "answered: " : "with 0: ") + value;
+    return small;
+  };
+
   /** What became of the replies behind a score, where not all are whole answers; else "". */
   fathom.ended = function (est) {
     if (!est || !est[5]) return "";
