@@ -101,9 +101,9 @@ def test_what_was_not_answered_counts_0_or_is_dropped() -> None:
     assert counted(to_frame(rows))["chance"].to_list() == [0.25] * 6
 
 
-def test_by_the_official_rule_an_empty_reply_scores_what_the_paper_gives_it() -> None:
+def test_an_empty_reply_counts_0_by_the_official_rule_too() -> None:
     rows = [replace(one, rule="official") for one in (reply(0.3, answered=False), reply(None, 1, answered=False))]
-    assert values(rows) == [0.3, 0.0]
+    assert values(rows) == [0.0, 0.0]
     assert values(rows, "drop") == [None, None]
     assert values([replace(reply(0.3, status="error"), rule="official"), *several(99, start=1)])[0] == 0.0
 

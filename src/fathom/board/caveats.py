@@ -77,10 +77,8 @@ def _ended(entry: Entry, unfit: bool) -> Iterator[str]:
     if not any(counts.values()):
         return
     zero = "left out of the means" if DROPPED in entry.settings else "count 0"
-    official = any(fact.get("rule") == "official" for fact in _facts(entry).values())
-    empty = f"{zero}, or what the paper's scorer gives an empty text" if official and zero == "count 0" else zero
     words = {
-        "unanswered": f"unanswered ({empty})",
+        "unanswered": f"unanswered ({zero})",
         "overflow": "with a prompt that did not fit" + ("" if unfit else f" ({zero})"),
         "cut": "cut by the output cap",
         "missing": "missing, so that the line is not complete",

@@ -80,7 +80,7 @@ def _about(results: Results, system: System) -> str:
         return _without_average(results, system)
     said = f"scores {words.percent(point.mean)}% {words.bounds(point.interval)} on average"
     if point.mean is None:
-        said = f"has no average score ({point.note})"
+        said = f"has no average score: {point.note}"
     elif differ(point.mean, point.other):
         said = f"{said} ({_beside(results, point.other)})"
     effective = results.effective.get((system, ALL, "own_base"))
@@ -145,7 +145,8 @@ def _ties(results: Results) -> str:
         for system in results.systems
         if system in results.comparable and (interval := results.average[system, ALL].interval) is not None
     }
-    apart = [system.name for system in results.systems if system not in known]
+    means = {system: results.average.get((system, ALL)) for system in results.systems}
+    apart = [system.name for system, one in means.items() if system not in known and one and one.mean is not None]
     said = []
     if apart and known and len(apart) <= NAMED:
         noun, verb = ("average", "is") if len(apart) == 1 else ("averages", "are")
@@ -220,6 +221,9 @@ def _unanswered(results: Results, system: System) -> str:
     counts = results.every(system)
     if counts is None or counts.unanswered + counts.cut < max(1, MANY * counts.replies):
         return ""
-    numbers = {"left {} unanswered": counts.unanswered, "was cut off by the output cap in {}": counts.cut}
-    said = " and ".join(text.format(words.count(number)) for text, number in numbers.items() if number)
-    return f"{said} of {words.several(counts.replies, 'reply', 'replies')}."
+    of = f"of {words.several(counts.replies, 'reply', 'replies')}"
+    cut = f"{words.count(counts.cut)} {of} cut off by the output cap"
+    if not counts.unanswered:
+        return f"had {cut}."
+    left = f"left {words.count(counts.unanswered)} {of} unanswered"
+    return f"{left} and had {words.count(counts.cut)} cut off by the output cap." if counts.cut else f"{left}."

@@ -124,8 +124,7 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
 
     Args:
         stored: The reply. Its visible text is scored, also where the output cap cut it off; where there is none
-            although the model replied, or it refused, the score is 0 (by the rule ``official`` what the paper's scorer
-            gives an empty text).
+            although the model replied, or it refused, the score is 0.
         rule: One of ``RULES``. ``official`` is the rule of the paper where a task names its metric.
         judged: Score the tasks that have a rubric for their kind of judge; other tasks are left to the other rules.
 
@@ -146,16 +145,14 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
         metric, score = task.official, partial(_by_paper, task, stored)
     else:
         metric, score = task.metric, partial(_by_task, task, stored)
-    return Scored(_outcome(stored.reply, rule, score), metric, target, task.version)
+    return Scored(_outcome(stored.reply, score), metric, target, task.version)
 
 
-def _outcome(reply: Reply, rule: str, score: Callable[[], Verdict]) -> Verdict:
+def _outcome(reply: Reply, score: Callable[[], Verdict]) -> Verdict:
     if reply.answered:
         return _attempt(score)
     if reply.status in ("error", "overflow"):
         return Verdict(None, valid=False, detail=reply.error)
-    if rule == "official" and reply.status != "refused":
-        return _attempt(score)
     return Verdict(0.0, valid=False, detail=reply.error or "empty reply")
 
 

@@ -105,8 +105,7 @@ def alone(unanswered: Unanswered = "zero") -> pl.Expr:
     scored = pl.when(found.is_in(["answered", "cut"])).then(value)
     if unanswered == "drop":
         return scored
-    by_paper = pl.when(pl.col("rule") == "official").then(value.fill_null(0.0)).otherwise(0.0)
-    return scored.when(found == "unanswered").then(by_paper).when(found == "overflow").then(0.0)
+    return scored.when(found.is_in(["unanswered", "overflow"])).then(0.0)
 
 
 def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
@@ -115,8 +114,8 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
     Args:
         rows: A rows table; may be empty. Rows that were counted before are returned as they are, so that the choice is
             made once.
-        unanswered: ``zero``: what was not answered counts 0 (by the rule ``official`` what the paper's scorer gives an
-            empty reply). ``drop``: means are over the replies that were answered.
+        unanswered: ``zero``: what was not answered counts 0, by every rule. ``drop``: means are over the replies that
+            were answered.
 
     Returns:
         The rows with ``value`` and ``chance`` as they count, null where nothing does, and the columns ``outcome``;
