@@ -166,8 +166,8 @@ def test_honest_baselines_raise_no_alarm_and_a_renamed_one_does(call: Call, tmp_
     assert alarms == []
     assert not likeness(found["fathom/guess"], found["fathom/lexical"]).alike
     facts = json.loads((tmp_path / "run1" / "run.json").read_text("utf-8"))
-    renamed = with_checksum(facts | {"model": "lab/own-model"})
-    (tmp_path / "run1" / "run.json").write_text(json.dumps(renamed), "utf-8")
+    edited = with_checksum(facts | {"model": "lab/own-model"})
+    (tmp_path / "run1" / "run.json").write_text(json.dumps(edited), "utf-8")
     renamed = bundle_of([tmp_path / "run1"])
     assert renamed.model == "lab/own-model"
     assert likeness(prints_of(answers_of(renamed)), found["fathom/lexical"]).alike
