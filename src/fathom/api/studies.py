@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from fathom.api.table import THRESHOLD, PriorKnowledge, rows, unanswered_of, without_known
+from fathom.api.table import THRESHOLD, PriorKnowledge, rows, tell_unfinished, unanswered_of, without_known
 from fathom.names import system_name
 from fathom.types import FathomError
 
@@ -125,7 +125,9 @@ def analyze(
     if study in of_profiles:
         reading = {"items": items, "scale": scale, "where": where, "chance": chance}
         return of_profiles[study](profiles_of(sources, how, base, reading, lengths, counting))
-    frame = rows(sources, judge=judge)
+    paths = list(sources)
+    frame = rows(paths, judge=judge)
+    tell_unfinished(paths, tell)
     if labels is not None:
         from fathom.rows import read_labels
 
@@ -248,7 +250,9 @@ def profiles_of(
     ]
     others = [path for path in paths if path not in tables]
     if others or not tables:
-        left = without_known(rows(others, judge=how.judge), how)
+        frame = rows(others, judge=how.judge)
+        tell_unfinished(others, how.tell)
+        left = without_known(frame, how)
         found += profiles(counted_rows(left, unanswered, how.tell, lengths), seed=how.seed, base=rule or "paper")
     return found if lengths is None else at_lengths(found, lengths)
 

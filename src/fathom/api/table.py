@@ -100,6 +100,13 @@ def unfinished(sources: Iterable[Path | str]) -> list[str]:
     return found
 
 
+def tell_unfinished(sources: Iterable[Path | str], tell: Callable[[str], None] | None) -> None:
+    """Tell which runs are not finished; None tells nobody."""
+    for note in unfinished(sources) if tell is not None else ():
+        assert tell is not None
+        tell(note)
+
+
 def filtered(
     sources: Iterable[Path | str],
     *,
@@ -126,7 +133,10 @@ def filtered(
         FathomError: A source cannot be read, or see ``fathom.analysis.known_filter``.
     """
     how = PriorKnowledge(filter, threshold, panel, judge, seed, tell)
-    return without_known(rows(sources, judge=judge), how)
+    paths = list(sources)
+    frame = rows(paths, judge=judge)
+    tell_unfinished(paths, tell)
+    return without_known(frame, how)
 
 
 @dataclass(frozen=True, slots=True)
