@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import polars as pl
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.run.manifest import read_manifest
-from fathom.run.store import StoredReply, replies
+from fathom.run.store import StoredReply, replies, unasked
 from fathom.tokens import public_name
 from fathom.types import FathomError, Row
 
@@ -90,7 +91,8 @@ def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequenc
     if rule not in RULES:
         raise FathomError(f"scoring rule {rule!r}: the scorers of tasks know {', '.join(RULES)} only")
     judged = read_judged(folder, judges)
-    return check_rows(to_frame(scored_rows(replies(folder), manifest, rule, judged)), str(folder))
+    every = chain(replies(folder), unasked(folder))
+    return check_rows(to_frame(scored_rows(every, manifest, rule, judged)), str(folder))
 
 
 def scored_rows(

@@ -10,14 +10,26 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
 from fathom.run.manifest import fathom_version
-from fathom.run.store import BUSY_SECONDS, CHECKED, COLUMNS, FILE, PAGE_BYTES, SCHEMA, Totals, clear_errors, read_totals
+from fathom.run.store import (
+    BUSY_SECONDS,
+    CHECKED,
+    COLUMNS,
+    FACTS,
+    FILE,
+    PAGE_BYTES,
+    SCHEMA,
+    Totals,
+    clear_errors,
+    read_totals,
+)
 from fathom.run.store_checks import add_checksums
 from fathom.run.worker import Worker, is_alive, retire
 from fathom.secrets import hide_in_text, redact
@@ -25,6 +37,8 @@ from fathom.types import FathomError, Reply, Sample, Status
 
 Key: TypeAlias = tuple[str, int]
 
+PLANNED_AT_ONCE = 1000
+"""Samples that are noted in one transaction: others write too."""
 _INSERT = f"INSERT OR REPLACE INTO replies ({COLUMNS}, worker) VALUES ({', '.join('?' * 28)})"
 # Of the values as SQLite holds them, which are not always of the types that they had.
 _CHECKSUM = f"UPDATE replies SET checksum = {CHECKED[0].checksum} WHERE rowid = last_insert_rowid()"
@@ -66,10 +80,23 @@ class Ledger:
                     self._db.execute(f"ALTER TABLE replies ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
         add_checksums(self._db, self.folder / FILE, CHECKED)
 
-    def plan(self, planned: int) -> None:
-        """Note how many replies the run will hold when this process and its fellows are done."""
+    def plan(self, planned: int, samples: Iterable[Sample], epochs: int) -> None:
+        """Note what the run will hold when this process and its fellows are done, so that a part is known for one.
+
+        Args:
+            planned: Number of replies.
+            samples: The samples that are to be asked.
+            epochs: How often each is.
+        """
         with self._writing():
             self._db.execute("UPDATE workers SET planned = ? WHERE id = ?", (planned, self.worker.id))
+        facts = ((one.id, epoch, *_facts(one)) for one in samples for epoch in range(1, epochs + 1))
+        note = f"INSERT OR IGNORE INTO planned ({FACTS}) VALUES ({', '.join('?' * 10)})"
+        while batch := list(islice(facts, PLANNED_AT_ONCE)):
+            with self._writing():
+                last = self._db.execute("SELECT coalesce(max(rowid), 0) FROM planned").fetchone()
+                self._db.executemany(note, map(storable, batch))
+                self._db.execute(f"UPDATE planned SET checksum = {CHECKED[1].checksum} WHERE rowid > ?", last)
 
     def beat(self) -> None:
         """Show processes on other machines that this one lives."""
@@ -126,17 +153,12 @@ class Ledger:
             The status of the reply that it replaces; None if there was none.
         """
         reply = without_secrets(reply)
-        targets = json.dumps(list(sample.targets), ensure_ascii=False)
-        facets = json.dumps(dict(sample.facets), ensure_ascii=False)
-        facts = (sample.item, sample.task, sample.length, sample.tokens, sample.language, sample.chance)
         said = (reply.status, reply.text, reply.reasoning, reply.stop, reply.tokens_in, reply.tokens_out)
         how = (reply.tokens_reasoning, reply.seconds, reply.attempts, reply.truncated, reply.error, reply.tokens_cached)
         row = (
             sample.id,
             epoch,
-            *facts,
-            targets,
-            facets,
+            *_facts(sample),
             sample.asked,
             prompt_hash,
             *said,
@@ -231,6 +253,14 @@ def without_secrets(reply: Reply) -> Reply:
         stop=redact(reply.stop),
         error=hide_in_text(reply.error),
     )
+
+
+def _facts(sample: Sample) -> tuple[object, ...]:
+    """What is stored of a sample, in the order of ``FACTS`` after its name and epoch."""
+    targets = json.dumps(list(sample.targets), ensure_ascii=False)
+    facets = json.dumps(dict(sample.facets), ensure_ascii=False)
+    about = (sample.item, sample.task, sample.length, sample.tokens, sample.language, sample.chance)
+    return (*about, targets, facets)
 
 
 def storable(row: tuple[object, ...]) -> tuple[object, ...]:

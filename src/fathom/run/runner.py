@@ -253,7 +253,7 @@ async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSumma
     """
     ledger = Ledger(out, this_worker())
     try:
-        ledger.plan(total)
+        ledger.plan(total, work.samples(), work.epochs)
         session = Session(ledger, client, work, total)
         await session.work_through()
         return session.summary()

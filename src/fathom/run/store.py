@@ -41,6 +41,11 @@ CREATE TABLE IF NOT EXISTS replies (
     finished_at REAL NOT NULL, fathom_version TEXT NOT NULL, worker TEXT NOT NULL DEFAULT '', checksum INTEGER,
     UNIQUE (sample, epoch)
 );
+CREATE TABLE IF NOT EXISTS planned (
+    sample TEXT NOT NULL, epoch INTEGER NOT NULL, item TEXT NOT NULL, task TEXT NOT NULL, length INTEGER NOT NULL,
+    tokens INTEGER NOT NULL, language TEXT NOT NULL, chance REAL NOT NULL, targets TEXT NOT NULL, facets TEXT NOT NULL,
+    checksum INTEGER, UNIQUE (sample, epoch)
+);
 CREATE TABLE IF NOT EXISTS claims (
     sample TEXT NOT NULL, epoch INTEGER NOT NULL, worker TEXT NOT NULL, PRIMARY KEY (sample, epoch)
 ) WITHOUT ROWID;
@@ -57,7 +62,9 @@ COLUMNS = (
 # Folders of earlier versions can hold counts that no request can have used, and costs computed from them.
 _COST = paid("cost", "tokens_in", "tokens_out", "tokens_cached")
 _READ = COLUMNS.replace(" cost,", f" {_COST},")
-CHECKED = (Rows("replies", COLUMNS, "sample, epoch"),)
+FACTS = "sample, epoch, item, task, length, tokens, language, chance, targets, facets"
+"""The columns of ``planned``: what is known of a sample before it is asked."""
+CHECKED = (Rows("replies", COLUMNS, "sample, epoch"), Rows("planned", FACTS, "sample, epoch"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +161,44 @@ def replies(folder: Path) -> Iterator[StoredReply]:
         for row in db.execute(f"SELECT {_READ} FROM replies ORDER BY task, length, sample, epoch"):
             _check(folder / FILE, row)
             yield _stored(row)
+
+
+def unasked(folder: Path) -> Iterator[StoredReply]:
+    """What a run was to ask and has no reply of, as failed requests.
+
+    Runs of earlier versions did not keep what they were to ask: nothing is known to be missing there.
+
+    Raises:
+        FathomError: The folder holds no run, or its file is damaged.
+    """
+    nothing = Reply("error", stop="not_asked", attempts=0, error="not asked yet; run the same command again")
+    query = (
+        f"SELECT {FACTS} FROM planned WHERE (sample, epoch) NOT IN (SELECT sample, epoch FROM replies) "
+        "ORDER BY task, length, sample, epoch"
+    )
+    with clear_errors(folder), reading(folder) as db:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'planned'").fetchone():
+            return
+        check_rows(db, folder / FILE, CHECKED)
+        for sample, epoch, item, task, length, tokens, language, chance, targets, facets in db.execute(query):
+            yield StoredReply(
+                sample=sample,
+                item=item,
+                task=task,
+                length=length,
+                tokens=tokens,
+                language=language,
+                chance=chance,
+                targets=tuple(json.loads(targets)),
+                facets=json.loads(facets),
+                asked="",
+                epoch=epoch,
+                reply=nothing,
+                prompt_hash="",
+                cost=None,
+                finished_at=0.0,
+                fathom_version="",
+            )
 
 
 def read_totals(db: sqlite3.Connection) -> Totals:

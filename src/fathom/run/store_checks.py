@@ -94,7 +94,8 @@ def check_rows(db: sqlite3.Connection, path: Path, tables: tuple[Rows, ...]) -> 
     found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
     if found != "ok":
         raise FathomError(f"{path}: damaged ({printable(found)[:200]}); {_ADVICE}")
-    for rows in tables if version else ():
+    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for rows in (one for one in tables if version and one.table in there):
         query = f"SELECT {rows.key} FROM {rows.table} WHERE checksum IS NOT {rows.checksum} OR NOT ({rows.valid})"
         try:
             bad = db.execute(query).fetchall()
