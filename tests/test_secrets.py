@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from fathom.address import check_address
@@ -33,6 +35,22 @@ def test_a_secret_is_found_by_its_value_in_every_form(monkeypatch: pytest.Monkey
     remember({"extra": [["password", "longer-than-that"]]}, "http://user:pass%20word@host/v1")
     assert redact("longer-than-that, pass%20word, pass word, dXNlcjpwYXNzIHdvcmQ=") == "***, ***, ***, ***"
     assert hide_in_text("Bearer abcdefgh1, x-api-key: abc") == "Bearer ***, x-api-key: ***"
+
+
+def test_the_beginning_of_a_long_key_is_a_secret_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SERVICE_TOKEN", "q8Zr3Lw0Xn5Vb2Tc7Yd1")
+    monkeypatch.setenv("SHORTER_TOKEN", "k1k2k3k4k5k6k7k8k9k")
+    monkeypatch.setenv("WORDS_PASSWORD", "correct horse battery staple 1")
+    assert redact("say 'q8Zr3Lw0Xn5V', q8Zr3Lw0Xn5Vb2Tc...") == "say '***', ***"
+    assert redact("q8Zr3Lw0Xn5Vb2Tc7Yd1, then q8Zr3Lw0Xn5") == "***, then q8Zr3Lw0Xn5"
+    assert redact("k1k2k3k4k5k6k7 and correct horse") == "k1k2k3k4k5k6k7 and correct horse"
+
+
+def test_a_long_text_is_searched_in_a_time_that_grows_with_its_length() -> None:
+    worker = threading.Thread(target=hide_in_text, args=("a." * 500_000,), daemon=True)
+    worker.start()
+    worker.join(60)  # the square of the length would take an hour
+    assert not worker.is_alive()
 
 
 def test_addresses_are_shown_bare() -> None:

@@ -20,6 +20,9 @@ from fathom.types import Json
 HIDDEN = "***"
 SHORTEST = 8
 """Characters; what is shorter, as ``EMPTY`` for a server without keys, may well be a word of any text."""
+SHORTEST_WHOLE = 20
+SHORTEST_PART = 12
+"""Characters: of a key that is at least so long, the first so many are a secret too, as servers quote keys in part."""
 
 _NAME = re.compile(r"key|token|secret|password|passwd|credential|auth|header|cookie|bearer", re.IGNORECASE)
 # These name amounts of tokens, not secrets.
@@ -41,7 +44,7 @@ _FORM = re.compile(
     r"|(?P<name>\b(?:authorization|proxy-authorization|(?:x-)?api[-_]?key|(?:x-)?auth[-_]?token|access[-_]?token"
     r"|password|secret)[\"']?\s*[:=]\s*[\"']?)(?!\*{3})(?:(?:bearer|basic)\s+)?[^\s\"',;&}\]]+"
     r"|\b(?:sk|pk|rk|hf|gsk|xai|ghp|gho|glpat|xox[abp])[-_][A-Za-z0-9_-]{16,}"
-    r"|(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^\s/@?#]+@",
+    r"|(?P<scheme>\b[a-z][a-z0-9+.-]{0,30}://)[^\s/@?#]+@",
     re.IGNORECASE,
 )
 
@@ -136,10 +139,12 @@ def _known() -> Iterator[str]:
 
 @lru_cache(maxsize=4)
 def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
-    """Finds any of the secrets, as they are and as addresses and JSON write them; the longest first."""
+    """Finds any of the secrets, as they are and as addresses and JSON write them; the longest first, parts last."""
     forms = {form for secret in secrets for form in (secret, quote(secret, safe=""), _in_json(secret))}
     longest_first = sorted(forms, key=lambda form: (-len(form), form))
-    return re.compile("|".join(map(re.escape, longest_first))) if forms else None
+    parts = {form[:SHORTEST_PART] for form in forms if len(form) >= SHORTEST_WHOLE and _RANDOM.fullmatch(form)}
+    words = [*map(re.escape, longest_first), *(rf"{re.escape(part)}[\w.~+/=-]*" for part in sorted(parts))]
+    return re.compile("|".join(words)) if words else None
 
 
 def _in_json(text: str) -> str:

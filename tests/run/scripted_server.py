@@ -179,8 +179,8 @@ class ScriptedServer:
         if act.reset:
             writer.transport.abort()
             return False
-        lines = [f"HTTP/1.1 {act.status} Scripted", "Content-Type: application/json", f"Content-Length: {len(payload)}"]
-        lines += [f"{name}: {value}" for name, value in act.headers.items()]
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(payload)), **act.headers}
+        lines = [f"HTTP/1.1 {act.status} Scripted", *(f"{name}: {value}" for name, value in headers.items())]
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
         if act.cut:
             writer.write(payload[: len(payload) // 2])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -154,3 +156,36 @@ def test_a_key_that_a_model_is_given_as_a_file_is_no_secret_text(
             },
         )
     assert next(replies(tmp_path / "run")).reply.text == said
+
+
+# As long as keys of today are, and known by its value alone.
+LONG = "".join(base64.b32encode(sha256(bytes([number])).digest()).decode().strip("=") for number in range(3))
+CUT = {
+    "no JSON": Act(body="x" * 120 + " " + LONG),
+    "no JSON, cut further back": Act(body="x" * 180 + " " + LONG),
+    "a long error": Act(body={"error": {"message": f"{LONG} {'x' * 400} {LONG}"}}),
+    "no choice": Act(body={"words": f"{LONG} {'x' * 400} {LONG}"}),
+    "many keys": Act(status=400, body={"detail": LONG * 20}),
+    "many keys and words": Act(status=400, body={"detail": f"{LONG} " * 40}),
+    "a reason to stop": completion("", finish="y" * 130 + LONG),
+    "a long reason to stop": completion("", finish="y" * 180 + LONG),
+    "no text": completion("", choices=[{"message": {"content": {"x": "y" * 170 + LONG}}, "finish_reason": "stop"}]),
+    "a part of the key": refusal(400, f"Incorrect API key provided: {LONG[:20]}..."),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_no_part_of_a_key_is_left_where_a_text_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", LONG)
+    with ScriptedServer(lambda number, before: CUT[name] if number == 0 else completion("nine")) as server:
+        suite = make_suite(tmp_path, 2)
+        address = server.base_url
+        run(suite, "openai/m", out=tmp_path / "run", model_base_url=address, max_output_tokens=50, retries=0)
+    errors = [row.reply.error for row in replies(tmp_path / "run") if row.reply.error]
+    assert len(errors) == 1
+    contents = [*read(tmp_path / "run"), ("the message", errors[0].encode())]
+    for start in range(len(LONG) - 11):
+        for where, content in contents:
+            assert LONG[start : start + 12].encode() not in content, (where, errors[0])

@@ -151,6 +151,35 @@ def test_words_that_mean_neither() -> None:
     assert meaning(400, "Invalid 'input[95].call_id': string too long. Expected length 64") is None
 
 
+@pytest.mark.parametrize(
+    ("code", "message", "kind"),
+    [
+        (503, "Too many tokens, please wait before trying again", "busy"),
+        (503, "request exceeds queue capacity", "busy"),
+        (502, "maximum context length", "busy"),
+        (504, "input is too long", "busy"),
+        (529, "prompt is too long", "busy"),
+        (400, "ThrottlingException: Too many tokens per day", "busy"),
+        (400, "Rate limit reached: the request exceeds 10000 tokens per minute", "busy"),
+        (200, "too many tokens per minute", "busy"),
+        (500, "too many tokens per minute", "busy"),
+        (400, "unknown parameter 'content_filter'", "bad"),
+        (403, "Your account was flagged by our billing system", "denied"),
+        # These stay what they were.
+        (413, "Request too large on tokens per minute (TPM): Limit 6000, Requested 9000", "overflow"),
+        (422, "too many tokens: total number of tokens in the prompt exceeds the limit of 128000", "overflow"),
+        (500, "the request exceeds the available context size (4096 tokens)", "overflow"),
+        (429, "rate limit: insufficient_quota", "denied"),
+        (403, "Your input was flagged by the moderation of the provider", "refused"),
+        (403, "Your input was flagged by OpenAI", "refused"),
+    ],
+)
+def test_a_busy_server_is_not_a_prompt_that_is_too_long(code: int, message: str, kind: str) -> None:
+    failure = told(code, message)
+    assert failure is not None
+    assert failure.kind == kind
+
+
 def test_users_add_lines_and_change_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "errors.toml"
     table.write_text(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 from fault_server import FAULTS, HUGE, NAMES, TAGS, Fault, Schedule, choice, well
 from hypothesis import given
@@ -25,7 +27,7 @@ from fathom.run.judgements import JudgementStore, Spent, spent
 from fathom.run.model import RequestError
 from fathom.run.store import FILE
 from fathom.run.usage import MOST_TOKENS, count
-from fathom.run.wire import usual
+from fathom.run.wire import look, usual
 from fathom.types import Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -174,6 +176,8 @@ def test_judgements_that_an_earlier_version_poisoned_are_read(tmp_path: Path) ->
         ({"choices": [{"finish_reason": "network_error", "message": {"content": ""}}]}, "busy", "network"),
         ({"choices": [{"finish_reason": "odd", "message": {"content": None}}]}, "busy", "unknown reason"),
         ({"choices": [{"finish_reason": None, "message": {}}]}, "busy", "unknown reason"),
+        ({"choices": [{"finish_reason": "stop", "message": None}]}, "busy", "no message"),
+        ({"choices": [{"finish_reason": "stop"}]}, "busy", "no message"),
         ({"choices": [{"finish_reason": "stop", "message": {"content": 7}}]}, "busy", "no text"),
         ({"choices": ["nine"]}, "busy", "no choice"),
         ([], "busy", "no choice"),
@@ -198,6 +202,8 @@ def test_what_a_reply_with_status_200_says_that_is_none(body: object, kind: str,
         ({"finish_reason": "model_context_window_exceeded"}, "incomplete", "nine"),
         ({"finish_reason": "sensitive", "message": {"content": ""}}, "refused", ""),
         ({"finish_reason": "end_turn", "message": {"content": ""}}, "ok", ""),
+        ({"finish_reason": "model_context_window_exceeded", "message": None}, "overflow", ""),
+        ({"finish_reason": "content_filter", "message": None}, "refused", ""),
         ({"finish_reason": None}, "ok", "nine"),
         ({"finish_reason": "odd"}, "ok", "nine"),
         ({"message": {"content": [{"type": "text", "text": "ni"}, {"type": "text", "text": "ne"}]}}, "ok", "nine"),
@@ -233,14 +239,48 @@ def test_errors_in_continuations_are_tried_again(tmp_path: Path, server: Scripte
 # ------------------------------------------------------------------------------------------------------ large and slow
 
 
-def test_a_body_without_end_is_not_read_to_its_end(tmp_path: Path, server: ScriptedServer) -> None:
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream; charset=utf-8"])
+def test_a_body_without_end_is_not_read_to_its_end(tmp_path: Path, server: ScriptedServer, kind: str) -> None:
     packed = gzip.compress(b" " * (9 * MOST_CHARACTERS))
-    act = Act(body=packed, headers={"Content-Encoding": "gzip"})
+    act = Act(body=packed, headers={"Content-Encoding": "gzip", "Content-Type": kind})
     server.script = lambda number, before: act if number == 0 else well(number)
     go(make_suite(tmp_path, 2), server, tmp_path / "run")
     reply = by_number(tmp_path / "run")[0].reply
     assert (reply.status, reply.attempts) == ("error", 1)
     assert "the response is larger than 64 MB" in reply.error
+
+
+@pytest.mark.parametrize("asked", [b'{"stream": true}', b'{"stream": false}', b"{}", b"[]", b"nine"])
+def test_a_stream_that_was_asked_for_comes_piece_by_piece_and_not_without_end(asked: bytes) -> None:
+    given: list[int] = []
+
+    async def endless() -> AsyncIterator[bytes]:
+        for number in range(1000):
+            given.append(number)
+            yield b" " * 1_000_000
+
+    async def ask() -> None:
+        request = httpx.Request("POST", "http://server/v1/chat/completions", content=asked)
+        kind = {"Content-Type": "text/event-stream"}
+        response = httpx.Response(200, headers=kind, content=endless(), request=request)
+        await look(response)
+        assert asked == b'{"stream": true}'
+        assert not given
+        async for _ in response.aiter_bytes():
+            pass
+
+    with pytest.raises(RequestError, match="larger than 64 MB"):
+        asyncio.run(ask())
+    assert len(given) == 65
+
+
+def test_a_body_that_cannot_be_decoded_is_no_silence(tmp_path: Path, server: ScriptedServer) -> None:
+    act = Act(body=b"garbage", headers={"Content-Encoding": "gzip"})
+    server.script = lambda number, before: act if number == 0 else well(number)
+    go(make_suite(tmp_path, 2), server, tmp_path / "run", retries=1)
+    reply = by_number(tmp_path / "run")[0].reply
+    assert (reply.status, reply.attempts) == ("error", 2)
+    assert reply.error.startswith("DecodingError: ")
 
 
 def test_a_reply_that_is_too_long_says_so(tmp_path: Path) -> None:

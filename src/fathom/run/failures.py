@@ -76,11 +76,13 @@ def understand(error: BaseException) -> Failure:
     wait = next((wait for link in chain if (wait := retry_after(_headers(link))) is not None), None)
     if (failure := told(code, message, wait)) is not None:
         return failure
+    # Libraries call a body that cannot be decoded a failed connection; but a server that sends garbage is there.
+    garbage = next((link for link in chain if _is_garbage(link)), None)
+    if code is None and garbage is not None:
+        return Failure("busy", describe([garbage]) if _is_silence(_innermost(chain)) else message)
     if code is None and any(_is_silence(link) for link in chain):
         return Failure("silent", message)
-    if code is None and any(_is_garbage(link) for link in chain):
-        return Failure("busy", message)
-    if code is None and _kinds(_told(chain)) & _MISREAD_KINDS:
+    if code is None and _kinds(_innermost(chain)) & _MISREAD_KINDS:
         return Failure("busy", shorten(f"the reply is not what the protocol says ({message})"))
     return Failure("bad", message)
 
@@ -103,7 +105,7 @@ def told(code: int | None, message: str, wait: float | None = None) -> Failure |
 def describe(chain: list[BaseException]) -> str:
     """One line that says what went wrong: the innermost provider error, cut to ``MESSAGE_CHARACTERS``."""
     # Inspect's own wrapper quotes the whole request, prompt included; the error that it wraps does not.
-    link = _told(chain)
+    link = _innermost(chain)
     text, kind = " ".join(f"{link} {_beside(link)}".split()), type(link).__name__
     return shorten(f"{kind}: {text}" if text and kind not in text else text or kind)
 
@@ -114,18 +116,23 @@ def _beside(error: BaseException) -> str:
     if isinstance(body, Mapping) and isinstance(body.get("message"), str):
         codes = [code for code in (body.get("code"), body.get("type")) if isinstance(code, str) and code not in text]
         return f"({', '.join(dict.fromkeys(codes))})" if codes else ""
-    words = str(body)[: 2 * MESSAGE_CHARACTERS] if body else ""
+    words = str(body) if body else ""
     return f"- {words}" if words and words not in text else ""
 
 
-def _told(chain: list[BaseException]) -> BaseException:
+def _innermost(chain: list[BaseException]) -> BaseException:
     return next((link for link in chain if not _kinds(link) & _WRAPPERS), chain[-1])
 
 
-def shorten(text: str) -> str:
-    """The text on one line, without secrets, cut to ``MESSAGE_CHARACTERS`` characters."""
+def shorten(text: str, characters: int = MESSAGE_CHARACTERS) -> str:
+    """The text on one line, without secrets, and only then cut: a key that is cut is not found any more.
+
+    Args:
+        text: All of it, not cut before.
+        characters: The most that are left.
+    """
     line = hide_in_text(" ".join(text.split()))
-    return line if len(line) <= MESSAGE_CHARACTERS else line[: MESSAGE_CHARACTERS - 1] + "…"
+    return line if len(line) <= characters else line[: characters - 1] + "…"
 
 
 def retry_after(headers: Mapping[str, str] | None, now: float | None = None) -> float | None:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from fathom.address import check_address
 from fathom.length import parse_length
-from fathom.run.failures import Failure
+from fathom.run.failures import Failure, shorten
 from fathom.run.overflow import Overflow, fit, parse_policy
 from fathom.run.thinking import Thinking
 from fathom.secrets import remember
@@ -179,7 +179,7 @@ class ReaderClient:
         try:
             text = self.reader(prompt, rng)
         except Exception as error:
-            raise RequestError(Failure("bad", f"{type(error).__name__}: {error}"[:300])) from error
+            raise RequestError(Failure("bad", shorten(f"{type(error).__name__}: {error}", 300))) from error
         return Reply(status="ok", text=text, stop="stop", truncated=removed)
 
     async def close(self) -> None:

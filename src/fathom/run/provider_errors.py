@@ -24,7 +24,7 @@ LEAST_LETTERS = 4
 """A pattern holds at least so many characters between blanks and stars, so that it does not hold for any message."""
 
 _REFUSING = frozenset({200, 400, 403, 422, 451})
-_NOT_TOO_LONG = frozenset({401, 404, 429})
+_NOT_TOO_LONG = frozenset({401, 404, 429, 502, 503, 504, 529})
 
 
 @dataclass(frozen=True, slots=True)

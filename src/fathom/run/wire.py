@@ -1,16 +1,17 @@
 """What servers send with status 200, before a client library reads it.
 
 The libraries expect what the protocol says. Servers send errors as replies, counts of tokens that are texts, and more
-than anybody asked for. So the body of every response is read with a limit here, and one of OpenAI's completions, of
-chats or of texts, is looked at: an error in it is raised, and what is left is put into the form that the libraries
-expect.
+than anybody asked for. So every response is read with a limit here (as a stream only where one was asked for), and one
+of OpenAI's completions, of chats or of texts, is looked at: an error in it is raised, and what is left is put into the
+form that the libraries expect.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fathom.run.answers import LARGE_TEXT, MOST_CHARACTERS, split_reasoning, too_long
@@ -48,25 +49,38 @@ async def look(response: Any) -> None:
     Raises:
         RequestError: It is too large, or no reply.
     """
-    if response.headers.get("content-type", "").startswith("text/event-stream"):
+    if _is_stream(response):
+        response.aiter_bytes = partial(_limited, response, response.aiter_bytes)
         return
-    body = await _read(response)
+    body = b"".join([part async for part in _limited(response, response.aiter_bytes)])
     if response.status_code == 200 and response.request.url.path.endswith("/completions"):
         body = await asyncio.to_thread(_usual, body) if len(body) > LARGE_TEXT else _usual(body)
     # The one attribute of httpx that is not public: it has no other way to put a body in the place of the one read.
     response._content = body
 
 
-async def _read(response: Any) -> bytes:
-    parts, size = [], 0
-    async for part in response.aiter_bytes():
-        parts.append(part)
+def _is_stream(response: Any) -> bool:
+    """Whether a response comes piece by piece because the request asked for that; a server may call any body so."""
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        return False
+    try:
+        asked = json.loads(response.request.content)
+    except ValueError:
+        return False
+    return isinstance(asked, Mapping) and bool(asked.get("stream"))
+
+
+async def _limited(
+    response: Any, read: Callable[..., AsyncIterator[bytes]], chunk_size: int | None = None
+) -> AsyncIterator[bytes]:
+    size = 0
+    async for part in read(chunk_size):
         size += len(part)
         if size > MOST_BYTES:
             await response.aclose()
             reason = f"the response is larger than {MOST_BYTES // 1_000_000} MB and was not read to its end"
             raise RequestError(Failure("bad", reason))
-    return b"".join(parts)
+        yield part
 
 
 def _usual(body: bytes) -> bytes:
@@ -74,8 +88,8 @@ def _usual(body: bytes) -> bytes:
         # Python refuses to read integers of thousands of digits.
         read = json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < 20 else float("inf"))
     except (ValueError, RecursionError):
-        start = body[:_SHOWN].decode("utf-8", "replace")
-        raise RequestError(Failure("busy", shorten(f"the reply is not JSON: {start}"))) from None
+        start = shorten(body.decode("utf-8", "replace"), _SHOWN)
+        raise RequestError(Failure("busy", f"the reply is not JSON: {start}")) from None
     return json.dumps(usual(read)).encode()
 
 
@@ -130,9 +144,10 @@ def _no_choice(body: object) -> Failure:
 
 
 def _in_words(error: object) -> str:
-    return (error if isinstance(error, str) else json.dumps(error, ensure_ascii=False))[: 3 * _SHOWN]
+    return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
 
 
+_WITHOUT_MESSAGE = frozenset({"model_length", "content_filter"})
 _APART = ("reasoning_details", "reasoning_content", "reasoning")
 
 
@@ -145,6 +160,8 @@ def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
         raise RequestError(long)
     said = bool(text or apart or message.get("refusal") or message.get("tool_calls"))
     stop = _stop(choice.get("finish_reason"), said=said, text=text)
+    if "text" not in choice and not isinstance(found, Mapping) and stop not in _WITHOUT_MESSAGE:
+        raise RequestError(Failure("busy", "the reply holds no message"))
     if "text" in choice:
         return {"index": 0, "text": text, "finish_reason": stop, "logprobs": None}
     if "<think" in text and not apart:
@@ -170,9 +187,9 @@ def _stop(reason: object, *, said: bool, text: str) -> str | None:
     if kind == "refused":
         return "content_filter"
     if kind is not None:
-        raise RequestError(Failure(kind, f"the reply with status 200 stopped with {shorten(repr(stop))}"))
+        raise RequestError(Failure(kind, f"the reply with status 200 stopped with {shorten(repr(stop), _SHOWN)}"))
     if not said and (stop is None or stop.lower() not in STOPS):
-        words = f"the reply says nothing, and stopped for an unknown reason ({shorten(repr(reason)[:_SHOWN])})"
+        words = f"the reply says nothing, and stopped for an unknown reason ({shorten(repr(reason), _SHOWN)})"
         raise RequestError(Failure("busy", words))
     return "stop" if stop is not None and stop.lower() in ENDS else stop
 
@@ -186,7 +203,7 @@ def _text(content: object) -> str:
     if isinstance(content, Sequence):
         parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
         return "".join(part for part in parts if isinstance(part, str))
-    raise RequestError(Failure("busy", f"the reply's content is no text: {shorten(repr(content)[:_SHOWN])}"))
+    raise RequestError(Failure("busy", f"the reply's content is no text: {shorten(repr(content), _SHOWN)}"))
 
 
 def _usage(usage: object) -> dict[str, Any] | None:

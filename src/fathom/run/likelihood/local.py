@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from fathom.run.failures import Failure
+from fathom.run.failures import Failure, shorten
 from fathom.run.likelihood.tokens import TokenLogprobs
 from fathom.run.model import RequestError
 from fathom.types import FathomError
@@ -56,7 +56,7 @@ class LocalModel:
             logprobs = self._run(ids)
         except Exception as error:
             self._forget()
-            raise RequestError(Failure("bad", f"{type(error).__name__}: {error}"[:300])) from error
+            raise RequestError(Failure("bad", shorten(f"{type(error).__name__}: {error}", 300))) from error
         kept = [None if apart else logprob for logprob, apart in zip(logprobs, special, strict=True)]
         offsets = tuple(start for start, _ in found["offset_mapping"])
         return TokenLogprobs(offsets, tuple(kept), shared=len(ids) - (self.forwarded - before))
@@ -127,7 +127,7 @@ def _load(name: str) -> tuple[Any, Any]:
         model = AutoModelForCausalLM.from_pretrained(name, dtype="auto", use_safetensors=True)
         model = model.to(device).eval()
     except (OSError, ValueError, ImportError, KeyError) as error:
-        raise FathomError(f"model hf/{name}: cannot be loaded: {str(error).splitlines()[0][:300]}") from error
+        raise FathomError(f"model hf/{name}: cannot be loaded: {shorten(str(error).splitlines()[0], 300)}") from error
     if not tokenizer.is_fast:
         raise FathomError(f"model hf/{name}: its tokenizer does not say where in the text its tokens begin")
     return model, tokenizer
