@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fathom import api
-from fathom.api.table import unfinished
+from fathom.api.table import tell_unfinished
 from fathom.cli.arguments import (
     AsJson,
     Filter,
@@ -132,8 +132,7 @@ def report(
     known = known_of(filter, threshold, panel, unanswered)
     tables = api.report(sources, out, title=title, seed=seed, judge=judge, **known)
     print(out)
-    for note in unfinished(sources):
-        tell(note)
+    tell_unfinished(sources, tell)
     if not quiet:
         from fathom.report import show
 

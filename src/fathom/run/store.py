@@ -64,6 +64,7 @@ _COST = paid("cost", "tokens_in", "tokens_out", "tokens_cached")
 _READ = COLUMNS.replace(" cost,", f" {_COST},")
 FACTS = "sample, epoch, item, task, length, tokens, language, chance, targets, facets"
 """The columns of ``planned``: what is known of a sample before it is asked."""
+_UNASKED = "not asked yet; run the same command again"
 CHECKED = (Rows("replies", COLUMNS, "sample, epoch"), Rows("planned", FACTS, "sample, epoch"))
 
 
@@ -171,7 +172,6 @@ def unasked(folder: Path) -> Iterator[StoredReply]:
     Raises:
         FathomError: The folder holds no run, or its file is damaged.
     """
-    nothing = Reply("error", stop="not_asked", attempts=0, error="not asked yet; run the same command again")
     query = (
         f"SELECT {FACTS} FROM planned WHERE (sample, epoch) NOT IN (SELECT sample, epoch FROM replies) "
         "ORDER BY task, length, sample, epoch"
@@ -180,25 +180,10 @@ def unasked(folder: Path) -> Iterator[StoredReply]:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'planned'").fetchone():
             return
         check_rows(db, folder / FILE, CHECKED)
-        for sample, epoch, item, task, length, tokens, language, chance, targets, facets in db.execute(query):
-            yield StoredReply(
-                sample=sample,
-                item=item,
-                task=task,
-                length=length,
-                tokens=tokens,
-                language=language,
-                chance=chance,
-                targets=tuple(json.loads(targets)),
-                facets=json.loads(facets),
-                asked="",
-                epoch=epoch,
-                reply=nothing,
-                prompt_hash="",
-                cost=None,
-                finished_at=0.0,
-                fathom_version="",
-            )
+        for facts in db.execute(query):
+            # In the order of COLUMNS: no bare question, no prompt, no text, nothing spent.
+            said = ("error", "", "", "not_asked", None, None, None, 0.0, 0, 0, _UNASKED, None)
+            yield _stored((*facts, "", "", *said, None, 0.0, ""))
 
 
 def read_totals(db: sqlite3.Connection) -> Totals:
