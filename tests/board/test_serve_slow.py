@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -86,6 +86,25 @@ def wait(until: Callable[[], bool]) -> None:
     while not until():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+@contextmanager
+def dripping(one: socket.socket) -> Iterator[None]:
+    """A byte is sent every tenth of a second."""
+    stop = threading.Event()
+
+    def drip() -> None:
+        with suppress(OSError):
+            while not stop.wait(0.1):
+                one.send(b"x")
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 def is_closed(one: socket.socket, seconds: float = 60) -> bool:
@@ -183,20 +202,8 @@ def test_headers_have_so_much_time(
 ) -> None:
     """Also where a byte comes now and then."""
     (one,) = attackers(start(header_seconds=0.5), 1, said)
-    stop = threading.Event()
-
-    def drip() -> None:
-        with suppress(OSError):
-            while not stop.wait(0.1):
-                one.send(b"x")
-
-    thread = threading.Thread(target=drip)
-    thread.start()
-    try:
+    with dripping(one):
         assert is_closed(one)
-    finally:
-        stop.set()
-        thread.join()
 
 
 @pytest.mark.parametrize("path", ["/api/submissions", "/api/submissions/abc/withdraw"])
@@ -219,20 +226,8 @@ def test_a_body_after_the_answer_holds_no_place(
 ) -> None:
     """Without a token nothing of a body is read; who goes on sending it is ended."""
     (one,) = attackers(start(header_seconds=0.5), 1, head("Bearer nobody", 1000) + b"x")
-    stop = threading.Event()
-
-    def drip() -> None:
-        with suppress(OSError):
-            while not stop.wait(0.1):
-                one.send(b"x")
-
-    thread = threading.Thread(target=drip)
-    thread.start()
-    try:
+    with dripping(one):
         assert is_closed(one)
-    finally:
-        stop.set()
-        thread.join()
 
 
 def test_readers_that_do_not_read_are_ended(
