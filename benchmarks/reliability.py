@@ -181,12 +181,12 @@ def relabelled_runs(given: Surroundings) -> Counts:
     from fathom.run.ledger import Ledger
     from fathom.run.worker import this_worker
     from fathom.suitefile import open_suite
-    from fathom.types import STATUSES
+    from fathom.types import STATUSES, FathomError
 
     counts, run = Counts(), given.world / "done"
     samples = {one.id: one for one in open_suite(given.world / "suite").samples()}
     wrong, before = wrong_replies(run), averages(run)
-    refused = 0
+    refused = empty = 0
     choices = {"one": wrong[:1], "half": wrong[::2], "all": wrong}
     texts = ("", None) if given.quick else ("", " \n", None)
     for status, text, (share, chosen) in product(STATUSES, texts, choices.items()):
@@ -203,14 +203,18 @@ def relabelled_runs(given: Surroundings) -> Counts:
                 reply = replace(reply, status=status, text=reply.text if text is None else text)
             ledger.finish(samples[one.sample], one.epoch, reply, prompt_hash=one.prompt_hash, cost=one.cost)
         ledger.close()
-        after = averages(forged)
-        higher = [key for key, mean in after.items() if key not in before or mean > before[key] + 1e-12]
         counts.cases += 1
+        try:
+            after = averages(forged)
+        except FathomError:  # an error with a text is none, and is refused
+            refused += 1
+            continue
+        higher = [key for key, mean in after.items() if key not in before or mean > before[key] + 1e-12]
         counts.silent += len(higher)
-        refused += not after
+        empty += not after
         for key in higher[:3]:
             counts.note(f"{share} of the wrong replies as {status} with text {text!r}: {key} rose")
-    counts.note(f"{len(wrong)} wrong replies; {refused} of the forgeries have no score at all")
+    counts.note(f"{len(wrong)} wrong replies; {refused} of the forgeries are refused, {empty} have no score at all")
     return counts
 
 

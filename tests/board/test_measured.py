@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from fathom.board.caveats import graded_otherwise
+from fathom.board.lines import table
 from fathom.board.means import bounded, centred, mean_of
 from fathom.board.measured import measured
 from fathom.board.model import Board, Category, Ended, Entry, Part, Z
@@ -486,3 +488,29 @@ def test_no_other_word_for_a_wrong_reply_raises_a_score(
         score is None or (own := honest.categories[name]) is None or score.value <= own.value + 1e-12
         for name, score in attacked.categories.items()
     )
+
+
+def rows_of(model: str, left_out: Callable[[Row], bool] = lambda one: False) -> list[Row]:
+    """Twelve questions of each task at two lengths, of which one in three is wrong; some are left out."""
+    asked = [
+        replace(row(task, f"{task}/{n}", float(n % 3 > 0), length), model=model)
+        for task in BOARD.tasks
+        for n in range(12)
+        for length in (1024, 2048)
+    ]
+    return [one for one in asked if not left_out(one)]
+
+
+@pytest.mark.parametrize("length", [None, 1024], ids=["at every length", "at one length"])
+def test_a_line_whose_wrong_replies_were_deleted_has_no_rank(length: int | None) -> None:
+    def wrong(one: Row) -> bool:
+        return one.task == "find" and one.value == 0 and length in (None, one.length)
+
+    entries = measured([BOARD], Batch(to_frame(rows_of("honest") + rows_of("edited", wrong)))).entries[BOARD.id]
+    shown = {line.entry.model: line for line in table(BOARD, entries, {"honest": "honest", "edited": "edited"}).lines}
+    edited, honest = shown["edited"], shown["honest"]
+    assert edited.standing.overall is not None
+    assert honest.standing.overall is not None
+    assert edited.standing.overall.value > honest.standing.overall.value
+    assert (edited.rank, edited.standing.complete, edited.standing.fewer) == (None, False, ("find",))
+    assert (honest.rank, honest.standing.complete, honest.standing.fewer) == ((1, 1), True, ())

@@ -150,6 +150,9 @@ def test_nothing_is_replaced_without_force(place: str, tmp_path: Path) -> None:
     if "://" not in place:  # what was there is kept beside it, whole
         with closing(sqlite3.connect(tmp_path / "store" / "board.sqlite.replaced")) as old:
             assert old.execute("SELECT count(*) FROM submissions").fetchone() == (2,)
+        restore(tmp_path / "backup", place, force=True)
+        with closing(sqlite3.connect(tmp_path / "store" / "board.sqlite.replaced1")) as old:
+            assert old.execute("SELECT count(*) FROM submissions").fetchone() == (1,)
 
 
 def test_a_store_in_use_is_not_replaced(place: str, tmp_path: Path) -> None:

@@ -72,7 +72,12 @@ def test_relabelling_wrong_replies_raises_no_average(
     before = averages(run)
     assert before["all", None] > 0
     chosen = {"one": wrong[:1], "half": wrong[::2], "all": wrong}[share]
-    after = averages(relabel(run, tmp_path / "run", chosen, status, text))
+    edited = relabel(run, tmp_path / "run", chosen, status, text)
+    if status == "error" and text is None:
+        with pytest.raises(FathomError, match=r"cannot be read: status is 'error'"):
+            averages(edited)
+        return
+    after = averages(edited)
     assert [key for key, mean in after.items() if mean > before[key] + 1e-12] == []
 
 

@@ -75,7 +75,10 @@ def test_a_reply_becomes_a_row(tmp_path: Path) -> None:
 
 def test_what_was_said_is_scored_and_what_was_not_answered_is_wrong(tmp_path: Path) -> None:
     statuses: tuple[Status, ...] = ("error", "incomplete", "overflow", "refused")
-    replies = [(replace(SAMPLE, id=kind), Reply(kind, "It is: blue", error="no answer")) for kind in statuses]
+    replies = [
+        (replace(SAMPLE, id=kind), Reply(kind, "" if kind == "error" else "It is: blue", error="no answer"))
+        for kind in statuses
+    ]
     frame = rows_from_run(make_run(tmp_path / "run", replies))
     assert frame["status"].to_list() == list(statuses)
     assert frame["value"].to_list() == [None, 1.0, None, 0.0]

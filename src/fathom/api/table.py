@@ -189,8 +189,8 @@ def _not_judged(frame: pl.DataFrame) -> Iterator[str]:
     for key, part in waiting.group_by("model", "variant", maintain_order=True):
         tasks = ", ".join(part["task"].unique(maintain_order=True))
         yield (
-            f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet, and in no mean; run "
-            "`fathom judge` on that run too, or compare with --judge none"
+            f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet, and so missing; "
+            "run `fathom judge` on that run too, or compare with --judge none"
         )
 
 

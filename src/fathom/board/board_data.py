@@ -85,6 +85,7 @@ def _line(board: Board, line: Line, origin: int) -> dict[str, Json]:
         "complete": standing.complete,
         "missing": list(standing.missing),
         "unfinished": list(standing.unfinished),
+        "fewer": list(standing.fewer),
         "categories": [estimate(standing.categories[category.id]) for category in board.categories],
         "lengths": [estimate(standing.lengths.get(length)) for length in board.lengths],
         "extras": [shown.estimate(entry.extras.get(name)) for name in board.extras],

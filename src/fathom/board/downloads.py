@@ -164,6 +164,7 @@ def _nested_line(board: Board, line: Line, figures: Sequence[_Figure]) -> dict[s
         "missing": list(line.standing.missing),
         "settings": shown.settings(entry.settings),
         "unfinished": list(line.standing.unfinished),
+        "fewer": list(line.standing.fewer),
         "outcomes": dict(entry.outcomes),
         "usage": shown.usage(entry.usage),
         "figures": [[figure, name, length, *_short(board, figure, name, one)] for figure, name, length, one in figures],

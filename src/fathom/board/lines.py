@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fathom.board.keys import keys
 from fathom.board.model import PROVENANCES, Board, Entry, Standing
 from fathom.board.ranks import Ranking, ranking, ranks_of
-from fathom.board.standing import standing
+from fathom.board.standing import questions_asked, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,8 @@ def table(board: Board, entries: Sequence[Entry], models: Mapping[str, str]) -> 
     ordered = _in_order(entries)
     # Origins are part of the name, so that a line keeps its key when others of its model come and go.
     named = keys((one.model, one.variant, one.origin.provenance, one.origin.title) for one in ordered)
-    standings = [standing(board, entry) for entry in ordered]
+    most = questions_asked(board, ordered)
+    standings = [standing(board, entry, most) for entry in ordered]
     places = sorted(range(len(ordered)), key=lambda place: (_place(standings[place]), named[place]))
     sorted_entries, sorted_standings = [ordered[place] for place in places], [standings[place] for place in places]
     ranked = ranking(board, sorted_entries, sorted_standings)

@@ -277,6 +277,7 @@ class Standing:
         lengths: Over all tasks that the view by length is about, by length in tokens; others are left out.
         missing: Tasks of the board without a score, or without one at some of the lengths that count.
         unfinished: Tasks with a score, of whose replies some are missing (``Ended.missing``).
+        fewer: Tasks of which another line that was measured or submitted has more questions, at some length.
     """
 
     overall: Estimate | None
@@ -286,11 +287,12 @@ class Standing:
     lengths: Mapping[int, Estimate]
     missing: tuple[str, ...]
     unfinished: tuple[str, ...] = ()
+    fewer: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether no task and no reply is missing, so that the overall score is of the whole board."""
-        return not self.missing and not self.unfinished and self.overall is not None
+        """Whether no task, question or reply is missing, so that the overall score is of the whole board."""
+        return not (self.missing or self.unfinished or self.fewer) and self.overall is not None
 
 
 Published: TypeAlias = Mapping[str, Sequence[Entry]]

@@ -8,9 +8,9 @@ the scores of single questions gives the task a cell over its lengths (length 0)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fathom.board.model import Board, Category, Ended, Entry, Estimate, Standing
+from fathom.board.model import OF_PAPERS, Board, Category, Cell, Ended, Entry, Estimate, Standing
 from fathom.types import FathomError
 
 
@@ -111,7 +111,28 @@ def averages_as_paper(board: Board, entry: Entry) -> tuple[float, dict[str, floa
     return _plain(categories.values()), categories
 
 
-def standing(board: Board, entry: Entry) -> Standing:
+def questions_asked(board: Board, entries: Iterable[Entry]) -> dict[Cell, int]:
+    """The most questions that a line has in each cell that counts, over all lines that no paper published.
+
+    Rows do not say what their suite holds beside them: a line whose wrong replies were deleted is told by the others.
+    """
+    most: dict[Cell, int] = {}
+    for entry in entries:
+        for cell, n in _asked(board, entry):
+            most[cell] = max(n, most.get(cell, 0))
+    return most
+
+
+def _asked(board: Board, entry: Entry) -> Iterator[tuple[Cell, int]]:
+    if entry.origin.provenance in OF_PAPERS:
+        return
+    for (task, length), cell in entry.cells.items():
+        counts = not length or length in board.counted.get(task, (length,))
+        if cell is not None and cell.n is not None and counts:
+            yield (task, length), cell.n
+
+
+def standing(board: Board, entry: Entry, most: Mapping[Cell, int] | None = None) -> Standing:
     """The averages of a line.
 
     Averages that the source prints stand in for those whose cells it does not give at all.
@@ -119,6 +140,7 @@ def standing(board: Board, entry: Entry) -> Standing:
     Args:
         board: The board.
         entry: The line.
+        most: What ``questions_asked`` says of all lines; None to look at this one alone.
 
     Raises:
         FathomError: All questions are to count alike, and a cell does not say how many it has.
@@ -138,6 +160,7 @@ def standing(board: Board, entry: Entry) -> Standing:
         missing = [task for task in missing if task not in _tasks(board, printed)]
     if "overall" in entry.printed and given.isdisjoint(board.tasks):
         overall, missing = entry.printed["overall"], []
+    less = {cell[0] for cell, n in _asked(board, entry) if n < (most or {}).get(cell, n)}
     zeros = board.missing_is_zero and any(cell is not None for cell in entry.cells.values())
     as_paper, paper_categories = averages_as_paper(board, entry) if zeros else (None, {})
     return Standing(
@@ -148,6 +171,7 @@ def standing(board: Board, entry: Entry) -> Standing:
         lengths=_lengths(board, entry),
         missing=tuple(missing),
         unfinished=tuple(task for task, one in scores.items() if one.ended is not None and one.ended.missing),
+        fewer=tuple(task for task in board.tasks if task in less),
     )
 
 

@@ -134,7 +134,7 @@ def _said_of_graders(graded: Sequence[Graded]) -> list[str]:
     if failed:
         said.append(
             f"{words.count(failed)} of {words.count(failed + judged)} replies for a judge have no judgement: it "
-            "failed, or was not asked for. They are in no mean; `fathom judge` asks for what is missing."
+            "failed, or was not asked for. They are missing; `fathom judge` asks for what is missing."
         )
     for task in dict.fromkeys(one.task for one in graded):
         kinds = {one.grader if one.judged else "" for one in graded if one.task == task and one.scored}

@@ -347,6 +347,8 @@ def _check(path: Path, row: tuple[Any, ...]) -> None:
     kinds = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_WHOLE, int), **dict.fromkeys(_NUMBERS, int | float)}
     wrong = next((name for name, kind in kinds.items() if not isinstance(values[name], kind)), "")
     wrong = wrong or ("" if values["status"] in STATUSES else "status")
+    # What a failed request brought is never kept: a reply with a text was answered, whatever it is said to be.
+    wrong = wrong or ("status" if values["status"] == "error" and values["text"].strip() else "")
     try:
         targets, facets = json.loads(values["targets"]), json.loads(values["facets"])
         right = isinstance(targets, list) and all(isinstance(one, str) for one in targets)

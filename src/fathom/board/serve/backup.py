@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from sqlalchemy import URL, Engine, inspect, make_url, select, text
@@ -98,6 +99,7 @@ def backup(place: str, out: Path, *, force: bool = False) -> Held:
             held = _checked(part)
             _sync(part)
             digest = _digest(part)
+            out.with_name(out.name + SUM).unlink(missing_ok=True)  # that of an older file would accuse the new one
             part.replace(out)
             out.with_name(out.name + SUM).write_text(f"{digest}  {out.name}\n", "utf-8")
         finally:
@@ -190,8 +192,8 @@ def _keep_old(path: Path) -> None:
     """Keep a store under another name; under its own it stays until the new one takes its place."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:  # it may be what is damaged
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    kept = path.with_name(f"{path.name}.replaced")
-    kept.unlink(missing_ok=True)
+    names = (f"{path.name}.replaced{number or ''}" for number in count())  # what was kept before stays
+    kept = next(one for name in names if not (one := path.with_name(name)).exists())
     kept.hardlink_to(path)
     for ending in ("-shm", "-wal"):  # gone where it could be merged
         if (beside := path.with_name(f"{path.name}{ending}")).exists():

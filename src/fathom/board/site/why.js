@@ -59,9 +59,14 @@
       return [h("p", null, `${fathom.many(entry.missing.length, "task")} of ${board.tasks.length} ${entry.missing.length === 1 ? "has" : "have"} no score, ${average}.`),
         h("p", { class: "muted" }, "Missing: " + named + (entry.missing.length > 8 ? " ..." : "."))];
     }
-    if ((entry.unfinished || []).length) {
-      const named = entry.unfinished.map((task) => title.get(task) || task);
-      return [h("p", null, `Replies to ${fathom.many(named.length, "task")} are missing: requests that failed, or that nobody has judged. Only lines without a gap are ranked.`),
+    const gaps = [
+      [entry.unfinished, "Replies to", "are missing: requests that failed, or that nobody has judged."],
+      [entry.fewer, "Other lines have more questions of", "than this one."],
+    ].filter(([tasks]) => (tasks || []).length);
+    if (gaps.length) {
+      const named = [...new Set(gaps.flatMap(([tasks]) => tasks))].map((task) => title.get(task) || task);
+      return [...gaps.map(([tasks, before, after]) => h("p", null, `${before} ${fathom.many(tasks.length, "task")} ${after}`)),
+        h("p", null, "Only lines without a gap are ranked."),
         h("p", { class: "muted" }, "Not complete: " + named.slice(0, 8).join(", ") + (named.length > 8 ? " ..." : "."))];
     }
     return [h("p", null, "The source gives a mean and neither the scores of questions nor their number. Without an interval nobody can say which lines differ, so there is no rank.")];
