@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from fathom.board import shown
@@ -46,6 +47,7 @@ def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json 
 def board_summary(table: Table) -> dict[str, Json]:
     """What a board is about, and how many lines, models and tasks are on it, and how many lines from no paper."""
     board = table.board
+    kinds = Counter(line.entry.origin.provenance for line in table.lines)
     return {
         "id": board.id,
         "title": board.title,
@@ -53,7 +55,8 @@ def board_summary(table: Table) -> dict[str, Json]:
         "lines": len(table.lines),
         "models": len({line.model_key for line in table.lines}),
         "tasks": len(board.tasks),
-        **{kind: sum(line.entry.origin.provenance == kind for line in table.lines) for kind in ("measured", "submitted")},
+        "measured": kinds["measured"],
+        "submitted": kinds["submitted"],
     }
 
 
