@@ -10,7 +10,6 @@ This module is the reading side; ``fathom.run.ledger`` writes.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -274,14 +273,13 @@ def reading(folder: Path, file: str = FILE) -> Iterator[sqlite3.Connection]:
 
 def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:
     """Open a file to read it, also where nothing can be written: SQLite itself wants to write beside a log (WAL)."""
-    log = path.with_name(f"{path.name}-wal")
-    logged = log.is_file() and log.stat().st_size > 0
-    if not logged and not os.access(path.parent, os.W_OK):
-        return _connect(path, "mode=ro&immutable=1")
     db = _connect(path, "mode=ro")
-    if not logged or _can_be_read(db):  # the log of a run that goes on can be read in place
+    if _can_be_read(db):
         return db
     db.close()
+    log = path.with_name(f"{path.name}-wal")
+    if not log.is_file() or not log.stat().st_size:
+        return _connect(path, "mode=ro&immutable=1")
     # A run that was killed: its last replies are still in the log, and merging the two is writing.
     place = Path(stack.enter_context(TemporaryDirectory(prefix="fathom-")))
     try:
