@@ -111,6 +111,7 @@ TASKS = (
         needs="a summary of each document",
         gold=("multi_summary",),
         noise=("summary", "noise"),
+        gold_alone=True,
         rubric="summary",
         official="100longbench/rouge",
     ),

@@ -204,6 +204,7 @@ TASKS = (
         needs="a summary of each document",
         gold=("summary",),
         noise=("summary", "noise"),
+        gold_alone=True,
         rubric="summary",
         official="100longbench/rouge",
     ),

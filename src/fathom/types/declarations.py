@@ -30,6 +30,8 @@ class Task:
         needs: What documents must carry, for people; "" if any text will do.
         gold: Roles of the documents that items can be about, where a corpus tells roles apart (see ``ROLES``).
         noise: Roles of the documents that contexts are filled with; empty where nothing is filled in.
+        gold_alone: Whether its questions can also be asked over their gold passages alone, without distractors
+            (``fathom build --alone``); for plans of ``Passages``.
         rubric: Rubric of ``fathom.score.judge`` by which a judge can score the task; "" for none.
         official: ``SUITE/METRIC`` of ``fathom list metrics`` that scores the task under the rule ``official``; "" for
             none.
@@ -61,6 +63,7 @@ class Task:
     needs: str = ""
     gold: tuple[Role, ...] = ROLES
     noise: tuple[Role, ...] = ROLES
+    gold_alone: bool = False
     rubric: str = ""
     official: str = ""
     ordering: Callable[[Sample, Mapping[str, str]], Ordering] | None = None
