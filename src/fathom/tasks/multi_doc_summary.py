@@ -106,6 +106,7 @@ TASKS = (
         metric="rouge_l",
         max_output_tokens=512,
         description="one summary of several named passages",
+        answer="summary",
         source="100-LongBench, A.2",
         stock=stock,
         needs="a summary of each document",

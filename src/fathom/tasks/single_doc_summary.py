@@ -198,6 +198,7 @@ TASKS = (
         metric="rouge_l",
         max_output_tokens=512,
         description="a summary of one named passage",
+        answer="summary",
         source="100-LongBench, A.2",
         positioned=True,
         stock=stock,
