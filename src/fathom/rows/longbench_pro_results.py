@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from fathom.corpus.streams import DamagedError, read_chunks, read_lines
+from fathom.records import DamagedError, read_chunks, read_lines
 from fathom.rows.longbench_pro_fields import Published, choice_of, mapping_of, shown, text_of
 from fathom.rows.longbench_pro_replies import replies_of
 from fathom.rows.longbench_pro_summaries import averages_of

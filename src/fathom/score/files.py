@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from fathom.atomic import whole_file
-from fathom.corpus.streams import DamagedError, read_lines
+from fathom.records import DamagedError, read_lines
 from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
 from fathom.types import FathomError, Verdict
 

@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fathom.corpus.gathering import Problem, printable
 from fathom.corpus.identity import document_id
 from fathom.corpus.stackexchange.threads import Faults
-from fathom.corpus.streams import COMPRESSED, DamagedError, read_lines
 from fathom.corpus.text import detect_language
+from fathom.records import COMPRESSED, DamagedError, Problem, path_text, read_lines
 from fathom.types import Document, FathomError
 
 GAP = "\n\n"
@@ -33,9 +32,9 @@ def read_cases(path: Path) -> Iterator[Document | Problem]:
         FathomError: There is no such file.
     """
     if not path.is_file():
-        raise FathomError(f"{printable(path)}: no such file; name a .jsonl of published cases, also with .gz or .zst.")
+        raise FathomError(f"{path_text(path)}: no such file; name a .jsonl of published cases, also with .gz or .zst.")
     if not path.name.lower().removesuffix(COMPRESSED[0]).removesuffix(COMPRESSED[1]).endswith(".jsonl"):
-        raise FathomError(f"{printable(path)}: published cases are a .jsonl, also with .gz or .zst.")
+        raise FathomError(f"{path_text(path)}: published cases are a .jsonl, also with .gz or .zst.")
     faults = Faults(path, "lines that are no cases")
     lines: dict[str, int] = {}
     number = 0
@@ -46,7 +45,7 @@ def read_cases(path: Path) -> Iterator[Document | Problem]:
                 continue
             said = True
             try:
-                case = _case(json.loads(line), f"{printable(path.name)}:{number}")
+                case = _case(json.loads(line), f"{path_text(path.name)}:{number}")
             except _BadCaseError as error:
                 faults.add(number, str(error))
             except (ValueError, RecursionError) as error:

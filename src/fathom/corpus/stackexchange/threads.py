@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.corpus.gathering import EXAMPLES_PER_FILE, Problem, printable
+from fathom.corpus.gathering import EXAMPLES_PER_FILE
+from fathom.records import Problem, path_text
 
 Progress = Callable[[int, int | None], None]
 """Told the bytes of content read so far, and those in all (None where a compressed file does not say)."""
@@ -67,7 +68,7 @@ class Faults:
     """What was left out of one file: the first cases of a kind one by one, and the count of the rest."""
 
     def __init__(self, path: Path, what: str) -> None:
-        self._path = printable(path)
+        self._path = path_text(path)
         self._what = what
         self._count = 0
         self._examples: list[Problem] = []

@@ -1,0 +1,209 @@
+"""Files that may hold records: those of a folder and of ZIP archives in it; what is not read is named, and why."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Generic, TypeVar
+
+from fathom.records.streams import COMPRESSED
+from fathom.types import FathomError
+
+TEXTS = (".txt", ".md")
+TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow")
+FORMATS = (*TEXTS, *TABLES)
+ARCHIVE = ".zip"
+READABLE = f"{', '.join(FORMATS)}, each also with {' or '.join(COMPRESSED)}, or {ARCHIVE} with such files"
+Entry = TypeVar("Entry")
+NAMED = 10  # files that are not read, of one reason
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that was left out, and why.
+
+    Attributes:
+        path: The file or folder.
+        line: Line or row from 1; None for the whole file.
+        reason: What is wrong and, where it helps, what to do.
+        count: How many places this entry stands for: over 1 only where there are more than are listed one by one.
+    """
+
+    path: str
+    line: int | None
+    reason: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.reason}" if self.line else f"{self.path}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that may hold records.
+
+    Attributes:
+        path: Where it is, or the archive that holds it.
+        name: Its path from the folder that was searched; below the archive's name without ``.zip`` in an archive.
+        inside: Its name in the archive; "" for a plain file.
+    """
+
+    path: Path
+    name: PurePosixPath
+    inside: str = ""
+
+    @classmethod
+    def at(cls, path: Path) -> File:
+        """A plain file by its path."""
+        return cls(path, PurePosixPath(path.name))
+
+    def __str__(self) -> str:
+        return path_text(self.path) + (f"/{self.inside}" if self.inside else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[Entry]):
+    """What a folder holds.
+
+    Attributes:
+        files: In the order of their paths.
+        problems: Folders and archives that cannot be opened.
+        unread: Files that are not read, with the reason: hidden ones, what is neither file nor folder, other formats.
+    """
+
+    files: tuple[Entry, ...]
+    problems: tuple[Problem, ...] = ()
+    unread: tuple[Problem, ...] = ()
+
+
+def path_text(path: str | Path) -> str:
+    """A path as text that UTF-8 can hold, whatever bytes its name has."""
+    return os.fsencode(path).decode(errors="replace")
+
+
+def format_of(name: str) -> str:
+    """The suffix that says how a file is read, ``.gz`` and ``.zst`` aside; "" if it cannot hold records."""
+    suffix = split_name(name)[1]
+    return suffix if suffix in FORMATS else ""
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """A file name in small letters without its compression: its stem, and its suffix."""
+    name = name.lower()
+    for compressed in COMPRESSED:
+        name = name.removesuffix(compressed)
+    dot = name.rfind(".")
+    return (name[:dot], name[dot:]) if dot > 0 else (name, "")
+
+
+def find_files(root: Path, formats: Sequence[str] = FORMATS) -> Listed[File]:
+    """The files with records of a folder or a file, and those in ZIP archives.
+
+    Args:
+        root: A folder, searched to its bottom, or a file.
+        formats: Formats that are wanted, some of ``FORMATS``.
+
+    Raises:
+        FathomError: The folder itself cannot be read.
+    """
+    walked = walk(root)
+    problems = list(walked.problems)
+    found: list[File] = []
+    others: list[str] = []
+    hidden: list[str] = []
+    for path in walked.files:
+        name = PurePosixPath(path.relative_to(root) if path != root else path.name)
+        files = _members(path, name) if path.suffix.lower() == ARCHIVE else [File(path, name)]
+        if isinstance(files, Problem):
+            problems.append(files)
+            continue
+        for file in files:
+            if any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(file.inside).parts):
+                hidden.append(f"{name}/{file.inside}")
+            elif format_of(file.name.name) in formats:
+                found.append(file)
+            else:
+                others.append(f"{name}/{file.inside}" if file.inside else str(name))
+    wanted = f"formats that are read: {', '.join(formats)}, also with .gz or .zst, and .zip"
+    left = [*unread(root, hidden, "hidden"), *unread(root, others, wanted)]
+    return Listed(tuple(found), tuple(problems), (*walked.unread, *left))
+
+
+def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
+    """All files below a folder, through links to folders too.
+
+    Args:
+        root: A folder; or a file, which is all there is then.
+        hidden: Whether to go through hidden files and folders too.
+
+    Returns:
+        Among the files are links to nowhere, so that they are reported.
+
+    Raises:
+        FathomError: The folder itself cannot be read.
+    """
+    if root.is_file():
+        return Listed((root,))
+    found: list[Path] = []
+    problems: list[Problem] = []
+    left: list[str] = []
+    strange: list[str] = []
+    seen = set()
+
+    def report(error: OSError) -> None:
+        if Path(error.filename) == root:
+            raise FathomError(f"{path_text(root)}: cannot be read: {error.strerror or error}") from error
+        problems.append(Problem(path_text(error.filename), None, f"the folder cannot be read: {error.strerror}"))
+
+    for folder, subfolders, names in os.walk(root, followlinks=True, onerror=report):
+        real = os.path.realpath(folder)
+        if real in seen:  # a link back to a folder above
+            subfolders.clear()
+            continue
+        seen.add(real)
+        base = Path(folder)
+        if not hidden:
+            left += (str((base / name).relative_to(root)) for name in (*subfolders, *names) if name.startswith("."))
+            subfolders[:] = (name for name in subfolders if not name.startswith("."))
+        subfolders.sort()
+        for path in (base / name for name in names if hidden or not name.startswith(".")):
+            try:
+                ordinary = path.is_file() or not path.exists()
+            except OSError as error:
+                problems.append(Problem(path_text(folder), None, f"the folder cannot be searched: {error.strerror}"))
+                break
+            if ordinary:
+                found.append(path)
+            else:
+                strange.append(str(path.relative_to(root)))
+    return Listed(
+        tuple(sorted(found, key=lambda path: path.relative_to(root).as_posix())),
+        tuple(problems),
+        (*unread(root, strange, "neither files nor folders"), *unread(root, left, "hidden")),
+    )
+
+
+def unread(where: Path | str, names: Collection[str], why: str) -> tuple[Problem, ...]:
+    """One entry for files that are not read for one reason, the first of them by name; none where there are none.
+
+    Args:
+        where: The folder, or the option that names it.
+        names: Their names.
+        why: The reason.
+    """
+    shown = ", ".join(map(path_text, sorted(names)[:NAMED]))
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return (Problem(path_text(where), None, f"not read: {shown}{more} ({why})", len(names)),) if names else ()
+
+
+def _members(path: Path, name: PurePosixPath) -> list[File] | Problem:
+    """The files in an archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = {member.filename for member in archive.infolist() if not member.is_dir()}
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        return Problem(path_text(path), None, f"is no archive that can be read: {error}")
+    return [File(path, name.with_suffix("") / title, title) for title in sorted(inside)]
