@@ -57,7 +57,7 @@ def rows(
 ) -> None:
     """Turn runs, logs of other harnesses, or published results, into one table of scored replies."""
     known = known_of(filter, threshold, panel)
-    frame = api.rows(sources, out, origin=origin, rule=rule, judge=judge, **known)
+    frame = api.rows(sources, out, origin=origin, rule=rule, judge=judge, tell=tell, **known)
     print(f"{out}: {len(frame):,} rows")
 
 

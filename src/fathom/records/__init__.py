@@ -18,7 +18,7 @@ from fathom.records.finding import (
     unread,
     walk,
 )
-from fathom.records.reading import Fault, Record, checked_records, read_records
+from fathom.records.reading import Fault, Record, checked_records, read_records, unpacked
 from fathom.records.streams import COMPRESSED, DamagedError, read_chunks, read_lines, read_whole
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "read_records",
     "read_whole",
     "split_name",
+    "unpacked",
     "unread",
     "walk",
 ]

@@ -55,6 +55,16 @@ class File:
     name: PurePosixPath
     inside: str = ""
 
+    @property
+    def stem(self) -> str:
+        """Its own name without suffix and compression."""
+        return split_name(self.name.name)[0]
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder that holds it, in an archive too."""
+        return self.name.parent.name if self.inside else self.path.absolute().parent.name
+
     @classmethod
     def at(cls, path: Path) -> File:
         """A plain file by its path."""
@@ -91,12 +101,12 @@ def format_of(name: str) -> str:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """A file name in small letters without its compression: its stem, and its suffix."""
-    name = name.lower()
+    """A file name without its compression: its stem, and its suffix in small letters."""
     for compressed in COMPRESSED:
-        name = name.removesuffix(compressed)
+        if name.lower().endswith(compressed):
+            name = name[: -len(compressed)]
     dot = name.rfind(".")
-    return (name[:dot], name[dot:]) if dot > 0 else (name, "")
+    return (name[:dot], name[dot:].lower()) if dot > 0 else (name, "")
 
 
 def find_files(root: Path, formats: Sequence[str] = FORMATS) -> Listed[File]:

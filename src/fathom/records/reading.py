@@ -7,6 +7,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,19 +54,11 @@ def read_records(
         columns: Fields that are wanted, None for all; Parquet and Arrow read no others.
         text: Name under which the content of a text file is given.
     """
-    if isinstance(file, Path):
-        file = File.at(file)
-    if not file.inside:
-        yield from _read(file.path, columns, text)
-        return
-    with TemporaryDirectory(prefix="fathom-") as folder:
-        place = Path(folder) / ("member" + "".join(file.name.suffixes[-2:]))
-        try:
-            _unpack(file, place)
-        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-            yield Fault(None, f"the file cannot be unpacked: {error}")
-            return
-        yield from _read(place, columns, text)
+    try:
+        with unpacked(file if isinstance(file, File) else File.at(file)) as path:
+            yield from _read(path, columns, text)
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
 
 
 def checked_records(
@@ -87,6 +80,25 @@ def checked_records(
         if isinstance(record, Fault):
             raise FathomError(f"{place}: {record.reason}")
         yield place, record.fields
+
+
+@contextmanager
+def unpacked(file: File) -> Iterator[Path]:
+    """A file as one on disk of the same format: itself, or, of an archive, a copy that goes again.
+
+    Raises:
+        DamagedError: It cannot be unpacked, or would become too large, see ``read_records``.
+    """
+    if not file.inside:
+        yield file.path
+        return
+    with TemporaryDirectory(prefix="fathom-") as folder:
+        place = Path(folder) / ("member" + "".join(file.name.suffixes[-2:]))
+        try:
+            _unpack(file, place)
+        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+            raise DamagedError(f"cannot be unpacked: {error}") from error
+        yield place
 
 
 def _unpack(file: File, place: Path) -> None:
