@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom.corpus import Corpus, Fields, document_id, read_corpus
-from fathom.corpus.gathering import EXAMPLES_PER_FILE
 from fathom.corpus.text import normalise
+from fathom.records import EXAMPLES_PER_FILE
 from fathom.types import FathomError
 
 

@@ -108,7 +108,8 @@ def build(
         ),
     ] = None,
     cases: Annotated[
-        list[str] | None, typer.Option(help="Published cases of BestAnswer, which are taken as they are (.jsonl).")
+        list[str] | None,
+        typer.Option(help="Published cases of BestAnswer, which are taken as they are (.jsonl or another table)."),
     ] = None,
     tokenizer: Annotated[
         str | None,

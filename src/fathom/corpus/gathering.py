@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, fields
 
 from fathom.corpus.identity import merged
 from fathom.corpus.records import BadRowError, Fields, NoTextFieldError, make_document
-from fathom.records import TEXTS, Fault, File, Problem, Record, format_of, path_text, read_records
+from fathom.records import TEXTS, Fault, File, Problem, Problems, Record, format_of, path_text, read_records
 from fathom.types import Document
-
-EXAMPLES_PER_FILE = 20
 
 
 @dataclass
@@ -23,7 +21,9 @@ class Gathering:
 
     def read_file(self, file: File) -> None:
         """Add the documents of one file; they will be said to come from its name."""
-        problems, without_text, duplicates = _Listing(file), _Listing(file), _Listing(file)
+        problems = Problems(str(file), "problems in this file")
+        without_text = Problems(str(file), "rows without a text")
+        duplicates = Problems(str(file), "rows of this file whose text came before")
         rows, unseen = 0, self._optional_fields_named_by_user()
         for record in read_records(file, self.names.named(), self.names.text):
             if isinstance(record, Fault):
@@ -39,15 +39,15 @@ class Gathering:
                 problems.add(record.line, str(error))
         if rows and without_text.count == rows:
             # One wrong name is one problem, not thousands.
-            problems.add(None, f"none of its {rows:,} rows is a document: {without_text.first_reason}", rows)
+            problems.add(None, f"none of its {rows:,} rows is a document: {without_text.listed()[0].reason}", rows)
         else:
-            self.problems += without_text.listed("rows without a text")
+            self.problems += without_text.listed()
             for name in sorted(unseen) if rows and format_of(file.name.name) not in TEXTS else ():
                 problems.add(None, f"none of its {rows:,} rows has the field {name!r}")
-        self.problems += problems.listed("problems in this file")
-        self.duplicates += duplicates.listed("rows of this file whose text came before")
+        self.problems += problems.listed()
+        self.duplicates += duplicates.listed()
 
-    def _add(self, record: Record, source: str, problems: _Listing, duplicates: _Listing) -> None:
+    def _add(self, record: Record, source: str, problems: Problems, duplicates: Problems) -> None:
         where = source if record.line is None else f"{source}:{record.line}"
         document, remarks = make_document(record.fields, self.names, where)
         for remark in remarks:
@@ -64,26 +64,3 @@ class Gathering:
         chosen = {getattr(self.names, part.name) for part in fields(Fields)}
         usual = {getattr(Fields(), part.name) for part in fields(Fields)}
         return chosen - usual - {self.names.text}
-
-
-class _Listing:
-    """The first problems of a file one by one, and the count of the rest."""
-
-    def __init__(self, file: File) -> None:
-        self.path = str(file)
-        self.count = 0
-        self._examples: list[Problem] = []
-
-    def add(self, line: int | None, reason: str, count: int = 1) -> None:
-        self.count += 1
-        # What concerns the whole file is always worth saying.
-        if len(self._examples) < EXAMPLES_PER_FILE or line is None:
-            self._examples.append(Problem(self.path, line, reason, count))
-
-    @property
-    def first_reason(self) -> str:
-        return self._examples[0].reason
-
-    def listed(self, what: str) -> list[Problem]:
-        rest = self.count - len(self._examples)
-        return self._examples + ([Problem(self.path, None, f"{rest:,} more {what}", rest)] if rest else [])

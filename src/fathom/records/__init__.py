@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fathom.records.finding import (
     ARCHIVE,
+    EXAMPLES_PER_FILE,
     FORMATS,
     READABLE,
     TABLES,
@@ -11,6 +12,7 @@ from fathom.records.finding import (
     File,
     Listed,
     Problem,
+    Problems,
     find_files,
     format_of,
     path_text,
@@ -24,6 +26,7 @@ from fathom.records.streams import COMPRESSED, DamagedError, read_chunks, read_l
 __all__ = [
     "ARCHIVE",
     "COMPRESSED",
+    "EXAMPLES_PER_FILE",
     "FORMATS",
     "READABLE",
     "TABLES",
@@ -33,6 +36,7 @@ __all__ = [
     "File",
     "Listed",
     "Problem",
+    "Problems",
     "Record",
     "checked_records",
     "find_files",

@@ -18,6 +18,7 @@ FORMATS = (*TEXTS, *TABLES)
 ARCHIVE = ".zip"
 READABLE = f"{', '.join(FORMATS)}, each also with {' or '.join(COMPRESSED)}, or {ARCHIVE} with such files"
 Entry = TypeVar("Entry")
+EXAMPLES_PER_FILE = 20
 NAMED = 10  # files that are not read, of one reason
 
 
@@ -39,6 +40,27 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.reason}" if self.line else f"{self.path}: {self.reason}"
+
+
+class Problems:
+    """What was left out of one file for one kind of reason: the first cases one by one, and the count of the rest."""
+
+    def __init__(self, path: Path | str, what: str) -> None:
+        self.count = 0
+        self._path = path_text(path)
+        self._what = what
+        self._examples: list[Problem] = []
+
+    def add(self, line: int | None, reason: str, count: int = 1) -> None:
+        """Note one case, at a line from 1 where it has one; what concerns the whole file is always listed."""
+        self.count += 1
+        if len(self._examples) < EXAMPLES_PER_FILE or line is None:
+            self._examples.append(Problem(self._path, line, reason, count))
+
+    def listed(self) -> list[Problem]:
+        """All cases, the later ones as one entry with their count."""
+        rest = self.count - len(self._examples)
+        return self._examples + ([Problem(self._path, None, f"{rest:,} more {self._what}", rest)] if rest else [])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,21 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from fathom.corpus.gathering import EXAMPLES_PER_FILE
 from fathom.corpus.records import SHOWN_FIELDS, BadRowError
 from fathom.names import unknown
-from fathom.records import TABLES, Fault, File, Listed, Problem, Record, find_files, path_text, read_records, unread
+from fathom.records import (
+    TABLES,
+    Fault,
+    File,
+    Listed,
+    Problem,
+    Problems,
+    Record,
+    find_files,
+    path_text,
+    read_records,
+    unread,
+)
 from fathom.sources import registry
 from fathom.sources.forms import LEFT_OUT, PassedOverError, one_each
 from fathom.sources.lookup import LookupShape, with_texts
@@ -232,7 +243,10 @@ def _read_file(source: Source, file: File, table: Mapping[str, str], taken: _Tak
     if source.strict:
         taken.bad += (replace(problem, reason=_shown(problem.reason)) for problem in problems)
     else:
-        taken.problems += _listed(problems, file)
+        listed = Problems(str(file), "problems in this file")
+        for problem in problems:
+            listed.add(problem.line, problem.reason)
+        taken.problems += map(str, listed.listed())
     taken.problems += [f"{file}: {count:,} rows passed over: {reason}" for reason, count in unwanted.items()]
 
 
@@ -275,13 +289,6 @@ def _one(same: Sequence[Document]) -> Document:
     """The first of some documents with the same text, with the questions and the first summary of all."""
     questions = one_each(question for document in same for question in document.questions)
     return replace(same[0], questions=questions, summary=next(filter(None, (one.summary for one in same)), ""))
-
-
-def _listed(problems: Sequence[Problem], file: File) -> list[str]:
-    """The first problems of a file one by one, and the count of the rest."""
-    rest = len(problems) - EXAMPLES_PER_FILE
-    shown = [str(problem) for problem in problems[:EXAMPLES_PER_FILE]]
-    return shown + ([f"{file}: {rest:,} more problems in this file"] if rest > 0 else [])
 
 
 def _shown(problem: str) -> str:

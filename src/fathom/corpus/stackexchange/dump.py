@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from fathom.corpus.stackexchange.archive import POSTS, pour_posts
 from fathom.corpus.stackexchange.markup import post_text
 from fathom.corpus.stackexchange.posts import EntitiesError, PostsParser
-from fathom.corpus.stackexchange.threads import Answer, Faults, Progress, Thread
-from fathom.records import COMPRESSED, DamagedError, Problem, path_text
+from fathom.corpus.stackexchange.threads import Answer, Progress, Thread
+from fathom.records import COMPRESSED, DamagedError, Problem, Problems, path_text
 from fathom.types import FathomError
 
 QUESTION, ANSWER = "1", "2"
@@ -74,7 +74,7 @@ class _Reader:
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         self._path = path
         self._database = database
-        self._faults = Faults(path, "damaged places and posts")
+        self._faults = Problems(path, "damaged places and posts")
         self._posts = 0
 
     def read(self, progress: Progress | None) -> list[Problem]:
@@ -123,7 +123,7 @@ class _Reader:
 def _threads(path: Path, database: sqlite3.Connection) -> Iterator[Thread | Problem]:
     database.execute("CREATE INDEX by_question ON answers (question, created, id)")
     site = site_of(path)
-    faults = Faults(path, "questions whose accepted answer is missing")
+    faults = Problems(path, "questions whose accepted answer is missing")
     for question in database.execute("SELECT * FROM questions ORDER BY id"):
         number, created, score, text, images, line, accepted, title, tags = question
         found = database.execute(
