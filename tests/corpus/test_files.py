@@ -51,11 +51,12 @@ def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) 
     assert [document.language for document in corpus.documents] == ["en", "zh", "en"]
     assert corpus.documents[0].id == document_id("first\nline\n\nlast")
     assert corpus.problems == ()
-    reasons = [problem.reason.split(", ")[0] for problem in corpus.unread]
+    reasons = [problem.reason for problem in corpus.unread]
     assert reasons == [
-        "not read: .git (hidden)",
-        "not read: table.xlsx (formats that are read: .txt",
-        "not read: README.md (it describes the documents beside it)",
+        "not read (hidden): .git",
+        "not read (formats that are read: .txt, .md, .jsonl, .json, .csv, .tsv, .parquet, .arrow, also with .gz or "
+        ".zst, and .zip): table.xlsx",
+        "not read (it describes the documents beside it): README.md",
     ]
 
 
@@ -74,7 +75,7 @@ def test_links_in_a_circle_and_to_nowhere(tmp_path: Path) -> None:
     corpus = read_corpus(str(tmp_path))
     assert texts(corpus) == ["one"]
     assert sorted(Path(problem.path).name for problem in corpus.problems) == ["gone.txt", "self.txt"]
-    assert [problem.reason for problem in corpus.unread] == ["not read: pipe.txt (neither files nor folders)"]
+    assert [problem.reason for problem in corpus.unread] == ["not read (neither files nor folders): pipe.txt"]
 
 
 def test_a_name_that_is_not_utf8_does_not_leak_half_characters(tmp_path: Path) -> None:

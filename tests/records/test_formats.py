@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from fathom.corpus import read_corpus
-from fathom.records import Fault, File, Record, checked_records, find_files, read_records, walk
+from fathom.records import Fault, File, Record, checked_records, find_files, read_records, unread, walk
 from fathom.sources import read_sources
 from fathom.types import FathomError
 
@@ -123,8 +123,9 @@ def test_texts_in_an_archive_are_documents(tmp_path: Path) -> None:
         ("second", "book/b/two.txt"),
     ]
     hidden, other = corpus.unread
-    assert hidden.reason == "not read: book.zip/../../out.txt (hidden)"
-    assert other.reason.startswith("not read: book.zip/cover.png (formats that are read: .txt, .md, ")
+    assert hidden.reason == "not read (hidden): book.zip/../../out.txt"
+    assert other.reason.startswith("not read (formats that are read: .txt, .md, ")
+    assert other.reason.endswith("): book.zip/cover.png")
     assert [entry.name for entry in tmp_path.iterdir()] == ["book.zip"]
     assert not (tmp_path.parent.parent / "out.txt").exists()
 
@@ -205,19 +206,21 @@ def test_a_walk_goes_through_hidden_folders_only_where_it_is_told_to(tmp_path: P
     names = ["a/c.txt", "b.txt"]
     found = walk(tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in found.files] == names
-    assert [problem.reason for problem in found.unread] == ["not read: .git, a/.d (hidden)"]
+    assert [problem.reason for problem in found.unread] == ["not read (hidden): .git, a/.d"]
     found = walk(tmp_path, hidden=True)
     assert [path.relative_to(tmp_path).as_posix() for path in found.files] == [".git/config", "a/.d", *names]
     assert found.unread == ()
 
 
-def test_ten_files_that_are_not_read_are_named_and_the_rest_is_counted(tmp_path: Path) -> None:
-    for number in range(1234):
-        (tmp_path / f"{number:04}.png").write_bytes(b"")
-    (problem,) = find_files(tmp_path).unread
-    assert problem.reason.startswith("not read: 0000.png, 0001.png, ")
-    assert "0009.png and 1,224 more (formats" in problem.reason
-    assert problem.count == 1234
+def test_many_files_that_are_not_read_are_counted_by_folder_and_suffix(tmp_path: Path) -> None:
+    names = [f"{number:04}.png" for number in range(1234)]
+    (problem,) = unread(tmp_path, [*names, "a/b.pdf", "a/one.tar.gz", "a/two.tar.gz"], "too large")
+    assert problem.reason == "not read (too large): *.png (1,234), a/b.pdf, a/*.tar.gz (2)"
+    assert problem.count == 1237
+    (problem,) = unread(tmp_path, [f"{number:02}/a.png" for number in range(30)], "too large")
+    assert problem.reason.startswith("not read (too large): 00/a.png, 01/a.png, ")
+    assert problem.reason.endswith(", 09/a.png and 20 more")
+    assert unread(tmp_path, [], "too large") == ()
 
 
 def test_a_file_by_its_path() -> None:

@@ -164,9 +164,10 @@ def logs(tmp_path: Path) -> Path:
 def test_files_beside_logs_are_named(call: Call, logs: Path, tmp_path: Path) -> None:
     code, _, error = call("rows", "--from", "lm-eval", logs, "--out", tmp_path / "rows.parquet")
     assert code == 0
-    assert f"note: {logs}: not read: .cache (hidden)" in error
-    assert f"note: {logs}: not read: notes.md (formats that are read: .jsonl, .json, " in error
-    assert f"note: {logs}: not read: other.jsonl (their names are not samples_*.jsonl)" in error
+    assert f"note: {logs}: not read (hidden): .cache" in error
+    assert f"note: {logs}: not read (formats that are read: .jsonl, .json, " in error
+    assert "): notes.md" in error
+    assert f"note: {logs}: not read (their names are not samples_*.jsonl): other.jsonl" in error
     assert error.count("not read") == 3
 
 
@@ -176,7 +177,7 @@ def test_files_beside_results_of_longbench_pro_are_named(call: Call, tmp_path: P
     code, _, error = call("rows", "--from", "longbench-pro", folder, "--out", tmp_path / "rows.parquet")
     assert code == 0
     (note,) = [line for line in error.splitlines() if "not read" in line]
-    assert "not read: deep-1/predictions.jsonl (their names do not end in _summary.json or _evaluation.jsonl)" in note
+    assert "not read (their names do not end in _summary.json or _evaluation.jsonl): deep-1/predictions.jsonl" in note
 
 
 def test_a_frame_is_what_a_table_of_nothing_gives(tmp_path: Path) -> None:

@@ -190,9 +190,11 @@ def test_files_that_no_name_fits_are_not_even_opened(tmp_path: Path) -> None:
     found = found_in(tmp_path, "multidoc_qa")
     assert replace(found, unread=()) == Found({}, {}, ())
     hidden, other, unnamed = map(str, found.unread)
-    assert hidden.endswith(": not read: .hidden, .multidoc_qa.jsonl (hidden)")
-    assert ": not read: multidoc_qa.txt (formats that are read: .jsonl, .json, .csv, " in other
-    assert unnamed.endswith("/other.jsonl (no data set that is asked for has such a name)")
+    assert hidden.endswith(": not read (hidden): .hidden, .multidoc_qa.jsonl")
+    assert "not read (formats that are read: .jsonl, .json, .csv, " in other
+    assert other.endswith("): multidoc_qa.txt")
+    assert unnamed.startswith("--data: not read (no data set that is asked for has such a name): ")
+    assert unnamed.endswith("/other.jsonl")
 
 
 def test_files_that_are_not_needed_are_named(tmp_path: Path) -> None:
@@ -202,7 +204,7 @@ def test_files_that_are_not_needed_are_named(tmp_path: Path) -> None:
     (problem,) = found_in(tmp_path, "qasper").unread
     names = [f"{tmp_path.name}/pred/qasper.jsonl", f"{tmp_path.name}/qasper_train.jsonl"]
     why = "other files fit the data sets that are asked for better"
-    assert str(problem) == f"--data: not read: {', '.join(names)} ({why})"
+    assert str(problem) == f"--data: not read ({why}): {', '.join(names)}"
 
 
 def test_several_forms_of_one_source_stand_side_by_side(tmp_path: Path) -> None:

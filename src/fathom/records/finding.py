@@ -19,7 +19,7 @@ ARCHIVE = ".zip"
 READABLE = f"{', '.join(FORMATS)}, each also with {' or '.join(COMPRESSED)}, or {ARCHIVE} with such files"
 Entry = TypeVar("Entry")
 EXAMPLES_PER_FILE = 20
-NAMED = 10  # files that are not read, of one reason
+NAMED = 10  # names of files that are not read for one reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,16 +219,26 @@ def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
 
 
 def unread(where: Path | str, names: Collection[str], why: str) -> tuple[Problem, ...]:
-    """One entry for files that are not read for one reason, the first of them by name; none where there are none.
+    """One entry for files that are not read for one reason: by name, many of one folder and suffix by their count.
 
     Args:
         where: The folder, or the option that names it.
         names: Their names.
         why: The reason.
     """
-    shown = ", ".join(map(path_text, sorted(names)[:NAMED]))
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return (Problem(path_text(where), None, f"not read: {shown}{more} ({why})", len(names)),) if names else ()
+    listed = sorted(names) if len(names) <= NAMED else _by_folder(names)
+    more = f" and {len(listed) - NAMED:,} more" if len(listed) > NAMED else ""
+    shown = ", ".join(map(path_text, listed[:NAMED]))
+    return (Problem(path_text(where), None, f"not read ({why}): {shown}{more}", len(names)),) if names else ()
+
+
+def _by_folder(names: Collection[str]) -> list[str]:
+    """Many names in short: those of one folder and suffix as ``FOLDER/*.SUFFIX (COUNT)``."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(names):
+        own = PurePosixPath(name)
+        groups.setdefault(str(own.with_name(f"*{''.join(own.suffixes[-2:])}")), []).append(name)
+    return [group[0] if len(group) == 1 else f"{pattern} ({len(group):,})" for pattern, group in groups.items()]
 
 
 def _members(path: Path, name: PurePosixPath) -> list[File] | Problem:
