@@ -171,6 +171,24 @@ def test_files_beside_logs_are_named(call: Call, logs: Path, tmp_path: Path) -> 
     assert error.count("not read") == 3
 
 
+def test_a_build_names_what_it_does_not_read(call: Call, tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.csv").write_text(
+        "body,n\n" + "".join(f"{n} words of a text. {'More. ' * 900},{n}\n" for n in range(9))
+    )
+    (folder / "cover.png").write_bytes(b"")
+    options = ("--lengths", "1k", "--items", "1", "--out", tmp_path / "suite")
+    code, _, error = call("build", "passkey", "--corpus", f"{folder}?text=body", *options)
+    assert code == 0
+    manifest = json.loads((tmp_path / "suite" / "manifest.json").read_text("utf-8"))
+    (said,) = manifest["unread"]
+    assert said.startswith(f"{folder}: not read (formats that are read: .txt, ")
+    assert said.endswith("): cover.png")
+    assert f"note: {said}" in error
+    assert manifest["left_out"] == []
+
+
 def test_files_beside_results_of_longbench_pro_are_named(call: Call, tmp_path: Path) -> None:
     folder = write_results(tmp_path)
     (folder / "deep-1" / "predictions.jsonl").write_text("{}")
