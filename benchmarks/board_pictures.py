@@ -113,7 +113,7 @@ def refusing() -> Iterator[str]:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             prompt = "".join(message["content"] for message in asked["messages"])
             refused = crc32(prompt.encode()) % 8 == 0
-            text = "" if refused else get_reader("fathom/lexical")(prompt, Random(0))
+            text = "" if refused else get_reader("fathom/lexical")(prompt, "words", Random(0))
             said = {"index": 0, "message": {"role": "assistant", "content": text}}
             choice = said | {"finish_reason": "content_filter" if refused else "stop"}
             usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
