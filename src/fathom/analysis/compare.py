@@ -15,8 +15,8 @@ import polars as pl
 
 from fathom.analysis.blanks import blank_means
 from fathom.analysis.grid import ALL, Grid, grids
-from fathom.analysis.interval import Floats, Interval, generator
-from fathom.analysis.paired import Differences, averaged, paired
+from fathom.stats.differences import Differences, averaged, paired
+from fathom.stats.intervals import Floats, Interval, generator
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
 

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.interval import Interval, generator, interval_of, mean_interval, resampled_means
 from fathom.analysis.questions import Asked, asked
+from fathom.stats.intervals import Interval, generator, interval_of, mean_interval, resampled_means
 from fathom.stats.outcomes import Unanswered, tally
 
 

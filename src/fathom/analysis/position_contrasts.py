@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from fathom.analysis.interval import Floats, Interval, generator, resampled_means
-from fathom.analysis.paired import PERMUTATIONS, Differences, paired
 from fathom.analysis.position import is_swept, placed_rows
+from fathom.stats.differences import PERMUTATIONS, Differences, paired
+from fathom.stats.intervals import Floats, Interval, generator, resampled_means
 from fathom.stats.outcomes import scored_rows
 
 Place: TypeAlias = Literal["front", "middle", "rear"]

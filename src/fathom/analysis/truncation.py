@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
-from fathom.analysis.interval import Floats, Interval, generator, interval_of
-from fathom.analysis.paired import PERMUTATIONS, Differences, averaged, paired
 from fathom.stats.columns import facet, item_name
+from fathom.stats.differences import PERMUTATIONS, Differences, averaged, paired
+from fathom.stats.intervals import Floats, Interval, generator, interval_of
 from fathom.stats.outcomes import counted, over_suites, scored_rows
 from fathom.stats.side_rows import cut_from
 

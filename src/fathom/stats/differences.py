@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.analysis.interval import Floats, Interval, interval_of, resampled_means
+from fathom.stats.intervals import Floats, Interval, interval_of, resampled_means
 
 PERMUTATIONS = 10_000
 
@@ -76,7 +76,7 @@ def paired(
         first: Scores in [0, 1], items x columns; NaN where either score is absent.
         second: The scores to compare them with, NaN in the same cells; every column has an item.
         rng: Source of weights and signs.
-        prior: Weight of the pseudo-item, see ``fathom.analysis.interval``.
+        prior: Weight of the pseudo-item, see ``fathom.stats.intervals``.
         permutations: Number of random sign flips; the smallest p-value is 1 / (permutations + 1).
     """
     known = ~np.isnan(first)
