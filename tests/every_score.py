@@ -82,7 +82,7 @@ def _all(rows: pl.DataFrame, model: str) -> Iterator[tuple[tuple[object, ...], A
             yield ("followed", *here), answer.followed.value
             for third in answer.thirds:
                 yield ("answers", *here, third.name), third.accuracy and third.accuracy.value
-    for cut in truncation(rows, permutations=5):
+    for cut in truncation(rows, replicates=5):
         if cut.model == model:
             where = cut.variant, cut.task, cut.cut_from, cut.length
             yield ("truncation full", *where), cut.full

@@ -1,7 +1,7 @@
 """Paired comparison of two models on the questions that both have a score for.
 
-The p-value is that of a sign-flip permutation test (``paired``): an item's differences at all lengths are flipped
-together, tasks apart.
+Intervals and p-values come from the same replicates (``fathom.stats.differences``). An item's differences at all
+lengths are drawn together, tasks independently.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import polars as pl
 
 from fathom.analysis.blanks import blank_means
 from fathom.analysis.grid import ALL, Grid, grids
-from fathom.stats.differences import Differences, averaged, paired
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, averaged, paired
 from fathom.stats.intervals import Floats, Interval, generator
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
@@ -32,7 +32,7 @@ class Comparison:
         length: Length in tokens; None for the mean over shared lengths.
         difference: Mean of a minus mean of b over shared items.
         interval: 95% interval of the difference, paired over items.
-        p_value: Two-sided sign-flip permutation p-value.
+        p_value: Two-sided p-value, which agrees with the interval.
         items: Shared items.
         variant_a: Variant of the first model.
         variant_b: Variant of the second model.
@@ -71,7 +71,7 @@ def compare(
     variant_b: str = "",
     unanswered: Unanswered = "zero",
     seed: int = 0,
-    permutations: int = 10_000,
+    replicates: int = PAIRED_REPLICATES,
 ) -> list[Comparison]:
     """Compares two models on shared items, per task and length, over lengths (None) and over tasks (``all``).
 
@@ -88,8 +88,8 @@ def compare(
         variant_a: Variant of the first model.
         variant_b: Variant of the second model.
         unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
-        seed: Seed of intervals and permutations.
-        permutations: Number of random sign flips; the smallest p-value is 1 / (permutations + 1).
+        seed: Seed of intervals and p-values.
+        replicates: Number of replicates; the smallest p-value is 2 / (replicates + 1).
 
     Returns:
         Comparisons; empty where the models share no scored item.
@@ -120,11 +120,11 @@ def compare(
     comparisons: list[Comparison] = []
     named: dict[str, Any] = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
     for task, pair in shared.items():
-        comparisons += _compared({task: pair}, task, named, seed, permutations)
+        comparisons += _compared({task: pair}, task, named, seed, replicates)
     blank = blank_means(first, second)
     # A task that both were asked and that is measured nowhere is missing from every mean over tasks.
     if all(task in shared for task, _ in blank if task != ALL):
-        comparisons += _compared(shared, ALL, named, seed, permutations)
+        comparisons += _compared(shared, ALL, named, seed, replicates)
     numbers = tallies(both, ("model", "variant", "task", "length"))
     return [replace(one, **_sides(one, numbers)) for one in comparisons if (one.task, one.length) not in blank]
 
@@ -172,12 +172,12 @@ def _paired(a: Grid, b: Grid) -> _Pair | None:
 
 
 def _compared(
-    pairs: Mapping[str, _Pair], task: str, named: Mapping[str, Any], seed: int, permutations: int
+    pairs: Mapping[str, _Pair], task: str, named: Mapping[str, Any], seed: int, replicates: int
 ) -> list[Comparison]:
     if not pairs:
         return []
     common = sorted(set.intersection(*(set(pair.lengths) for pair in pairs.values())))
-    both = averaged([_drawn(name, pair, common, 1 / len(pairs), seed, permutations) for name, pair in pairs.items()])
+    both = averaged([_drawn(name, pair, common, 1 / len(pairs), seed, replicates) for name, pair in pairs.items()])
     columns: list[tuple[int | None, Floats, int]] = [
         (length, np.eye(len(common))[column], int(both.items[column])) for column, length in enumerate(common)
     ]
@@ -200,7 +200,7 @@ def _compared(
     return comparisons
 
 
-def _drawn(task: str, pair: _Pair, lengths: list[int], prior: float, seed: int, permutations: int) -> Differences:
+def _drawn(task: str, pair: _Pair, lengths: list[int], prior: float, seed: int, replicates: int) -> Differences:
     columns = [pair.lengths.index(length) for length in lengths]
     first, second = pair.first[:, columns], pair.second[:, columns]
-    return paired(first, second, generator(seed, task), prior=prior, permutations=permutations)
+    return paired(first, second, generator(seed, task), prior=prior, replicates=replicates)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.position import is_swept, placed_rows
-from fathom.stats.differences import PERMUTATIONS, Differences, paired
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired
 from fathom.stats.intervals import Floats, Interval, generator, resampled_means
 from fathom.stats.outcomes import scored_rows
 
@@ -38,7 +38,7 @@ class PositionContrast:
         second_depth: Likewise.
         difference: Mean score at ``first`` less mean score at ``second``.
         interval: Its 95% interval.
-        p_value: Two-sided sign-flip permutation p-value; None where not paired.
+        p_value: Two-sided p-value, which agrees with the interval; None where not paired.
         paired: Whether depths were swept, and it is over items asked at both places. Else other items lie at each
             place, so that the interval is wider and the items' own difficulty is in it.
         items: Items asked at both places; where not paired, items at either.
@@ -60,14 +60,14 @@ class PositionContrast:
 
 
 def position_contrasts(
-    rows: pl.DataFrame, *, seed: int = 0, permutations: int = PERMUTATIONS
+    rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_REPLICATES
 ) -> list[PositionContrast]:
     """Front, middle and rear against each other, per model, variant, task and length, and over the lengths.
 
     Args:
         rows: A rows table; may be empty.
-        seed: Seed of intervals and permutations.
-        permutations: Number of random sign flips.
+        seed: Seed of intervals and p-values.
+        replicates: Number of replicates.
 
     Returns:
         Contrasts by model, task, pair of places and length, the mean over lengths (None) last, where all lengths have
@@ -90,7 +90,7 @@ def position_contrasts(
             for controlled in (True, False):
                 # A single item that chance put at both places must not stand for all others.
                 alike = [cell for cell, side in sides.items() if (cell.swept and _share_items(*side)) is controlled]
-                found += _contrasts(group, alike, sides, (first, second), controlled, rng, permutations)
+                found += _contrasts(group, alike, sides, (first, second), controlled, rng, replicates)
     return [one for one in found if one.length is not None or (one.model, one.variant, one.task) not in lost]
 
 
@@ -150,13 +150,13 @@ def _contrasts(
     pair: tuple[Place, Place],
     controlled: bool,
     rng: np.random.Generator,
-    permutations: int,
+    replicates: int,
 ) -> list[PositionContrast]:
     """One pair of places at lengths that are all paired or all not; and over them where all have the same depths."""
     if not cells:
         return []
     first, second = (np.stack([sides[cell][side] for cell in cells], axis=1) for side in (0, 1))
-    found = _within(first, second, rng, permutations) if controlled else _between(first, second, rng)
+    found = _within(first, second, rng, replicates) if controlled else _between(first, second, rng)
     # Beside lengths of the other kind it would not be the mean over the lengths.
     columns = _columns(cells, pair, found, over_lengths=len(cells) == len(sides))
     gaps = [found.gap(column.weights) for column in columns]
@@ -203,24 +203,24 @@ def _columns(
     return columns
 
 
-def _within(first: Floats, second: Floats, rng: np.random.Generator, permutations: int) -> Differences:
+def _within(first: Floats, second: Floats, rng: np.random.Generator, replicates: int) -> Differences:
     """Differences within the items that were asked at both places."""
     both = ~np.isnan(first + second)
     lines = both.any(axis=1)
     first, second = (np.where(both, side, np.nan)[lines] for side in (first, second))
-    return paired(first, second, rng, permutations=permutations)
+    return paired(first, second, rng, replicates=replicates)
 
 
 def _between(first: Floats, second: Floats, rng: np.random.Generator) -> Differences:
-    """Differences between items at one place and other items at another: no signs to flip."""
+    """Differences between items at one place and other items at another."""
     known = ~np.isnan(first) | ~np.isnan(second)
     lines, columns = known.any(axis=1), first.shape[1]
     draws = resampled_means(np.concatenate([first, second], axis=1)[lines], rng)
     return Differences(
         gaps=np.nanmean(first, axis=0) - np.nanmean(second, axis=0),
+        draws=draws[:, :columns] - draws[:, columns:],
         first=draws[:, :columns],
         second=draws[:, columns:],
-        flips=np.empty((0, columns)),
         items=known.sum(axis=0),
         at_any=int(lines.sum()),
     )

@@ -16,7 +16,7 @@ import polars as pl
 
 from fathom.analysis.grid import ALL
 from fathom.stats.columns import facet, item_name
-from fathom.stats.differences import PERMUTATIONS, Differences, averaged, paired
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, averaged, paired
 from fathom.stats.intervals import Floats, Interval, generator, interval_of
 from fathom.stats.outcomes import counted, over_suites, scored_rows
 from fathom.stats.side_rows import cut_from
@@ -44,7 +44,7 @@ class Truncation:
         interval: Its 95% interval.
         difference: ``full`` less ``score``: what the task needs of the text that was cut.
         difference_interval: Its 95% interval, paired over items.
-        p_value: Two-sided sign-flip permutation p-value of the difference.
+        p_value: Two-sided p-value of the difference, which agrees with its interval.
         share: ``score`` over ``full``, the share that is kept; None where ``full`` is 0.
         share_interval: Its 95% interval; None where that is.
         chance: Mean chance level; None if unknown.
@@ -70,15 +70,15 @@ class Truncation:
     items: int
 
 
-def truncation(rows: pl.DataFrame, *, seed: int = 0, permutations: int = PERMUTATIONS) -> list[Truncation]:
+def truncation(rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_REPLICATES) -> list[Truncation]:
     """Compares whole prompts with the same ones cut, per model, task and length of the cut.
 
     The mean over tasks (``all``) is there where there are several, at the cuts that all of them have.
 
     Args:
         rows: A rows table; may be empty.
-        seed: Seed of intervals and permutations.
-        permutations: Number of random sign flips.
+        seed: Seed of intervals and p-values.
+        replicates: Number of replicates.
 
     Returns:
         By model, task (as the rows name them, ``all`` last), full length and cut, ascending; empty where no prompt
@@ -91,11 +91,11 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, permutations: int = PERMUTA
         tasks = {str(task): part for (task,), part in group.group_by("task", maintain_order=True)}
         system = (str(model), str(variant), int(str(full)))
         for task, part in tasks.items():
-            found += _of_tasks({task: part}, task, system, seed, permutations)
+            found += _of_tasks({task: part}, task, system, seed, replicates)
         gone = [(task, length) for *key, task, length in lost if tuple(key) == system]
         # A task that is measured at no cut is missing from every mean over tasks.
         if len(tasks) > 1 and all(task in tasks for task, _ in gone):
-            every = _of_tasks(tasks, ALL, system, seed, permutations)
+            every = _of_tasks(tasks, ALL, system, seed, replicates)
             found += [one for one in every if all(one.length != length for _, length in gone)]
     return found
 
@@ -157,7 +157,7 @@ def _table(pairs: pl.DataFrame, lengths: Sequence[int]) -> _Table:
 
 
 def _of_tasks(
-    parts: Mapping[str, pl.DataFrame], task: str, system: tuple[str, str, int], seed: int, permutations: int
+    parts: Mapping[str, pl.DataFrame], task: str, system: tuple[str, str, int], seed: int, replicates: int
 ) -> list[Truncation]:
     """One task, or the mean over several at the cuts that all of them have."""
     lengths = sorted(set.intersection(*(set(part["length"]) for part in parts.values())))
@@ -171,7 +171,7 @@ def _of_tasks(
                 table.cut,
                 generator(seed, f"{name} truncation"),
                 prior=1 / len(tables),
-                permutations=permutations,
+                replicates=replicates,
             )
             for name, table in tables.items()
         ]
