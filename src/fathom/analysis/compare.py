@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,8 @@ import polars as pl
 
 from fathom.analysis.blanks import blank_means
 from fathom.analysis.grid import ALL, Grid, grids
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, averaged, paired
-from fathom.stats.intervals import Floats, Interval, generator
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired
+from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
 
@@ -153,13 +155,14 @@ def _shared(*systems: pl.DataFrame) -> pl.DataFrame:
 class _Pair:
     """Scores of both models on shared cells, items x lengths; NaN in both where either is."""
 
+    names: tuple[str, ...]
     lengths: tuple[int, ...]
     first: Floats
     second: Floats
 
 
 def _paired(a: Grid, b: Grid) -> _Pair | None:
-    _, in_a, in_b = np.intersect1d(a.names, b.names, return_indices=True)
+    names, in_a, in_b = np.intersect1d(a.names, b.names, return_indices=True)
     lengths, at_a, at_b = np.intersect1d(a.lengths, b.lengths, return_indices=True)
     first, second = a.scores[np.ix_(in_a, at_a)], b.scores[np.ix_(in_b, at_b)]
     both = ~np.isnan(first) & ~np.isnan(second)
@@ -168,7 +171,7 @@ def _paired(a: Grid, b: Grid) -> _Pair | None:
         return None
     first, second = np.where(both, first, np.nan), np.where(both, second, np.nan)
     kept = np.ix_(lines, columns)
-    return _Pair(tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
+    return _Pair(tuple(names[lines]), tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
 
 
 def _compared(
@@ -177,15 +180,15 @@ def _compared(
     if not pairs:
         return []
     common = sorted(set.intersection(*(set(pair.lengths) for pair in pairs.values())))
-    both = averaged([_drawn(name, pair, common, 1 / len(pairs), seed, replicates) for name, pair in pairs.items()])
-    columns: list[tuple[int | None, Floats, int]] = [
-        (length, np.eye(len(common))[column], int(both.items[column])) for column, length in enumerate(common)
-    ]
+    parts = [_differences(name, pair, common, named, seed, replicates) for name, pair in pairs.items()]
+    both = reduce(add, parts)
+    known = [~np.isnan(pair.first[:, [pair.lengths.index(length) for length in common]]) for pair in pairs.values()]
+    columns: list[tuple[int | None, list[int]]] = [(length, [column]) for column, length in enumerate(common)]
     if common:
-        columns.append((None, np.full(len(common), 1 / len(common)), both.at_any))
+        columns.append((None, list(range(len(common)))))
     comparisons = []
-    for length, weights, count in columns:
-        gap = both.gap(weights)
+    for length, chosen in columns:
+        gap = both.gap(chosen)
         comparisons.append(
             Comparison(
                 **named,
@@ -194,13 +197,16 @@ def _compared(
                 difference=gap.difference,
                 interval=gap.interval,
                 p_value=gap.p_value,
-                items=count,
+                items=sum(int(there[:, chosen].any(axis=1).sum()) for there in known),
             )
         )
     return comparisons
 
 
-def _drawn(task: str, pair: _Pair, lengths: list[int], prior: float, seed: int, replicates: int) -> Differences:
+def _differences(
+    task: str, pair: _Pair, lengths: list[int], named: Mapping[str, Any], seed: int, replicates: int
+) -> Differences:
     columns = [pair.lengths.index(length) for length in lengths]
     first, second = pair.first[:, columns], pair.second[:, columns]
-    return paired(first, second, generator(seed, task), prior=prior, replicates=replicates)
+    called = (f"{named['model_a']}\x1f{named['variant_a']}", f"{named['model_b']}\x1f{named['variant_b']}")
+    return paired(pair.names, first, second, task, seed, called=called, replicates=replicates)

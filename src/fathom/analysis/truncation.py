@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
 from fathom.stats.columns import facet, item_name
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, averaged, paired
-from fathom.stats.intervals import Floats, Interval, generator, interval_of
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, drawn_means, paired
+from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import counted, over_suites, scored_rows
 from fathom.stats.side_rows import cut_from
 
@@ -139,6 +141,7 @@ def _pairs(whole: pl.DataFrame, cut: pl.DataFrame) -> pl.DataFrame:
 class _Table:
     """The pairs of one task: scores whole and cut, items x cuts; mean tokens and chance level of each cut."""
 
+    names: tuple[str, ...]
     whole: Floats
     cut: Floats
     tokens: tuple[float | None, ...]
@@ -153,7 +156,7 @@ def _table(pairs: pl.DataFrame, lengths: Sequence[int]) -> _Table:
     whole, cut = np.full((2, len(names), len(lengths)), np.nan)
     whole[line, column], cut[line, column] = part["whole"].to_numpy(), part["value"].to_numpy()
     means = part.group_by("length").agg(pl.col("tokens").mean(), pl.col("chance").mean()).sort("length")
-    return _Table(whole, cut, tuple(means["tokens"]), tuple(means["chance"]))
+    return _Table(tuple(names.tolist()), whole, cut, tuple(means["tokens"]), tuple(means["chance"]))
 
 
 def _of_tasks(
@@ -164,18 +167,11 @@ def _of_tasks(
     if not lengths:
         return []
     tables = {name: _table(part, lengths) for name, part in parts.items()}
-    both = averaged(
-        [
-            paired(
-                table.whole,
-                table.cut,
-                generator(seed, f"{name} truncation"),
-                prior=1 / len(tables),
-                replicates=replicates,
-            )
-            for name, table in tables.items()
-        ]
-    )
+    differences = [
+        paired(table.names, table.whole, table.cut, f"{name} truncation", seed, replicates=replicates)
+        for name, table in tables.items()
+    ]
+    both = reduce(add, differences)
     model, variant, full_length = system
     return [
         _truncation((model, variant, task, full_length, length), list(tables.values()), both, column)
@@ -189,8 +185,8 @@ def _truncation(
     full = float(np.mean([np.nanmean(table.whole[:, column]) for table in tables]))
     score = float(np.mean([np.nanmean(table.cut[:, column]) for table in tables]))
     share = score / full if full else None
-    first, second = both.first[:, column], both.second[:, column]
-    gap = both.gap(np.eye(len(both.gaps))[column])
+    first, second = (drawn_means(side, [column], pseudo=1) for side in (both.first, both.second))
+    gap = both.gap([column])
     return Truncation(
         *named,
         tokens=_mean([table.tokens[column] for table in tables]),
@@ -204,7 +200,7 @@ def _truncation(
         share=share,
         share_interval=None if share is None else interval_of(second / first, share),
         chance=_mean([table.chance[column] for table in tables]),
-        items=int(both.items[column]),
+        items=sum(int((~np.isnan(table.whole[:, column])).sum()) for table in tables),
     )
 
 
