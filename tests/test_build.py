@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from fathom.build import build, order
 from fathom.length import render
+from fathom.registry import get_task
 from fathom.suitefile import open_suite
 from fathom.types import FathomError
 from made import write_corpus
@@ -127,6 +129,24 @@ def test_questions_of_one_passage_become_samples_of_one_item(tmp_path: Path, own
     first = [sample.facets["context"] for sample in suite.samples(limit=3) if not sample.length]
     assert sorted(first) == ["alone"] * 3 + ["none"] * 3
     assert suite.sample("").length == suite.sample("single_doc_qa/en/0001").length == 2048
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "asked"),
+    [
+        ("single_doc_qa", {"rubric": ""}, True),
+        ("single_doc_qa", {"gold_alone": False}, False),
+        ("passage_count", {"rubric": "qa"}, False),
+    ],
+)
+def test_what_is_asked_over_the_gold_alone_is_declared_and_does_not_follow_from_a_rubric(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own: dict[str, list[str]], name: str, declared: Any, asked: bool
+) -> None:
+    task = replace(get_task(name), **declared)
+    monkeypatch.setattr("fathom.build.items.get_task", lambda _: task)
+    wanted = order(name, lengths=(2048,), items=2, alone=True, **own)  # type: ignore[arg-type]
+    samples = open_suite(build(wanted, tmp_path / "a").folder).samples()
+    assert ("alone" in {sample.facets.get("context") for sample in samples}) == asked
 
 
 def test_progress_counts_contexts(tmp_path: Path, own: dict[str, list[str]]) -> None:

@@ -235,9 +235,9 @@ def test_labels_are_read(tmp_path: Path, name: str, text: str) -> None:
         ("a.csv", "sample,score\nx,\n", "no label in column 'score'"),
         ("a.csv", "sample,epoch,score\nx,first,1\n", "label 1: epoch is 'first'"),
         ("a.csv", "", "cannot be read as csv"),
-        ("a.jsonl", "{", "cannot be read as jsonl"),
-        ("a.jsonl", "[1]\n", "a JSON object on each line"),
-        ("a.txt", "", "a .csv or .jsonl file"),
+        ("a.jsonl", "{", "line 1: not JSON"),
+        ("a.jsonl", "[1]\n", "line 1: expected a JSON object"),
+        ("a.txt", "", "a table is a .jsonl, .json, .csv, "),
     ],
 )
 def test_what_is_no_file_of_labels_is_said(tmp_path: Path, name: str, text: str, says: str) -> None:
@@ -245,7 +245,7 @@ def test_what_is_no_file_of_labels_is_said(tmp_path: Path, name: str, text: str,
     path.write_text(text)
     with pytest.raises(FathomError, match=says):
         read_labels(path)
-    with pytest.raises(FathomError, match="cannot be read"):
+    with pytest.raises(FathomError, match="no such file"):
         read_labels(tmp_path / "missing.csv")
 
 

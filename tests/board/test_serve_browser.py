@@ -101,6 +101,44 @@ def test_submissions_are_decided_on(page: Page, token: str, store: Store) -> Non
     assert Path(download.value.path()).read_bytes() == b"good model-b"
 
 
+def test_what_is_wrong_is_said_where_it_can_be_seen(page: Page, token: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 400})
+    page.get_by_label("Token").fill(token)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Accept").first.click()
+    box = page.get_by_role("alert").bounding_box()
+    assert box is not None
+    assert page.evaluate("document.documentElement.scrollHeight > 2 * innerHeight")
+    assert 0 <= box["y"] <= 400 - box["height"]
+
+
+def test_a_reason_of_the_check_is_said_once(page: Page, token: str, sender: str) -> None:
+    headers = {"Content-Type": "application/zip", "Authorization": f"Bearer {sender}"}
+    address = page.url.removesuffix("moderate")
+    assert httpx.post(f"{address}api/submissions", content=b"bad", headers=headers).status_code == 422
+    page.get_by_label("Token").fill(token)
+    page.keyboard.press("Enter")
+    page.get_by_label("Show").select_option("refused")
+    expect(page.get_by_text("refused by the check")).to_be_visible()
+    expect(page.get_by_text("no zip archive")).to_have_count(1)
+
+
+@pytest.mark.parametrize("shown", ["", "pending", "decisions"])
+def test_axe_finds_nothing_on_the_moderation_page(page: Page, token: str, shown: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    if shown:
+        page.get_by_label("Token").fill(token)
+        page.keyboard.press("Enter")
+        page.get_by_label("Reason").first.fill("a slip")
+        page.get_by_role("button", name="Refuse").first.click()
+        expect(page.get_by_label("Reason")).to_have_count(1)
+        page.get_by_label("Show").select_option(shown)
+        expect(page.locator("#list > li h2").first).to_be_visible()
+    options = {"preload": False, "rules": {"label-content-name-mismatch": {"enabled": True}}}
+    results = axe.Axe().run(page, options=options).response
+    assert [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in results["violations"]] == []
+
+
 def test_a_decision_is_undone_and_all_are_listed(page: Page, token: str, store: Store) -> None:
     page.get_by_label("Token").fill(token)
     page.keyboard.press("Enter")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,21 @@ from starlette.testclient import TestClient
 from fathom.board.boards import BOARDS
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.packing import archive
-from fathom.board.likeness import Answer, packed, prints_of
+from fathom.board.likeness import Answer, packed, plain_name, prints_of
 from fathom.board.model import Entry, Origin
 from fathom.board.results import read_results
 from fathom.board.sameness import with_flags
 from fathom.board.serve.app import make_app
 from fathom.board.serve.checking import Policy, Verdict, check_of, prints_beside, verdict_of
 from fathom.board.serve.limits import Limits
+from fathom.board.serve.own import OwnResults
 from fathom.board.serve.publishing import Publisher
 from fathom.board.serve.store import Store, Submission
 from fathom.board.serve.tokens import make_token
+from fathom.length import render
 from fathom.run.ledger import Ledger
 from fathom.run.worker import this_worker
+from fathom.suitefile import open_suite
 from fathom.types import Reply, Sample
 from loopback_board import GOOD, list_bundles, read_word
 from made_bundles import make_run, make_suite, reply_to, sample
@@ -153,6 +157,63 @@ def test_the_check_of_a_server_leaves_prints(tmp_path: Path) -> None:
     assert prints_beside(path).stat().st_size > 0
 
 
+# ------------------------------------------------------------------------------ results of who runs the server
+
+
+@pytest.fixture
+def own_run(tmp_path: Path) -> tuple[Path, Path]:
+    """A run, and the suite that it is of."""
+    suite = make_suite(tmp_path / "suite")
+    return ran(tmp_path / "own", suite, "lab/own", "umbrella"), suite
+
+
+def found_by_server(path: Path, suite: Path, own: OwnResults) -> list[tuple[str, str]]:
+    """Flags, and what a check could not verify of replies."""
+    findings = check_of(Policy((suite,)), Limits(), threading.Event(), own)(path).findings
+    return [(one.level, one.words) for one in findings if one.level == "flagged" or one.topic == "replies"]
+
+
+def sent_bundle(folder: Path, suite: Path, model: str, wrong: str) -> Path:
+    path = folder / f"{plain_name(model)}.zip"
+    path.write_bytes(archive(bundle_of([ran(folder / plain_name(model), suite, model, wrong)])))
+    return path
+
+
+@pytest.mark.slow
+def test_a_copy_of_a_run_on_the_site_is_flagged(own_run: tuple[Path, Path], tmp_path: Path) -> None:
+    run, suite = own_run
+    own = OwnResults([run], threading.Event())
+    ((level, words),) = found_by_server(sent_bundle(tmp_path, suite, "lab/copy", "umbrella"), suite, own)
+    assert level == "flagged"
+    assert words == (
+        "the replies are those of lab/own, a result that whoever runs this server has put on it: "
+        "5 of 5 replies that are long or not right are the same to the letter"
+    )
+    assert found_by_server(sent_bundle(tmp_path, suite, "lab/other", "ferry"), suite, own) == []
+
+
+@pytest.mark.slow
+def test_a_bundle_is_taken_in_where_results_on_the_site_cannot_be_read(
+    own_run: tuple[Path, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, suite = own_run
+    path = sent_bundle(tmp_path, suite, "lab/copy", "umbrella")
+    ((level, words),) = found_by_server(path, suite, OwnResults([tmp_path / "lost"], threading.Event()))
+    assert (level, "results that whoever runs this server" in words) == ("unverified", True)
+    assert "lost: no such run folder" in caplog.text
+    assert found_by_server(path, suite, OwnResults([], threading.Event())) == []
+
+
+def test_offline_readers_are_not_compared_with_those_on_the_site(own_run: tuple[Path, Path]) -> None:
+    run, _ = own_run
+    (batch,) = read_results([run])
+    own = OwnResults([run], threading.Event())
+    ((_, prints),) = batch.prints().items()
+    assert len(list(own.copied("lab/copy", prints))) == 1
+    own._read = [("fathom/guess", "", prints)]
+    assert list(own.copied("fathom/first", prints)) == []
+
+
 # ----------------------------------------------------------------------------------------- one's own; undoing
 
 
@@ -203,11 +264,12 @@ def test_who_withdrew_something_takes_that_back(client: TestClient, tokens: dict
 def ran(folder: Path, suite: Path, model: str, wrong: str) -> Path:
     """A run whose wrong replies begin with a word and are all different."""
     make_run(folder, suite, samples=[], judge=False, model=model)
-    ledger = Ledger(folder, this_worker())
+    ledger, texts = Ledger(folder, this_worker()), open_suite(suite).texts()
     for number in range(6):
         one: Sample = sample("passkey", number)
         reply = reply_to(one, 1) if number == 5 else Reply("ok", f"{wrong} {number}", stop="stop", tokens_in=9)
-        ledger.finish(one, 1, reply, prompt_hash="0" * 16, cost=0.0)
+        sent = sha256(render(one, texts).encode()).hexdigest()[:16] if reply.status == "ok" else ""
+        ledger.finish(one, 1, reply, prompt_hash=sent, cost=0.0)
     ledger.close()
     return folder
 

@@ -289,6 +289,16 @@ def test_nobody_else_reads_a_store(tmp_path: Path, before: str) -> None:
         os.umask(mask)
 
 
+def test_a_folder_with_other_things_keeps_its_permissions(tmp_path: Path) -> None:
+    """Such as a home folder: ``--store .`` must not shut out everybody else."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    folder.chmod(0o755)
+    (folder / "page.html").touch()
+    Store(str(folder)).close()
+    assert (mode(folder), mode(folder / "board.sqlite")) == (0o755, 0o600)
+
+
 # ------------------------------------------------------------------------------------------------- failures
 
 

@@ -174,7 +174,7 @@ def test_a_rank_says_why_and_escape_returns_to_it(opened: Open) -> None:
 def test_lines_without_a_rank_say_why(opened: Open) -> None:
     tab = opened()
     tab.locator("tr.partial button.why").first.click()
-    assert "no score" in tab.get_by_role("dialog").locator(".popup-body").inner_text()
+    assert "no score" in tab.get_by_role("dialog", name="Why no rank").locator(".popup-body").inner_text()
     tab.keyboard.press("Escape")
     tab.locator("tr:not(.partial) button.why", has_text=re.compile(r"^\u2013$")).first.click()
     assert "Without an interval" in tab.get_by_role("dialog").locator(".popup-body").inner_text()

@@ -116,6 +116,49 @@ def test_the_score_is_in_view_on_a_phone(opened: Open) -> None:
         assert re.fullmatch(r"\d+\.\d\n\d+\.\d\u2013\d+\.\d", score.inner_text().strip())
 
 
+def test_the_mean_of_answered_replies_is_named_and_explained(opened: Open) -> None:
+    tab = opened()
+    cell = tab.locator("table.board tbody tr", has=tab.locator("[data-key=line-9]")).locator("td.overall")
+    other = re.search(r"answered only: (\d+\.\d)$", cell.inner_text())
+    assert other is not None
+    assert "\u201cAnswered only\u201d is the mean without the replies" in tab.locator(".legend").inner_text()
+    model = opened("#/models/model-9")
+    standing = model.locator(".standing", has_text="overall").inner_text()
+    # The interval is that of the score, and stands beside it.
+    assert re.search(rf"overall, 95% interval [\d.\u2013]+; {other[1]}% without the 36 not answered; ", standing)
+
+
+def test_what_became_of_replies_is_set_apart(opened: Open) -> None:
+    tab = opened("#/models/model-1")
+    assert tab.locator(".piece").all_inner_texts()[:2] == ["470 answered", "10 prompt too long for the model"]
+    between = "getComputedStyle(document.querySelectorAll('.piece')[1], '::before').content"
+    assert tab.evaluate(between) == '" \u00b7 "'
+
+
+def test_the_present_board_is_in_view_on_a_phone(published: Open) -> None:
+    tab = published("#/boards/mini", width=375)
+    box = tab.locator("#boards [aria-current]").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 375
+    assert tab.evaluate("scrollY") == 0
+
+
+def test_bars_keep_their_marks_on_a_phone(published: Open) -> None:
+    tab = published("#/tasks/single_doc_qa", width=375)
+    box = tab.locator("table.ranking circle.dot").first.bounding_box()
+    assert box is not None
+    assert box["width"] > 5
+
+
+def test_lines_that_were_sent_in_are_not_counted_as_measured(opened: Open) -> None:
+    tab = opened("#/about")
+    table = tab.get_by_role("region", name="Boards").locator("table")
+    heads = table.locator("thead th").all_inner_texts()
+    counts = dict(zip(heads, table.locator("tbody tr").first.locator("th, td").all_inner_texts(), strict=True))
+    assert (counts["Measured"], counts["Submitted"]) == ("7", "3")
+
+
 def test_a_fade_shows_that_there_is_more_to_the_right(opened: Open) -> None:
     tab = opened(f"{BOARD}?view=tasks", width=768)
     box = tab.locator(".view .scroll")

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom.corpus import Corpus, Fields, document_id, read_corpus
-from fathom.corpus.gathering import EXAMPLES_PER_FILE
 from fathom.corpus.text import normalise
+from fathom.records import EXAMPLES_PER_FILE
 from fathom.types import FathomError
 
 
@@ -41,7 +41,7 @@ def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) 
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "hidden.txt").write_text("never")
     (tmp_path / "README.md").write_text("About this folder.")
-    (tmp_path / "table.csv").write_text("not,a,document")
+    (tmp_path / "table.xlsx").write_text("not,a,document")
     (tmp_path / "c.md.gz").write_bytes(gzip.compress(b"third"))
     (tmp_path / "b" / "two.txt.zst").write_bytes(zstandard.compress("第二".encode()))
     (tmp_path / "a.TXT").write_bytes(b"\xef\xbb\xbffirst\r\nline  \r\rlast\x00\r\n\r\n\r\n")
@@ -51,6 +51,13 @@ def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) 
     assert [document.language for document in corpus.documents] == ["en", "zh", "en"]
     assert corpus.documents[0].id == document_id("first\nline\n\nlast")
     assert corpus.problems == ()
+    reasons = [problem.reason for problem in corpus.unread]
+    assert reasons == [
+        "not read (hidden): .git",
+        "not read (formats that are read: .txt, .md, .jsonl, .json, .csv, .tsv, .parquet, .arrow, also with .gz or "
+        ".zst, and .zip): table.xlsx",
+        "not read (it describes the documents beside it): README.md",
+    ]
 
 
 def test_a_readme_alone_is_a_document(tmp_path: Path) -> None:
@@ -68,6 +75,7 @@ def test_links_in_a_circle_and_to_nowhere(tmp_path: Path) -> None:
     corpus = read_corpus(str(tmp_path))
     assert texts(corpus) == ["one"]
     assert sorted(Path(problem.path).name for problem in corpus.problems) == ["gone.txt", "self.txt"]
+    assert [problem.reason for problem in corpus.unread] == ["not read (neither files nor folders): pipe.txt"]
 
 
 def test_a_name_that_is_not_utf8_does_not_leak_half_characters(tmp_path: Path) -> None:
@@ -86,7 +94,7 @@ def test_a_name_that_is_not_utf8_does_not_leak_half_characters(tmp_path: Path) -
     [
         ("{}/missing", "no such file"),
         ("{}/empty", "holds no documents"),
-        ("{}/table.csv", "cannot tell how to read it"),
+        ("{}/table.xlsx", "cannot tell how to read it"),
         ("{}/a.jsonl?colour=red", "no part 'colour'; a query can name text, questions, answers"),
         ("{}/a.jsonl?text", "name=value"),
         ("{}/a.jsonl?text=", "after text="),
@@ -101,7 +109,7 @@ def test_a_name_that_is_not_utf8_does_not_leak_half_characters(tmp_path: Path) -
 )
 def test_what_cannot_be_read_says_what_to_do(tmp_path: Path, spec: str, says: str) -> None:
     (tmp_path / "empty").mkdir()
-    (tmp_path / "table.csv").write_text("a")
+    (tmp_path / "table.xlsx").write_text("a")
     (tmp_path / "blank.txt").write_text(" \n\n")
     write_jsonl(tmp_path / "a.jsonl", [{"body": "long text", "id": "x"}])
     with pytest.raises(FathomError, match=says.replace("?", r"\?")):

@@ -397,8 +397,10 @@ def test_folder_takes_dumps_and_jsonl_and_nothing_else(tmp_path: Path) -> None:
     dump(tmp_path, question(1))
     (tmp_path / "Users.xml").write_text("<users/>", encoding="utf-8")
     (tmp_path / "README.md").write_text("x", encoding="utf-8")
-    threads, problems = split(tmp_path)
-    assert (len(threads), problems) == (2, [])
+    threads, (problem,) = split(tmp_path)
+    assert len(threads) == 2
+    assert problem.reason.startswith("not read (threads are in Posts.xml or .jsonl")
+    assert problem.reason.endswith("): README.md, Users.xml")
     (tmp_path / "empty").mkdir()
     with pytest.raises(FathomError, match="holds no threads"):
         split(tmp_path / "empty")

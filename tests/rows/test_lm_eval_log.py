@@ -130,6 +130,6 @@ def test_what_is_not_such_a_log(tmp_path: Path) -> None:
     file.write_text('{"id": 0}\n')
     with pytest.raises(FathomError, match=r"line 1: no doc_id"):
         rows_from_lm_eval(file)
-    file.write_bytes(b"\xff\xfe")
-    with pytest.raises(FathomError, match="cannot be read"):
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(FathomError, match="starts as UTF-16"):
         rows_from_lm_eval(file)

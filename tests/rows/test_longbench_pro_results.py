@@ -254,15 +254,19 @@ def test_a_question_has_one_reply_a_repeat(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("one/thinking_context-1_bon-3_summary.json", b"[1]", "expected a JSON object, found"),
+        ("one/thinking_context-1_bon-3_summary.json", b"[1]", "row 1: expected a JSON object .*, found a number"),
         ("one/thinking_context-1_bon-3_summary.json", b'{"a": ', "not JSON"),
         ("one/thinking_context-1_bon-3_summary.json", b"\xff\xfe\x00", "starts as UTF-16 but does not go on so"),
-        ("one/thinking_context-1_bon-3_summary.json", b"", "not JSON"),
+        ("one/thinking_context-1_bon-3_summary.json", b"", "expected one JSON object, found nothing"),
         ("one/deep_summary.json", b"{}", r"the file's name is 'deep_summary\.json', expected MODE_context-N_bon-K"),
         ("one/thinking_context-x_bon-3_evaluation.jsonl", b"{}", "the file's name is"),
         ("one/thinking_context-1_bon-3_evaluation.jsonl", b"", "there is no reply in it"),
         ("one/thinking_context-1_bon-3_evaluation.jsonl", b'{"id": 1}\n', "line 1: 'secondary_task' is missing"),
-        ("one/thinking_context-1_bon-3_evaluation.jsonl", b"\n\n7\n", "line 3: expected a JSON object, found 7"),
+        (
+            "one/thinking_context-1_bon-3_evaluation.jsonl",
+            b"\n\n7\n",
+            "line 3: expected a JSON object .*found a number",
+        ),
         ("one/thinking_context-1_bon-3_evaluation.jsonl.gz", b"no gzip", "the file "),
         ("summaries.jsonl", b'{"model": "a", "summary": {}}', "line 1: 'file' is missing"),
         (

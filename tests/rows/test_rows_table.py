@@ -167,6 +167,7 @@ def test_a_parquet_file_that_polars_gives_up_on_is_refused(tmp_path: Path, monke
         raise pl.exceptions.PanicException("called unwrap on an Err value")
 
     monkeypatch.setattr(pl, "read_parquet", give_up)
+    (tmp_path / "rows.parquet").touch()
     with pytest.raises(FathomError, match="cannot be read as parquet"):
         read_rows(tmp_path / "rows.parquet")
 

@@ -23,7 +23,7 @@ from fathom.run.model import Call, reader_client
 from fathom.run.readers import get_reader, readers
 from fathom.run.readers.asked import understand
 from fathom.run.readers.continuity import in_order
-from fathom.run.readers.pieces import KINDS, find_pieces
+from fathom.run.readers.pieces import KINDS, Kind, find_pieces
 from fathom.suitefile import open_suite
 from fathom.tasks import bestanswer_prompt, tsort
 from fathom.tokens import get_tokenizer
@@ -110,8 +110,8 @@ def test_whole_prompts_are_understood(prompts: Prompts, name: str) -> None:
     found = [(sample, prompt) for sample, prompt in whole(prompts) if sample.task == name]
     assert {sample.language for sample, _ in found} == set(get_task(name).languages)
     for sample, prompt in found:
-        asked, number = understand(prompt), number_of(sample)
-        assert (asked.form, asked.language) == ("order" if name.startswith("tsort") else "designation", sample.language)
+        asked, number = understand(prompt, get_task(name).answer), number_of(sample)
+        assert (asked.kind, asked.language) == ("order" if name.startswith("tsort") else "label", sample.language)
         assert prompt.startswith(asked.context)
         assert not any(said in asked.question for said in ("Reply with", "请只回"))
         pieces = asked.pieces
@@ -119,7 +119,7 @@ def test_whole_prompts_are_understood(prompts: Prompts, name: str) -> None:
         assert (pieces.number, list(pieces.texts)) == (number, list(range(1, number + 1)))
         assert pieces.example == sample.facets["example"]
         assert all(text and text in prompt for text in (pieces.before, *pieces.texts.values()))
-        if asked.form == "designation":
+        if asked.kind == "label":
             assert asked.question == sample.asked.strip()
             longest = max(pieces.texts, key=lambda label: len(pieces.texts[label]))
             assert f"A{longest}" == sample.facets["longest"]
@@ -130,7 +130,8 @@ def test_whole_prompts_are_understood(prompts: Prompts, name: str) -> None:
 @pytest.mark.slow
 def test_shortcuts_take_what_the_facets_say(prompts: Prompts) -> None:
     for sample, prompt in whole(prompts):
-        said = {name: get_reader(name)(prompt, Random(0)).removeprefix("Answer: ") for name in readers()}
+        kind = get_task(sample.task).answer
+        said = {name: get_reader(name)(prompt, kind, Random(0)).removeprefix("Answer: ") for name in readers()}
         assert said["fathom/copy"] == sample.facets["example"]
         if sample.task.startswith("bestanswer"):
             assert (said["fathom/longest"], said["fathom/first"]) == (sample.facets["longest"], sample.facets["first"])
@@ -141,7 +142,7 @@ def test_shortcuts_take_what_the_facets_say(prompts: Prompts) -> None:
 def test_words_at_the_edges_tell_the_order(prompts: Prompts) -> None:
     found = [(sample, prompt) for sample, prompt in whole(prompts) if sample.task == "tsort"]
     read = get_reader("fathom/lexical")
-    scores = [get_task("tsort").score(read(prompt, Random(0)), sample).value for sample, prompt in found]
+    scores = [get_task("tsort").score(read(prompt, "order", Random(0)), sample).value for sample, prompt in found]
     assert sum(filter(None, scores)) / len(scores) >= 0.25  # chance is 1 in 24
 
 
@@ -151,7 +152,7 @@ def test_finds_the_order_of_texts_that_follow_from_each_other(language: str, cou
     before, texts, after = chained(count, language)
     gold = Random(count).sample(range(1, count + 1), count)
     shown = [texts[gold.index(number)] for number in range(1, count + 1)]
-    reply = get_reader("fathom/lexical")(parts_prompt(before, shown, after, language), Random(0))
+    reply = get_reader("fathom/lexical")(parts_prompt(before, shown, after, language), "order", Random(0))
     assert json.loads(reply.removeprefix("Answer: ")) == gold
 
 
@@ -179,7 +180,7 @@ def test_the_best_order_is_the_best_of_all() -> None:
 
 def test_equal_parts_stand_in_any_order() -> None:
     prompt = parts_prompt("One.", ["Same.", "Same.", "Same."], "Two.")
-    said = {get_reader("fathom/lexical")(prompt, Random(seed)) for seed in range(60)}
+    said = {get_reader("fathom/lexical")(prompt, "order", Random(seed)) for seed in range(60)}
     assert all(is_order(reply, 3) for reply in said)
     assert len(said) == 6
 
@@ -200,19 +201,19 @@ def test_more_parts_than_any_task_has_are_put_in_order_too() -> None:
 )
 def test_chooses_the_answer_that_shares_most_with_the_question(answers: list[str], choice: str) -> None:
     prompt = answers_prompt("How does one open the valve of a pump?", answers)
-    assert get_reader("fathom/lexical")(prompt, Random(0)) == choice
+    assert get_reader("fathom/lexical")(prompt, "label", Random(0)) == choice
 
 
 def test_the_first_of_the_longest_answers_is_taken() -> None:
     prompt = answers_prompt("为什么？", ["短", "一样长的", "同样长度"], "zh")
-    assert get_reader("fathom/longest")(prompt, Random(0)) == "A2"
+    assert get_reader("fathom/longest")(prompt, "label", Random(0)) == "A2"
 
 
 @pytest.mark.parametrize("fake", [1, 2, 3, 5])
 def test_headings_in_a_book_do_not_part_it(fake: int) -> None:
     """Those that are out of sequence; the one that would come next cannot be told apart."""
     texts = ["One.", "Two.", f"Three.\n\nPart {fake}:\nstill three.", "Four.\n\nAfter:\nstill four.", "Five."]
-    pieces = understand(parts_prompt("Start.\n\nBefore:\nit.", texts, "End.")).pieces
+    pieces = understand(parts_prompt("Start.\n\nBefore:\nit.", texts, "End."), "order").pieces
     assert pieces is not None
     assert dict(pieces.texts) == dict(enumerate(texts, start=1))
     assert (pieces.before, pieces.after) == ("Start.\n\nBefore:\nit.", "End.")
@@ -221,7 +222,7 @@ def test_headings_in_a_book_do_not_part_it(fake: int) -> None:
 @pytest.mark.parametrize("fake", [1, 2, 4, 99])
 def test_labels_in_an_answer_do_not_part_it(fake: int) -> None:
     answers = ["One.", f"Two.\n\nA{fake}:\nstill two, as A{fake} says.\nA3:\nstill two.", "Three.", "Four.\n\nA77:\n4."]
-    pieces = understand(answers_prompt("Which?\n\nQuestion:\nWhy?", answers)).pieces
+    pieces = understand(answers_prompt("Which?\n\nQuestion:\nWhy?", answers), "label").pieces
     assert pieces is not None
     assert dict(pieces.texts) == dict(enumerate(answers, start=1))
     assert pieces.before == "Which?\n\nQuestion:\nWhy?"
@@ -245,20 +246,20 @@ def test_an_order_has_every_part_whatever_the_texts_say(
     end = data.draw(st.integers(start, closing))
     for shown in (prompt, prompt[:start] + prompt[end:]):
         for reader in readers():
-            assert is_order(get_reader(reader)(shown, Random(0)), len(texts))
+            assert is_order(get_reader(reader)(shown, "order", Random(0)), len(texts))
 
 
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=6), st.sampled_from(["en", "zh"]))
 def test_a_choice_is_one_of_the_labels_whatever_the_texts_say(question: str, answers: list[str], language: str) -> None:
     prompt = answers_prompt(question, answers, language)
     for reader in readers():
-        assert get_reader(reader)(prompt, Random(0)) in [f"A{number + 1}" for number in range(len(answers))]
+        assert get_reader(reader)(prompt, "label", Random(0)) in [f"A{number + 1}" for number in range(len(answers))]
 
 
 @given(st.text(), st.sampled_from(KINDS), st.data())
-def test_any_text_can_be_looked_through_for_pieces(text: str, kind: str, data: st.DataObject) -> None:
+def test_any_text_can_be_looked_through_for_pieces(text: str, kind: Kind, data: st.DataObject) -> None:
     end = data.draw(st.integers(0, len(text)))
-    found = find_pieces(text, end, "order" if kind == "order" else "designation")
+    found = find_pieces(text, end, kind)
     assert list(found.texts) == sorted(found.texts)
 
 
@@ -268,7 +269,8 @@ def test_what_a_window_leaves_gets_a_valid_reply(prompts: Prompts, truncate: str
         client = reader_client(f"{name}?window=512&truncate={truncate}", lambda: get_tokenizer("words"))
         for sample, _ in prompts[::5]:
             prompt = next(text for one, text in prompts if one.id == sample.id)
-            reply = asyncio.run(client.complete(prompt, Call(sample.id, 1, 0, 64)))
+            call = Call(sample.id, 1, 0, 64, answer=get_task(sample.task).answer)
+            reply = asyncio.run(client.complete(prompt, call))
             # The published cases show A4 as an example even where there are fewer answers.
             shown = name == "fathom/copy" and sample.task == "bestanswer_published"
             assert shown or get_task(sample.task).score(reply.text, sample).valid, (sample.id, reply.text)
@@ -279,13 +281,14 @@ def test_cut_prompts_get_valid_replies(prompts: Prompts) -> None:
     assert {sample.task for sample, _ in cut} >= {"tsort", "bestanswer"}
     hidden = 0
     for sample, prompt in cut:
-        pieces = understand(prompt).pieces
+        task = get_task(sample.task)
+        pieces = understand(prompt, task.answer).pieces
         assert pieces is not None
         assert pieces.number == number_of(sample)
         assert pieces.example == sample.facets["example"]
         hidden += len(pieces.texts) < pieces.number
         for reader in readers():
-            assert get_task(sample.task).score(get_reader(reader)(prompt, Random(0)), sample).valid
+            assert task.score(get_reader(reader)(prompt, task.answer, Random(0)), sample).valid
     assert hidden
 
 
@@ -293,14 +296,16 @@ def test_a_choice_is_among_the_answers_that_can_be_seen() -> None:
     said = answers_prompt("Which pump?", ["one", "two", "three", "a pump", "five"])
     cut = said[: said.index("A2:")] + said[said.index("A5:") :]
     for name in ("fathom/lexical", "fathom/longest"):
-        assert get_reader(name)(cut, Random(0)) in ("A1", "A5")
-    assert {get_reader("fathom/guess")(cut, Random(seed)) for seed in range(60)} == {f"A{n}" for n in range(1, 6)}
+        assert get_reader(name)(cut, "label", Random(0)) in ("A1", "A5")
+    assert {get_reader("fathom/guess")(cut, "label", Random(seed)) for seed in range(60)} == {
+        f"A{n}" for n in range(1, 6)
+    }
 
 
 def test_parts_that_cannot_be_seen_stand_anywhere() -> None:
     said = parts_prompt("It began.", ["one", "two", "three"], "It ended.")
     cut = said[: said.index("Part 2:")] + said[said.index("After:") :]
-    assert len({get_reader("fathom/lexical")(cut, Random(seed)) for seed in range(80)}) == 6
+    assert len({get_reader("fathom/lexical")(cut, "order", Random(seed)) for seed in range(80)}) == 6
 
 
 @pytest.mark.slow
@@ -309,7 +314,10 @@ def test_guesses_reach_the_chance_level(prompts: Prompts) -> None:
     for sample, prompt in prompts:
         if sample.task in ("tsort", "tsort_2", "tsort_3", "bestanswer", "bestanswer_published"):
             rng = Random(f"chance/{sample.id}")
-            verdicts = [get_task(sample.task).score(guess(prompt, rng), sample) for _ in range(rounds)]
+            verdicts = [
+                get_task(sample.task).score(guess(prompt, get_task(sample.task).answer, rng), sample)
+                for _ in range(rounds)
+            ]
             assert all(verdict.valid for verdict in verdicts)
             mean = sum(verdict.value or 0.0 for verdict in verdicts) / rounds
             band = 4.5 * sqrt(sample.chance * (1 - sample.chance) / rounds)
@@ -322,13 +330,14 @@ def test_the_same_dice_give_the_same_reply_in_every_process(prompts: Prompts) ->
     code = (
         "import sys; from random import Random; from fathom.run.readers import get_reader, readers; "
         "prompt = sys.stdin.buffer.read().decode(); "
-        "print(*(get_reader(name)(prompt, Random(3)) for name in readers()))"
+        "print(*(get_reader(name)(prompt, sys.argv[1], Random(3)) for name in readers()))"
     )
-    shown = [next(p for s, p in whole(prompts) if s.task == name) for name in ("tsort_8", "bestanswer")]
-    for prompt in shown:
+    for name in ("tsort_8", "bestanswer"):
+        kind = get_task(name).answer
+        prompt = next(p for s, p in whole(prompts) if s.task == name)
         said = {
             subprocess.run(
-                [sys.executable, "-c", code],
+                [sys.executable, "-c", code, kind],
                 input=prompt.encode(),
                 capture_output=True,
                 check=True,
@@ -336,12 +345,12 @@ def test_the_same_dice_give_the_same_reply_in_every_process(prompts: Prompts) ->
             ).stdout
             for seed in ("1", "2", "3")
         }
-        here = " ".join(get_reader(name)(prompt, Random(3)) for name in readers())
+        here = " ".join(get_reader(reader)(prompt, kind, Random(3)) for reader in readers())
         assert said == {f"{here}\n".encode()}
 
 
 def test_other_prompts_are_guessed_by_the_shortcuts() -> None:
     prompt = "Read this.\n\nThe umbrella is at counter 7.\n\nWhich counter? Reply with one number only.\nCounter:"
     for name in ("fathom/longest", "fathom/first", "fathom/copy"):
-        assert get_reader(name)(prompt, Random(0)) == get_reader("fathom/guess")(prompt, Random(0))
-    assert understand(prompt).pieces is None
+        assert get_reader(name)(prompt, "count", Random(0)) == get_reader("fathom/guess")(prompt, "count", Random(0))
+    assert understand(prompt, "count").pieces is None

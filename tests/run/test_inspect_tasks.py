@@ -56,7 +56,7 @@ def check_log(name: str, frame: pl.DataFrame, metrics: dict[str, float], folder:
     samples = list(suite.samples())
     assert len(samples) == len(found) >= 8
     for sample in samples:
-        row, verdict = found[sample.id], task.score(answer(render(sample, texts)), sample)
+        row, verdict = found[sample.id], task.score(answer(render(sample, texts), task.answer), sample)
         assert (row["value"], row["valid"], row["answer"]) == (verdict.value, verdict.valid, verdict.answer)
         assert json.loads(row["facets"]) == dict(sample.facets)
         assert [row[key] for key in ("suite", "task", "item", "length", "tokens", "language", "chance")] == [

@@ -321,7 +321,7 @@ from fathom import registry
 from fathom.run import judge, model
 from judged_runs import TASKS
 registry.tasks = lambda: TASKS
-def read(prompt, rng):
+def read(prompt, answer, rng):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(sys.argv[2] + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]

@@ -10,16 +10,16 @@ import pytest
 from fathom.registry import get_task
 from fathom.run.overflow import Overflow, fit
 from fathom.run.readers import get_reader, readers
-from fathom.run.readers.asked import Form, understand
+from fathom.run.readers.asked import understand
 from fathom.run.readers.labels import any_relations, common_relations, known_entities
 from fathom.score.registry import get_scorer, row_of
 from fathom.tokens import get_tokenizer
-from fathom.types import Sample
+from fathom.types import AnswerKind, Sample
 from made_infinitebench import build_leader, write_infinite
 from made_records import prompts_of
 from made_shots import write_shots
 
-FORMS: dict[str, Form] = {
+KINDS: dict[str, AnswerKind] = {
     "leader_en_mc": "letter",
     "leader_code_debug": "letter",
     "leader_math_find": "number",
@@ -51,15 +51,17 @@ Relations:
 def prompts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Sample, str]]:
     folder = tmp_path_factory.mktemp("labels")
     data = [write_infinite(folder / "infinite", 6), write_shots(folder / "shots", 3)]
-    return prompts_of(build_leader(list(FORMS), folder, data, lengths=(1024,)))
+    return prompts_of(build_leader(list(KINDS), folder, data, lengths=(1024,)))
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", KINDS)
 def test_prompts_are_understood(prompts: list[tuple[Sample, str]], name: str) -> None:
-    found = [(sample, understand(prompt)) for sample, prompt in prompts if sample.task == name]
-    assert {asked.form for _, asked in found} == {FORMS[name]}
+    kind = get_task(name).answer
+    assert kind == KINDS[name]
+    found = [(sample, understand(prompt, kind)) for sample, prompt in prompts if sample.task == name]
+    assert {asked.kind for _, asked in found} == {kind}
     for sample, asked in found:
-        assert list(asked.options) == ([1, 2, 3, 4] if FORMS[name] == "letter" else [])
+        assert list(asked.options) == ([1, 2, 3, 4] if KINDS[name] == "letter" else [])
         if name == "leader_en_mc":
             assert asked.question.startswith("Question: Who keeps volume")
             assert sample.asked.endswith(f"D. {asked.options[4]}")
@@ -72,16 +74,17 @@ def test_replies_are_valid_under_both_rules(prompts: list[tuple[Sample, str]], r
         task = get_task(sample.task)
         cut = fit(whole, 200, truncate, get_tokenizer("words"))
         prompt = cut.prompt if cut else whole
-        reply = get_reader(reader)(prompt, Random(sample.id))
+        reply = get_reader(reader)(prompt, task.answer, Random(sample.id))
         for rule in ("official", "strict"):
             assert get_scorer(task.official, rule)(row_of(reply, sample)).valid, (sample.id, rule, reply)
 
 
 def test_guesses_reach_the_chance_level(prompts: list[tuple[Sample, str]]) -> None:
+    guess = get_reader("fathom/guess")
     for name in ("leader_en_mc", "leader_code_debug", "leader_dialogre"):
         asked = [(sample, prompt) for sample, prompt in prompts if sample.task == name]
         values = [
-            get_task(name).score(get_reader("fathom/guess")(prompt, Random(f"{sample.id}|{dice}")), sample).value
+            get_task(name).score(guess(prompt, get_task(name).answer, Random(f"{sample.id}|{dice}")), sample).value
             for sample, prompt in asked
             for dice in range(200)
         ]
@@ -91,7 +94,7 @@ def test_guesses_reach_the_chance_level(prompts: list[tuple[Sample, str]]) -> No
 
 def test_relations_are_those_of_the_same_words_or_the_commonest() -> None:
     asked = "Dialogue:\nC: Hello.\nPairs:\n1. Eva | Ben\n2. Max | Ben\nRelations:"
-    assert understand(EXAMPLES + asked).question == asked.removesuffix("\nRelations:")
+    assert understand(EXAMPLES + asked, "relations").question == asked.removesuffix("\nRelations:")
     assert common_relations(EXAMPLES, asked) == "1. per:boss\n2. per:friends"
     assert common_relations("", asked) is None
     assert any_relations("", asked, Random(0)) == "1. unanswerable\n2. unanswerable"
@@ -107,5 +110,5 @@ def test_entities_are_those_that_examples_name() -> None:
 def test_reading_gives_what_examples_say(prompts: list[tuple[Sample, str]]) -> None:
     for sample, prompt in prompts:
         if sample.task == "leader_dialogre":
-            reply = get_reader("fathom/lexical")(prompt, Random(0))
+            reply = get_reader("fathom/lexical")(prompt, "relations", Random(0))
             assert len(reply.splitlines()) == len(json.loads(sample.targets[0]))

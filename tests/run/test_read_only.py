@@ -31,7 +31,7 @@ SOMEBODY = 65534
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A finished run with a judge's judgement."""
-    monkeypatch.setattr(model_module, "_find_reader", lambda name: lambda prompt, rng: "nine")
+    monkeypatch.setattr(model_module, "_find_reader", lambda name: lambda prompt, answer, rng: "nine")
     out = tmp_path / "run"
     run(make_suite(tmp_path, 6), "fathom/fake", out=out, max_output_tokens=50)
     store = JudgementStore(out, "lab/judge")
@@ -96,6 +96,24 @@ def test_a_killed_run_on_a_read_only_disk(folder: Path, read_only: Path) -> None
     assert sorted(row.reply.text for row in replies(read_only)) == ["after", *["nine"] * 6]
     assert status(read_only).finished == 7
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_killed_run_on_a_full_disk(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "full"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=False).returncode:
+        pytest.skip("this system lets no test mount a disk")
+    try:
+        kill_after_one_more(folder)
+        shutil.copytree(folder, place / "run", ignore=shutil.ignore_patterns("*-shm"))
+        with pytest.raises(OSError, match="No space"):
+            (place / "filler").write_bytes(bytes(1 << 20))
+        assert sorted(row.reply.text for row in replies(place / "run")) == ["after", *["nine"] * 6]
+        assert status(place / "run").finished == 7
+        (place / "run" / f"{FILE}-wal").unlink()  # as where the disk was full before the first reply
+        assert len(list(replies(place / "run"))) == 6
+    finally:
+        subprocess.run(["umount", place], check=True)
 
 
 # What somebody sees who is not the owner: in a process of its own, because it cannot become root again.

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from math import sqrt
 from random import Random
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -20,12 +21,12 @@ from fathom.registry import get_task, tasks
 from fathom.run.model import Call, reader_client
 from fathom.run.overflow import fit
 from fathom.run.readers import get_reader, readers
-from fathom.run.readers.asked import Form, numbered, understand
+from fathom.run.readers.asked import numbered, understand
 from fathom.run.readers.retrieval import rank, sentences
 from fathom.suitefile import open_suite
 from fathom.tasks.single_doc_qa import PROMPTS
 from fathom.tokens import get_tokenizer
-from fathom.types import FathomError, Sample
+from fathom.types import AnswerKind, FathomError, Sample
 
 pytestmark = pytest.mark.slow
 
@@ -33,15 +34,15 @@ TASKS = (
     "kv_retrieval,passkey,passkey_100,counting_stars,counting_stars_corrected,passage_count,passage_retrieval,"
     "single_doc_qa,multi_doc_qa,single_doc_summary,multi_doc_summary"
 )
-LEADER: dict[str, Form] = {
+LEADER: dict[str, AnswerKind] = {
     "passkey_5": "digits",
     "passkey_100": "digits",
     "passkey_1000": "digits",
     "kv": "uuid",
     "needle": "sentence",
 }
-# The form of the answer that each task asks for: a new task, or a new wording of its prompt, has to be understood.
-FORMS: dict[str, Form] = {
+# The kind of answer that each task asks for: a new task, or a new wording of its prompt, has to be understood.
+KINDS: dict[str, AnswerKind] = {
     "kv_retrieval": "uuid",
     "passkey": "digits",
     "passkey_100": "digits",
@@ -54,12 +55,12 @@ FORMS: dict[str, Form] = {
     "multi_doc_qa": "words",
     "single_doc_summary": "summary",
     "multi_doc_summary": "summary",
-    **{f"leader_{task}_{name}": form for name in ("32k", "128k") for task, form in LEADER.items()},
+    **{f"leader_{task}_{name}": kind for name in ("32k", "128k") for task, kind in LEADER.items()},
 }
 WORDS = ("words", "summary")
 # Tasks of Ada-LEval have texts of their own (see test_ada_readers.py), and so have published records.
 OF_ANY_TEXT = sorted(
-    name for name in tasks() if not {"book", "thread", "case", "record"} & {*get_task(name).gold} or name in FORMS
+    name for name in tasks() if not {"book", "thread", "case", "record"} & {*get_task(name).gold} or name in KINDS
 )
 SHORT, LONG, WINDOW = 1024, 8192, 2048
 
@@ -83,7 +84,7 @@ def mean_score(reader: str, prompts: Prompts, name: str, length: int | None = No
     values = []
     for sample, prompt in prompts:
         if sample.task == name and length in (None, sample.length):
-            reply = asyncio.run(client.complete(prompt, Call(sample.id, 1, 0, 64)))
+            reply = asyncio.run(client.complete(prompt, Call(sample.id, 1, 0, 64, answer=get_task(name).answer)))
             verdict = get_task(name).score(reply.text, sample)
             assert verdict.valid, (sample.id, reply.text)
             values.append(verdict.value or 0.0)
@@ -106,10 +107,12 @@ def test_guesses_reach_the_chance_level(prompts: Prompts) -> None:
     guess, rounds = get_reader("fathom/guess"), 300
     checked = set()
     for sample, prompt in prompts:
-        if FORMS[sample.task] in WORDS or sample.length != SHORT:
+        if KINDS[sample.task] in WORDS or sample.length != SHORT:
             continue
         rng = Random(f"chance/{sample.id}")
-        verdicts = [get_task(sample.task).score(guess(prompt, rng), sample) for _ in range(rounds)]
+        verdicts = [
+            get_task(sample.task).score(guess(prompt, get_task(sample.task).answer, rng), sample) for _ in range(rounds)
+        ]
         assert all(verdict.valid for verdict in verdicts)
         mean = sum(verdict.value or 0.0 for verdict in verdicts) / rounds
         band = 4.5 * sqrt(sample.chance * (1 - sample.chance) / rounds)
@@ -124,14 +127,14 @@ def test_guesses_behind_a_window_are_still_at_chance(prompts: Prompts) -> None:
     assert fitted is not None
     assert fitted.removed
     guess, rng = get_reader("fathom/guess"), Random(0)
-    seen = {guess(fitted.prompt, rng) for _ in range(400)}
+    seen = {guess(fitted.prompt, "passage", rng) for _ in range(400)}
     assert len(seen) > 0.9 * int(sample.facets["passages"])
 
 
 @pytest.mark.parametrize("name", TASKS.split(","))
 def test_matching_words_reads_whole_prompts(prompts: Prompts, name: str) -> None:
-    by_form = {"words": 0.2, "summary": 0.1, "passage": 0.9}
-    least = by_form.get(FORMS[name], 1.0)
+    by_kind = {"words": 0.2, "summary": 0.1, "passage": 0.9}
+    least = by_kind.get(KINDS[name], 1.0)
     assert mean_score("fathom/lexical", prompts, name) >= least
 
 
@@ -145,19 +148,20 @@ def test_a_window_bounds_what_is_read(prompts: Prompts, name: str) -> None:
 
 def test_the_same_dice_give_the_same_reply(prompts: Prompts) -> None:
     for name in readers():
-        for _, prompt in prompts[::7]:
-            assert get_reader(name)(prompt, Random(3)) == get_reader(name)(prompt, Random(3))
+        for sample, prompt in prompts[::7]:
+            kind = get_task(sample.task).answer
+            assert get_reader(name)(prompt, kind, Random(3)) == get_reader(name)(prompt, kind, Random(3))
 
 
 def test_reading_prints_nothing(prompts: Prompts, capfd: pytest.CaptureFixture[str]) -> None:
-    for _, prompt in prompts[::9]:
-        get_reader("fathom/lexical")(prompt, Random(0))
+    for sample, prompt in prompts[::9]:
+        get_reader("fathom/lexical")(prompt, get_task(sample.task).answer, Random(0))
     assert capfd.readouterr() == ("", "")
 
 
-@given(st.text(), st.sampled_from(sorted(readers())))
-def test_any_text_gets_a_reply(prompt: str, reader: str) -> None:
-    assert get_reader(reader)(prompt, Random(0))
+@given(st.text(), st.sampled_from(get_args(AnswerKind)), st.sampled_from(sorted(readers())))
+def test_any_text_gets_a_reply(prompt: str, kind: AnswerKind, reader: str) -> None:
+    assert get_reader(reader)(prompt, kind, Random(0))
 
 
 @given(st.data())
@@ -168,7 +172,7 @@ def test_any_remainder_gets_a_valid_reply(prompts: Prompts, data: st.DataObject)
     start = data.draw(st.integers(0, question))
     end = data.draw(st.integers(start, question))
     for reader in readers():
-        reply = get_reader(reader)(prompt[:start] + prompt[end:], Random(0))
+        reply = get_reader(reader)(prompt[:start] + prompt[end:], get_task(sample.task).answer, Random(0))
         assert get_task(sample.task).score(reply, sample).valid, reply
 
 
@@ -186,22 +190,24 @@ def of_every_task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]
 
 @pytest.mark.parametrize("name", OF_ANY_TEXT)
 def test_the_prompts_of_every_task_are_understood(of_every_task: Prompts, name: str) -> None:
-    found = [(sample, prompt, understand(prompt)) for sample, prompt in of_every_task if sample.task == name]
-    assert {(asked.language, asked.form) for _, _, asked in found} == {
-        (language, FORMS[name]) for language in get_task(name).languages
+    kind = get_task(name).answer
+    assert kind == KINDS[name]
+    found = [(sample, prompt, understand(prompt, kind)) for sample, prompt in of_every_task if sample.task == name]
+    assert {(asked.language, asked.kind) for _, _, asked in found} == {
+        (language, kind) for language in get_task(name).languages
     }
     for sample, prompt, asked in found:
         assert asked.language == sample.language
         assert asked.context
-        assert asked.question or asked.form == "summary"
+        assert asked.question or asked.kind == "summary"
         assert prompt.startswith(asked.context)
         assert not any(reply in asked.question for reply in ("Reply with", "请只回答"))
-        assert asked.digits == (sample.facets["digits"] if asked.form == "digits" else 0)
-        assert bool(asked.options) == (asked.form == "option")
-        assert asked.form != "option" or sample.targets[0] in map(str, asked.options)
+        assert asked.digits == (sample.facets["digits"] if asked.kind == "digits" else 0)
+        assert bool(asked.options) == (asked.kind == "option")
+        assert asked.kind != "option" or sample.targets[0] in map(str, asked.options)
         if "passages" in sample.facets:
             assert len(numbered(asked.context)) == sample.facets["passages"]
-        assert bool(asked.passages) == (asked.form in WORDS)
+        assert bool(asked.passages) == (asked.kind in WORDS)
         if asked.passages:
             assert ", ".join(map(str, asked.passages)) == str(sample.facets["gold"])
 
@@ -212,8 +218,8 @@ def test_understands_a_question_about_a_named_passage() -> None:
         "Answer the following question about Passage 2 from what the passage says.\nQuestion: Which\n\ncame last?\n"
         "Reply with the answer only, in as few words as possible.\nAnswer:"
     )
-    asked = understand(prompt)
-    assert (asked.form, asked.passages, asked.question) == ("words", (2,), "Which\n\ncame last?")
+    asked = understand(prompt, "words")
+    assert (asked.kind, asked.passages, asked.question) == ("words", (2,), "Which\n\ncame last?")
     assert [(found.number, found.text) for found in numbered(asked.context)] == [(1, "One.\n\nTwo."), (2, "Three.")]
 
 
@@ -232,10 +238,12 @@ def test_understands_a_question_about_a_named_passage() -> None:
 def test_understands_a_request_for_a_summary(ending: str, passages: tuple[int, ...], request_of: str) -> None:
     context = "Below are passages.\n\nPassage 1:\nHats are worn.\n\nPassage 2:\nPassage 1 is about hats.\n\n"
     prompt = f"{context}{ending}Reply with a summary of a few sentences only.\nSummary:"
-    asked = understand(prompt)
-    assert (asked.form, asked.passages, asked.question) == ("summary", passages, request_of)
+    asked = understand(prompt, "summary")
+    assert (asked.kind, asked.passages, asked.question) == ("summary", passages, request_of)
     assert asked.context.rstrip().endswith("about hats.")
-    assert get_reader("fathom/lexical")(prompt, Random(0)).startswith("Hats" if 1 in passages else "Passage 1 is")
+    assert get_reader("fathom/lexical")(prompt, "summary", Random(0)).startswith(
+        "Hats" if 1 in passages else "Passage 1 is"
+    )
 
 
 def test_a_reader_reads_alike_in_every_process() -> None:
@@ -244,7 +252,7 @@ def test_a_reader_reads_alike_in_every_process() -> None:
         "text = ' '.join(f'Alpha{n} wrote beta{n % 7} and gamma{n % 5}.' for n in range(40)); "
         "prompt = f'Read.\\n\\nPassage 1:\\n{text}\\n\\nSummarise Passage 1 from what the passage says.\\n"
         "Reply with a summary of about 50 words only.\\nSummary:'; "
-        "print(get_reader('fathom/lexical')(prompt, Random(0)))"
+        "print(get_reader('fathom/lexical')(prompt, 'summary', Random(0)))"
     )
     said = {
         subprocess.run(
@@ -259,9 +267,10 @@ def test_a_reader_reads_alike_in_every_process() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_cannot_be_known_without_the_text_is_said_to_be_unanswerable(language: str) -> None:
     asked = PROMPTS[language]["closed"].format(question="Who keeps volume 3?")
-    assert (understand(asked).question, understand(asked).context) == ("Who keeps volume 3?", "")
-    assert get_reader("fathom/lexical")(asked, Random(0)) == {"en": "unanswerable", "zh": "无法回答"}[language]
-    assert get_reader("fathom/guess")(asked, Random(0))
+    understood = understand(asked, "words")
+    assert (understood.question, understood.context) == ("Who keeps volume 3?", "")
+    assert get_reader("fathom/lexical")(asked, "words", Random(0)) == {"en": "unanswerable", "zh": "无法回答"}[language]
+    assert get_reader("fathom/guess")(asked, "words", Random(0))
 
 
 @pytest.mark.parametrize(
@@ -287,4 +296,4 @@ def test_word_order_decides_between_texts_of_the_same_words() -> None:
 @pytest.mark.parametrize("reader", sorted(readers()))
 def test_a_number_is_asked_for_where_there_are_no_passages(reader: str) -> None:
     prompt = "Read this.\n\nThe umbrella is at counter 7.\n\nWhich counter? Reply with one number only.\nCounter:"
-    assert get_reader(reader)(prompt, Random(0)).strip()
+    assert get_reader(reader)(prompt, "count", Random(0)).strip()

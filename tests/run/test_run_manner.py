@@ -20,7 +20,7 @@ from fathom.run import model as model_module
 from fathom.run.completions import CompletionsClient, ContinuingClient, open_continuing_client, read_completion
 from fathom.run.manner import Manner, ended, manners, together
 from fathom.run.model import RequestError, Settings
-from fathom.types import FathomError, Reply, Sample, Task
+from fathom.types import AnswerKind, FathomError, Reply, Sample, Task
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -101,7 +101,7 @@ def test_a_model_that_reasons_is_not_told_but_its_reply_is_cut(tmp_path: Path, s
 
 
 def test_readers_end_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_module, "_find_reader", lambda name: lambda prompt, rng: "one\ntwo")
+    monkeypatch.setattr(model_module, "_find_reader", lambda name: lambda prompt, answer, rng: "one\ntwo")
     run(make_suite(tmp_path, 2, tasks=("passkey", "line")), "fathom/fake", out=tmp_path / "run")
     assert [row.reply.text for _, row in sorted(by_number(tmp_path / "run").items())] == ["one\ntwo", "one"]
 
@@ -321,7 +321,7 @@ def test_tasks_that_are_not_installed_are_asked_plainly() -> None:
 
 
 def test_a_reader_answers_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(prompt: str, rng: Random) -> str:
+    def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
         return "nine" if "You said" in prompt else "thinking"
 
     monkeypatch.setattr(model_module, "_find_reader", lambda name: read)
@@ -337,7 +337,7 @@ class Killed(BaseException):
 def test_a_process_that_ends_between_the_two_keeps_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prompts: list[str] = []
 
-    def read(prompt: str, rng: Random) -> str:
+    def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
         prompts.append(prompt)
         if len(prompts) == 2:
             raise Killed

@@ -21,7 +21,7 @@ from fathom.run.overflow import POLICIES, Overflow, fit
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps
 from fathom.run.prices import FREE, UNKNOWN, Price, find_price, price_table
 from fathom.tokens import get_tokenizer
-from fathom.types import FathomError
+from fathom.types import AnswerKind, FathomError
 
 CAP = 50
 
@@ -31,7 +31,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """Prompts that the offline reader ``fathom/fake`` saw; it answers with a number from its dice."""
     prompts: list[str] = []
 
-    def read(prompt: str, rng: Random) -> str:
+    def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
         prompts.append(prompt)
         return str(rng.random())
 

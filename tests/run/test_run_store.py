@@ -25,7 +25,7 @@ from fathom.run.store import FILE
 from fathom.run.usage import MOST_TOKENS
 from fathom.run.worker import Worker, _born, is_alive, retire, this_worker
 from fathom.secrets import hide_secrets
-from fathom.types import STATUSES, FathomError, Reply
+from fathom.types import STATUSES, AnswerKind, FathomError, Reply
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """An offline reader ``fathom/fake`` that answers ``nine``; gives the prompts it saw."""
     seen: list[str] = []
 
-    def read(prompt: str, rng: object) -> str:
+    def read(prompt: str, answer: AnswerKind, rng: object) -> str:
         seen.append(prompt)
         return "nine"
 

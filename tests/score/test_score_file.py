@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 import zstandard
 from hypothesis import given
@@ -57,10 +58,10 @@ def test_rows_are_scored_in_order_and_bad_ones_do_not_stop_the_rest(tmp_path: Pa
     assert rows[8] == {"index": 8, "score": 0.0, "valid": False}
     for index, says in {
         1: "not JSON",
-        2: "expected an object",
+        2: "expected a JSON object",
         3: "'prediction'",
         4: "AttributeError",
-        9: "JSON",
+        9: "not UTF-8",
     }.items():
         assert says in str(rows[index]["error"])
 
@@ -80,6 +81,29 @@ def test_compressed_and_damaged_files(tmp_path: Path, suffix: str) -> None:
         assert 1 < len(rows) < 3000
         assert all(row["score"] is not None for row in rows[:-1])
         assert "is damaged" in str(rows[-1]["error"])
+
+
+def test_every_format_is_scored_alike(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"prediction": 'the "Seine", in Paris', "answers": ["Paris"], "score": 0.5, "case_id": "a"},
+        {"prediction": "", "answers": ["Rome", "Roma"], "score": 0.0, "case_id": "b"},
+    ]
+    expected = scored(write(tmp_path / "rows.jsonl", list(rows)), metric=F1)
+    assert [row["score"] for row in expected] == [0.5, 0.0]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    pl.DataFrame(rows).write_parquet(tmp_path / "rows.parquet")
+    pl.DataFrame(rows).write_ipc(tmp_path / "rows.arrow")
+    texts = [row | {"answers": json.dumps(row["answers"])} for row in rows]
+    pl.DataFrame(texts).write_csv(tmp_path / "rows.csv")
+    pl.DataFrame(texts).write_csv(tmp_path / "rows.tsv", separator="\t")
+    for name in ("rows.json", "rows.parquet", "rows.arrow", "rows.csv", "rows.tsv"):
+        assert scored(tmp_path / name, metric=F1) == expected
+        assert score_file(tmp_path / name, metric=F1, check=True).differing == 0
+    (tmp_path / "one.csv").write_text("prediction,answers,score\nParis,Paris,1\n,Paris,\n")
+    assert [row["score"] for row in scored(tmp_path / "one.csv", metric=F1)] == [1.0, 0.0]
+    (tmp_path / "rows.log").write_text("")
+    with pytest.raises(FathomError, match="cannot tell how to read it"):
+        score_file(tmp_path / "rows.log", metric=F1)
 
 
 def test_a_row_names_its_own_metric_unless_one_is_given(tmp_path: Path) -> None:
@@ -206,7 +230,7 @@ def test_the_command_says_how_many_rows_it_could_not_score(tmp_path: Path, capsy
     code, out, err = run_score(capsys, str(path), "--metric", F1)
     assert code == 0
     assert len(out.splitlines()) == 3
-    assert "2 of 3 rows were not scored: expected an object" in err
+    assert "2 of 3 rows were not scored: expected a JSON object" in err
     assert "not scored" not in run_score(capsys, str(write(path, [good])), "--metric", F1)[2]
 
 

@@ -9,6 +9,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -186,7 +187,24 @@ def test_files_that_no_name_fits_are_not_even_opened(tmp_path: Path) -> None:
     put(tmp_path, ".hidden/multidoc_qa.jsonl", b"\xff")
     put(tmp_path, ".multidoc_qa.jsonl", b"\xff")
     put(tmp_path, "multidoc_qa.txt", b"\xff")
-    assert found_in(tmp_path, "multidoc_qa") == Found({}, {}, ())
+    found = found_in(tmp_path, "multidoc_qa")
+    assert replace(found, unread=()) == Found({}, {}, ())
+    hidden, other, unnamed = map(str, found.unread)
+    assert hidden.endswith(": not read (hidden): .hidden, .multidoc_qa.jsonl")
+    assert "not read (formats that are read: .jsonl, .json, .csv, " in other
+    assert other.endswith("): multidoc_qa.txt")
+    assert unnamed.startswith("--data: not read (no data set that is asked for has such a name): ")
+    assert unnamed.endswith("/other.jsonl")
+
+
+def test_files_that_are_not_needed_are_named(tmp_path: Path) -> None:
+    put(tmp_path, "qasper.jsonl", jsonl([longbench("A paper.", "Who?")]))
+    put(tmp_path, "qasper_train.jsonl", jsonl([longbench("Another.", "Who?")]))
+    put(tmp_path, "pred/qasper.jsonl", jsonl([{"pred": 1}]))
+    (problem,) = found_in(tmp_path, "qasper").unread
+    names = [f"{tmp_path.name}/pred/qasper.jsonl", f"{tmp_path.name}/qasper_train.jsonl"]
+    why = "other files fit the data sets that are asked for better"
+    assert str(problem) == f"--data: not read ({why}): {', '.join(names)}"
 
 
 def test_several_forms_of_one_source_stand_side_by_side(tmp_path: Path) -> None:
@@ -403,7 +421,7 @@ def test_a_damaged_or_oversized_member_is_a_problem(tmp_path: Path, monkeypatch:
     found = found_in(tmp_path, "qasper", "musique")
     assert list(found.documents) == ["musique"]
     assert "cannot be unpacked: Bad CRC-32" in found.problems[0]
-    monkeypatch.setattr("fathom.sources.reading.MOST_BYTES", 10)
+    monkeypatch.setattr("fathom.records.reading.MOST_BYTES", 10)
     assert "it is larger than" in found_in(tmp_path, "musique").problems[0]
 
 
@@ -411,7 +429,7 @@ def test_an_archive_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path, mon
     with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("qasper.jsonl", b" " * 1_000_000)
         archive.writestr("musique.jsonl", jsonl([longbench("Passage 1:\nD", "Q?")]))
-    monkeypatch.setattr("fathom.sources.reading.SMALL", 100_000)
+    monkeypatch.setattr("fathom.records.reading.SMALL", 100_000)
     found = found_in(tmp_path, "qasper", "musique")
     assert list(found.documents) == ["musique"]
     assert "times its packed size" in found.problems[0]
@@ -420,8 +438,8 @@ def test_an_archive_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path, mon
 def test_a_table_that_is_too_large_to_be_read_at_once_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(tmp_path, "qasper.csv", b"input,context\n" + b"Who?,A paper.\n" * 9)
-    monkeypatch.setattr("fathom.sources.reading.MOST_AT_ONCE", 100)
+    put(tmp_path, "qasper.arrow.gz", gzip.compress(arrow([longbench("A paper.", "Who?")])))
+    monkeypatch.setattr("fathom.records.streams.MOST_AT_ONCE", 100)
     assert "make JSONL or Parquet of it" in found_in(tmp_path, "qasper").problems[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from fathom.types import FathomError, Sample
 from made_records_v2 import CHOICES, make_v2, write_v2, write_v2_templates
 
 TASKS = ("longbench_v2", "longbench_v2_cot")
+CHOSEN = re.compile(r"The correct answer is \([ABCD]\)")
 
 
 def made(target: str, folder: Path, data: Sequence[Path], **choices: Any) -> BuiltSuite:
@@ -229,8 +231,19 @@ def test_a_run_with_thoughts_asks_twice_and_scores_the_second_reply(tmp_path: Pa
     for row in replies(tmp_path / "run"):
         sample = suite.sample(row.sample)
         assert row.reply.attempts == 2
-        assert row.reply.reasoning
+        assert not CHOSEN.search(row.reply.reasoning)  # thoughts are asked for first, and then a choice
         assert get_task(row.task).score(row.reply.text, sample).valid
+
+
+@pytest.mark.parametrize("reader", ["fathom/guess", "fathom/lexical"])
+def test_readers_take_a_choice_whatever_the_words_of_the_prompt(tmp_path: Path, reader: str) -> None:
+    """Those of the publishers' templates are not ours, and no reader knows them."""
+    data = write_v2_templates(write_v2(tmp_path / "data"))
+    suite = made("longbench_v2", tmp_path, [data], prompts="official")
+    run(suite.folder, reader, out=tmp_path / "run")
+    found = list(replies(tmp_path / "run"))
+    assert found
+    assert all(CHOSEN.fullmatch(row.reply.text) for row in found)
 
 
 # ------------------------------------------------------------------------------------------- readers and scores
@@ -240,11 +253,11 @@ def test_a_run_with_thoughts_asks_twice_and_scores_the_second_reply(tmp_path: Pa
 def test_readers_take_one_of_the_four(tmp_path: Path, reader: str) -> None:
     suite = made("longbench_v2", tmp_path, [write_v2(tmp_path / "data")], closed_book=True)
     for sample, prompt in prompts_of(suite):
-        asked = understand(prompt)
-        assert asked.form == "choice"
+        asked = understand(prompt, get_task("longbench_v2").answer)
+        assert asked.kind == "choice"
         assert asked.question == make_v2(number_of(sample))["question"].strip()
         assert sorted(asked.options) == [1, 2, 3, 4]
-        reply = get_reader(reader)(prompt, Random(sample.id))
+        reply = get_reader(reader)(prompt, asked.kind, Random(sample.id))
         for rule in ("strict", "official"):
             assert get_scorer("longbench_v2/mcq", rule)(row_of(reply, sample)).valid
 
@@ -257,7 +270,7 @@ def test_matching_words_finds_the_choice_that_the_text_names(tmp_path: Path) -> 
     (tmp_path / "data.json").write_text(json.dumps(rows))
     suite = made("longbench_v2", tmp_path, [tmp_path])
     for sample, prompt in prompts_of(suite):
-        reply = get_reader("fathom/lexical")(prompt, Random(0))
+        reply = get_reader("fathom/lexical")(prompt, "choice", Random(0))
         assert get_task("longbench_v2").score(reply, sample).value == 1
 
 

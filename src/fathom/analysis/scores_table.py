@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ import polars as pl
 
 from fathom.analysis.grid import ALL
 from fathom.length import SHORTEST, format_length
-from fathom.rows.schema import read_table
+from fathom.rows.schema import column_names, read_table
 from fathom.types import FathomError
 
 Scale: TypeAlias = Literal["percent", "fraction"]
@@ -67,18 +66,7 @@ class ScoreTable:
 
 def is_score_table(path: Path) -> bool:
     """Whether a file is a table of scores by model and length, and not a table of rows."""
-    try:
-        if path.suffix == ".parquet":
-            columns = list(pl.read_parquet_schema(path))
-        elif path.suffix == ".csv":
-            columns = pl.read_csv(path, n_rows=0, glob=False).columns
-        elif path.suffix == ".jsonl":
-            with path.open(encoding="utf-8") as stream:
-                columns = list(json.loads(stream.readline() or "{}"))
-        else:
-            return False
-    except (OSError, ValueError, TypeError, pl.exceptions.PolarsError):
-        return False
+    columns = column_names(path)
     needed = ("model" in columns, _first(columns, _LENGTHS), _first(columns, _SCORES))
     return all(needed) and not {"item", "sample"} <= set(columns)
 
@@ -101,7 +89,7 @@ def read_scores(
     so are means over tasks (``all``, ``avg``) of models whose tasks are there.
 
     Args:
-        path: A ``.csv``, ``.jsonl`` or ``.parquet`` file.
+        path: A table, see ``fathom.rows.schema.read_table``.
         scale: ``percent`` or ``fraction``; by default percent where a value is above 1.5.
         items: Items behind each score where the table has no column that says so.
         where: Only lines with these values in these columns.

@@ -75,6 +75,7 @@ def board_serve(
         from fathom.board.serve.app import make_app
         from fathom.board.serve.backup import serving
         from fathom.board.serve.checking import check_of
+        from fathom.board.serve.own import OwnResults
         from fathom.board.serve.publishing import Publisher
         from fathom.board.serve.store import Store
     _check(policy)
@@ -83,9 +84,10 @@ def board_serve(
     with private_files(), listening(host, port) as listener, closing(Store(store)) as opened, serving(store):
         options = [f"--title={title}"] * (title is not None) + ["--no-published"] * (not published)
         options += [f"--suite={folder.resolve()}" for folder in policy.suites]
-        build = _build_of([Path(one).resolve() for one in results], options, stopping)
+        own = [Path(one).resolve() for one in results]
+        build = _build_of(own, options, stopping)
         publisher = Publisher(opened, Path(out).resolve(), build, stopping)
-        app = make_app(opened, publisher, check_of(policy, limits, stopping), limits)
+        app = make_app(opened, publisher, check_of(policy, limits, stopping, OwnResults(own, stopping)), limits)
         if ready:
             ready(address_of(host, listener))
         serve_app(app, listener, stopping, limits, proxies)

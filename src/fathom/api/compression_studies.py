@@ -144,7 +144,7 @@ def compress_embed(
     """Embeddings of the items of a suite (command ``fathom compress embed``).
 
     Args:
-        source: A built suite, or a ``.jsonl`` file with fields ``item`` and ``text``, see
+        source: A built suite, or a table with fields ``item`` and ``text``, see
             ``fathom.compress.vectors.item_texts``.
         out: An ``.npz`` file with arrays ``items`` and ``embeddings``.
         model: ``tfidf``, which needs no model; ``sentence-transformers/NAME``; or ``openai/NAME`` for a server.

@@ -46,6 +46,7 @@ def rows(
     filter: str | None = None,
     threshold: float = THRESHOLD,
     panel: Sequence[Path | str] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> pl.DataFrame:
     """The results table of runs, or of logs of other harnesses (command ``fathom rows``).
 
@@ -59,6 +60,7 @@ def rows(
         filter: Leave out questions that are known without reading, see ``filtered``; by default all rows stay.
         threshold: See ``filtered``.
         panel: See ``filtered``.
+        tell: Told which files of a folder of logs are not read.
 
     Raises:
         FathomError: A source cannot be read, the origin is unknown, or it is not clear which judge is meant.
@@ -73,9 +75,9 @@ def rows(
     elif origin == "inspect":
         frame = polars.concat([table.rows_from_inspect(path) for path in paths])
     elif origin == "lm-eval":
-        frame = polars.concat([table.rows_from_lm_eval(path) for path in paths])
+        frame = polars.concat([table.rows_from_lm_eval(path, tell=tell) for path in paths])
     elif origin == "longbench-pro":
-        frame = polars.concat([table.rows_from_longbench_pro(path) for path in paths])
+        frame = polars.concat([table.rows_from_longbench_pro(path, tell) for path in paths])
     else:
         raise FathomError(f"--from {origin}: choose {', '.join(ORIGINS)}")
     if filter is not None or panel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -99,9 +100,15 @@ def _example(sample: Sample, texts: dict[str, str]) -> Example:
     prompt = render(sample, texts)
     whole = len(prompt) <= 2 * SHOWN
     return Example(
-        start=prompt if whole else prompt[:SHOWN],
-        end="" if whole else prompt[-SHOWN:],
+        start=prompt if whole else _to_word(prompt[:SHOWN]),
+        end="" if whole else _to_word(prompt[-SHOWN:][::-1])[::-1],
         tokens=sample.tokens,
         target=next(iter(sample.targets), "")[:SHOWN],
         chance=sample.chance,
     )
+
+
+def _to_word(text: str) -> str:
+    """The text without the word that it ends in; as it is where no word begins near its end, as in Chinese."""
+    cut = re.search(r"\s\S{0,40}$", text)
+    return text[: cut.start()] if cut else text

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from fathom.board import shown
 from fathom.board.lines import Line, Table
-from fathom.board.model import OF_PAPERS
 from fathom.printing import printable
 from fathom.run.manifest import fathom_version
 from fathom.types import Json
@@ -45,8 +45,9 @@ def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json 
 
 
 def board_summary(table: Table) -> dict[str, Json]:
-    """What a board is about, and how many lines, models, tasks and lines that come from no paper are on it."""
+    """What a board is about, and how many lines, models and tasks are on it, and how many lines from no paper."""
     board = table.board
+    kinds = Counter(line.entry.origin.provenance for line in table.lines)
     return {
         "id": board.id,
         "title": board.title,
@@ -54,7 +55,8 @@ def board_summary(table: Table) -> dict[str, Json]:
         "lines": len(table.lines),
         "models": len({line.model_key for line in table.lines}),
         "tasks": len(board.tasks),
-        "measured": sum(line.entry.origin.provenance not in OF_PAPERS for line in table.lines),
+        "measured": kinds["measured"],
+        "submitted": kinds["submitted"],
     }
 
 

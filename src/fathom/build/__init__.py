@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from fathom.corpus import is_world, parse_spec
 from fathom.corpus.spec import path_of
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.printing import printable
+from fathom.records import walk
 from fathom.registry import get_task
 from fathom.sources.strict import in_short
 from fathom.sources.templates import Templates
@@ -152,24 +152,15 @@ def _state(spec: str) -> str:
             digest.update(file.read_bytes())
         return digest.hexdigest()[:16]
     path = path_of(parse_spec(spec)[0])
-    for file in sorted({path, *_files_below(path)}):
+    files = {path}
+    with suppress(OSError, FathomError):  # reading it will say so
+        files |= {*walk(path, hidden=True).files}
+    for file in sorted(files):
         with suppress(OSError):  # a link to nowhere, or a file that may not be looked at: reading it will say so
             facts = file.stat()
             if not S_ISDIR(facts.st_mode):
                 digest.update(f"{file}|{facts.st_size}|{facts.st_mtime_ns}\n".encode(errors="replace"))
     return digest.hexdigest()[:16]
-
-
-def _files_below(path: Path) -> Iterator[Path]:
-    """All files below a folder, through links to folders too."""
-    seen = set()
-    for folder, subfolders, names in os.walk(path, followlinks=True):
-        real = os.path.realpath(folder)
-        if real in seen:  # a link back to a folder above
-            subfolders.clear()
-            continue
-        seen.add(real)
-        yield from (Path(folder, name) for name in names)
 
 
 def _write(
@@ -219,6 +210,7 @@ def _write(
         "notes": [*counted_otherwise(wanted), *notes],
         "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
         "left_out_in_all": len(material.bad) + len(material.problems),
+        "unread": material.unread,
         "duplicates": material.duplicates,
         "inputs": inputs,
     }
@@ -232,7 +224,7 @@ def _why_nothing(wanted: Order, material: Material, notes: Sequence[str], values
         return suitefile.why_none(dict(wanted.where), values)
     # Without any document there is nothing to say of the tasks.
     why = "; ".join(notes if material.languages() else material.notes) or "no document could be read"
-    lines = [*in_short(material.bad), *material.problems[:SHOWN]]
+    lines = [*in_short(material.bad), *material.problems[:SHOWN], *material.unread]
     more = len(material.problems) - SHOWN
     return "\n  ".join([why, *lines, *([f"and {more:,} more problems"] if more > 0 else [])])
 

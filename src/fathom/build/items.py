@@ -327,8 +327,7 @@ def _side_samples(
                 made = Composed((ending.closed,), shelf.counter.count(ending.closed), replace(ending, facets={}), None)
                 context = {"context": "none"}
                 found.append(_sample(task, scene, item, "@none", number, len(endings), made, 0, context))
-    # Without distractors only a question or a request is still worth asking, not which passage it is.
-    if wanted.alone and task.rubric and isinstance(plan, Passages):
+    if wanted.alone and task.gold_alone and isinstance(plan, Passages):
         for number, made in enumerate(compose_alone(plan, shelf), start=1):
             context = {"context": "alone"}
             found.append(_sample(task, scene, item, "@alone", number, len(endings), made, 0, context))

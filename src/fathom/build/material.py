@@ -31,6 +31,7 @@ class Material:
     Attributes:
         roles: Documents by role, language and id.
         problems: What could not be read and why, one line each; of a file with many the first ones.
+        unread: Files that are not read and why, one line for each reason.
         bad: All rows and files of strict sources that cannot be used.
         notes: What is to be said of the sources.
         duplicates: Documents whose text came before.
@@ -41,6 +42,7 @@ class Material:
         default_factory=lambda: {role: {} for role in get_args(Role)}
     )
     problems: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     bad: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     duplicates: int = 0
@@ -106,6 +108,7 @@ def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None)
         names = tuple(dict.fromkeys(name for _, listed in wanted.sources for name in listed))
         found = read_sources(names, [path_of(folder) for folder in wanted.data], skip_bad=wanted.skip_bad)
         material.problems += found.problems
+        material.unread += map(str, found.unread)
         material.bad += chain.from_iterable(found.bad.values())
         for role, listed in wanted.sources:
             for name in listed:
@@ -140,6 +143,7 @@ def _read(material: Material, spec: str, roles: Sequence[Role], wanted: Order) -
         raise FathomError(f"Corpus {spec!r}: {error.filename}: cannot be read: {error.strerror or error}") from error
     material.add(corpus.documents, roles, wanted.languages)
     material.problems += map(str, corpus.problems)
+    material.unread += map(str, corpus.unread)
     material.duplicates += len(corpus.duplicates)
 
 

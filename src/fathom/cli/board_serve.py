@@ -58,7 +58,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for one that is free.")] = 8000,
     max_size: Annotated[
-        float, typer.Option(help="Greatest size of a bundle, in MiB; no check takes more than 64.")
+        float, typer.Option(min=0, max=64, help="Greatest size of a bundle, in MiB; no check takes more than 64.")
     ] = 64,
     per_hour: Annotated[int, typer.Option(help="Bundles that one person may send in an hour.")] = 60,
     waiting: Annotated[int, typer.Option(help="Undecided submissions that one person may have.")] = 100,

@@ -110,7 +110,7 @@ def study(
 def embed(
     source: Annotated[
         Path,
-        typer.Argument(help="A built suite, or a .jsonl file with fields item and text.", metavar="SUITE_OR_TEXTS"),
+        typer.Argument(help="A built suite, or a table with fields item and text.", metavar="SUITE_OR_TEXTS"),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The .npz file.")],
     model: Annotated[

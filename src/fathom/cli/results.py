@@ -57,12 +57,12 @@ def rows(
 ) -> None:
     """Turn runs, logs of other harnesses, or published results, into one table of scored replies."""
     known = known_of(filter, threshold, panel)
-    frame = api.rows(sources, out, origin=origin, rule=rule, judge=judge, **known)
+    frame = api.rows(sources, out, origin=origin, rule=rule, judge=judge, tell=tell, **known)
     print(f"{out}: {len(frame):,} rows")
 
 
 def score(
-    file: Annotated[Path, typer.Argument(help="A .jsonl file, or one with .gz or .zst.")],
+    file: Annotated[Path, typer.Argument(help="A .jsonl file or another table, also with .gz or .zst.")],
     metric: Annotated[
         str | None, typer.Option(help="SUITE/METRIC for all rows (see `fathom list metrics`); else each row's own.")
     ] = None,
@@ -75,7 +75,7 @@ def score(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Score replies that are already there, one JSON object a line."""
+    """Score replies that are already there, one a row of a file."""
     stream = None if check else sys.stdout
     summary = api.score(file, out or stream, metric=metric, rule=rule, check=check)
     if as_json and (out or check):

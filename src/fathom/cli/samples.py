@@ -83,9 +83,9 @@ def build(
     corpus: Annotated[
         list[str] | None,
         typer.Option(
-            help="Documents: world, world?seed=7, a folder, or a .jsonl, .parquet, .txt or .md file (also .gz, .zst); "
-            "may be given more than once. Field names follow a question mark: "
-            "FILE.jsonl?text=input&questions=instructions&answers=outputs."
+            help="Documents: world, world?seed=7, a folder, or a file: .txt, .md, .jsonl, .json, .csv, .tsv, .parquet "
+            "or .arrow, also with .gz or .zst, or in a .zip; may be given more than once. Field names follow a "
+            "question mark: FILE.jsonl?text=input&questions=instructions&answers=outputs."
         ),
     ] = None,
     data: Annotated[
@@ -108,7 +108,8 @@ def build(
         ),
     ] = None,
     cases: Annotated[
-        list[str] | None, typer.Option(help="Published cases of BestAnswer, which are taken as they are (.jsonl).")
+        list[str] | None,
+        typer.Option(help="Published cases of BestAnswer, which are taken as they are (.jsonl or another table)."),
     ] = None,
     tokenizer: Annotated[
         str | None,
@@ -197,7 +198,8 @@ def build(
         f"{built.folder}: {samples:,} samples" if built.fresh else f"{built.folder}: already built, {samples:,} samples"
     )
     made = built.manifest
-    for note in [*made["notes"], *_left_out(made["left_out"], made["left_out_in_all"], made["duplicates"])]:
+    left_out = _left_out(made["left_out"], made["left_out_in_all"], made["duplicates"])
+    for note in [*made["notes"], *left_out, *made.get("unread", ())]:
         print(f"  note: {printable(note)}", file=sys.stderr)
 
 

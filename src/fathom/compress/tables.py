@@ -34,7 +34,7 @@ def read_matrix(
     """Reads a score matrix.
 
     Args:
-        sources: One of: a table (``.parquet``, ``.csv`` or ``.jsonl``) with one line for each item; a folder with
+        sources: One of: a table (see ``fathom.rows.schema.read_table``) with one line for each item; a folder with
             MiniLongBench's released scores (``performance.parquet``, ``models.json``, ``tasks.json``); a suite folder,
             which has items but no models; rows files and run folders, any number of them. A table has a column
             ``item``, or ``task`` with ``task_index`` or ``index``; further ``category``, ``length``, ``cost`` and

@@ -14,8 +14,8 @@ import numpy as np
 
 from fathom.atomic import whole_file
 from fathom.compress.matrix import Floats
-from fathom.corpus.rows import Fault, read_records
 from fathom.length import render
+from fathom.records import TABLES, checked_records, format_of
 from fathom.run.embedding import CHARACTERS, cut
 from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError, Sample
@@ -80,10 +80,10 @@ def item_texts(source: Path) -> ItemTexts:
     """The texts of items.
 
     Args:
-        source: A built suite, whose texts are the rendered prompts; or a ``.jsonl`` file (also ``.gz`` or ``.zst``)
-            with fields ``item`` and ``text``. Items of a suite are named as in the matrix of a run of it
-            (``tables.of_rows``): by their items where each has one sample, else by their samples. Questions without
-            their context and prompts that were cut are left out.
+        source: A built suite, whose texts are the rendered prompts; or a file of ``fathom.records.TABLES``, also with
+            ``.gz`` or ``.zst``, with fields ``item`` and ``text``. Items of a suite are named as in the matrix of a
+            run of it (``tables.of_rows``): by their items where each has one sample, else by their samples. Questions
+            without their context and prompts that were cut are left out.
 
     Raises:
         FathomError: The source is neither, has no text or one name twice, or a line lacks a field.
@@ -169,15 +169,13 @@ def _beside(sample: Sample) -> bool:
 
 
 def _of_lines(path: Path) -> Iterator[tuple[str, str, bool]]:
-    if path.is_dir() or ".jsonl" not in path.suffixes:
+    if path.is_dir() or format_of(path.name) not in TABLES:
         raise FathomError(
-            f"{path}: neither a built suite (made with `fathom build`) nor a .jsonl file with fields item and text"
+            f"{path}: neither a built suite (made with `fathom build`) nor a file with fields item and text "
+            f"({', '.join(TABLES)}, each also with .gz or .zst)"
         )
-    for record in read_records(path, frozenset({"item", "text"})):
-        if isinstance(record, Fault):
-            raise FathomError(f"{path}: {f'line {record.line}: ' if record.line else ''}{record.reason}")
-        name, text = record.fields.get("item"), record.fields.get("text")
+    for place, fields in checked_records(path, frozenset({"item", "text"})):
+        name, text = fields.get("item"), fields.get("text")
         if not isinstance(name, str) or not name or not isinstance(text, str):
-            there = ", ".join(record.fields)
-            raise FathomError(f"{path}: line {record.line}: expected texts item and text; its fields are {there}")
+            raise FathomError(f"{place}: expected texts item and text; its fields are {', '.join(fields)}")
         yield name, cut(text, CHARACTERS), len(text) > CHARACTERS

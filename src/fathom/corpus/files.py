@@ -1,21 +1,16 @@
-"""Documents from files: a folder, or one file of text, JSONL or Parquet."""
+"""Documents from files: a folder, or one file."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from fathom.corpus.gathering import Gathering, Problem, printable
+from fathom.corpus.gathering import Gathering
 from fathom.corpus.records import Fields, parts_of_document
-from fathom.corpus.rows import SUFFIXES, kind_of
 from fathom.corpus.spec import parse_spec, path_of
-from fathom.corpus.streams import COMPRESSED
+from fathom.records import ARCHIVE, READABLE, File, Listed, Problem, find_files, format_of, unread
 from fathom.types import Document, FathomError
-
-READABLE = ", ".join(SUFFIXES) + ", each also with " + " or ".join(COMPRESSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +23,7 @@ class Corpus:
         duplicates: Rows whose text came before, in the same form; their new questions moved to the first one.
         spec: The specification that was read.
         fingerprint: Hash of the documents, their questions and summaries, in order.
+        unread: Files that are not read, with the reason.
     """
 
     documents: tuple[Document, ...]
@@ -35,14 +31,16 @@ class Corpus:
     duplicates: tuple[Problem, ...]
     spec: str
     fingerprint: str
+    unread: tuple[Problem, ...] = ()
 
 
 def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
     """Read the documents of a folder or a file.
 
-    A folder is read recursively and in the order of its paths: every ``.txt``, ``.md``, ``.jsonl`` and ``.parquet``
-    file, each also with ``.gz`` or ``.zst``. Hidden files and a README at its top are passed over. Bad rows are
-    reported and the rest is kept; a text that came before is dropped, and its questions move to the first one.
+    A folder is read recursively and in the order of its paths: every file of ``fathom.records.FORMATS``, each also with
+    ``.gz`` or ``.zst`` or in a ZIP archive. Files that are not read (hidden ones, a README at its top, other formats)
+    are named. Bad rows are reported and the rest is kept; a text that came before is dropped, and its questions move
+    to the first one.
 
     Args:
         spec: ``PATH``, with named fields as ``PATH?text=input&questions=instructions&answers=outputs`` where they
@@ -60,16 +58,19 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
     if empty := [part for part, value in query.items() if not value]:
         raise FathomError(f"Corpus {spec!r}: write the name of a field after {empty[0]}=.")
     root = path_of(name)
-    gathered = Gathering(replace(fields or Fields(), **query))
-    for path in _find_files(root, spec, gathered):
-        gathered.read_file(path, path.relative_to(root).as_posix() if path != root else path.name)
+    found = _find_files(root, spec)
+    gathered = Gathering(replace(fields or Fields(), **query), problems=list(found.problems))
+    for file in found.files:
+        gathered.read_file(file)
     if not gathered.documents:
-        shown = "".join(f"\n  {problem}" for problem in gathered.problems[:5])
-        raise FathomError(
-            f"Corpus {spec!r}: no document could be read." + (shown or f" It needs files that end in {READABLE}.")
-        )
+        listed = "".join(f"\n  {problem}" for problem in (*gathered.problems[:5], *found.unread))
+        why = "no document could be read." if found.files else "it holds no documents."
+        needs = "" if gathered.problems else f" It needs files that end in {READABLE}."
+        raise FathomError(f"Corpus {spec!r}: {why}{needs}{listed}")
     documents = tuple(gathered.documents.values())
-    return Corpus(documents, tuple(gathered.problems), tuple(gathered.duplicates), spec, fingerprint(documents))
+    return Corpus(
+        documents, tuple(gathered.problems), tuple(gathered.duplicates), spec, fingerprint(documents), found.unread
+    )
 
 
 def fingerprint(documents: tuple[Document, ...]) -> str:
@@ -82,40 +83,23 @@ def fingerprint(documents: tuple[Document, ...]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _find_files(root: Path, spec: str, gathered: Gathering) -> list[Path]:
+def _find_files(root: Path, spec: str) -> Listed[File]:
     try:
         if root.is_file():
-            if kind_of(root) is None:
+            if not format_of(root.name) and root.suffix.lower() != ARCHIVE:
                 raise FathomError(f"Corpus {spec!r}: cannot tell how to read it; its name should end in {READABLE}.")
-            return [root]
-        if not root.is_dir():
+        elif not root.is_dir():
             raise FathomError(
                 f"Corpus {spec!r}: no such file or folder. Name a folder, a file that ends in {READABLE}, or `world`."
             )
     except OSError as error:
         raise FathomError(f"Corpus {spec!r}: it cannot be read: {error.strerror}.") from error
-    found = sorted(_walk(root, gathered), key=lambda path: path.relative_to(root).as_posix())
-    if not found and not gathered.problems:
-        raise FathomError(f"Corpus {spec!r}: the folder holds no documents; it needs files that end in {READABLE}.")
-    readmes = [path for path in found if path.parent == root and path.name.lower().startswith("readme.")]
+    found = find_files(root)
+    top = [file for file in found.files if len(file.name.parts) == 1]
+    readmes = [file for file in top if file.name.name.lower().startswith("readme.")]
+    if len(readmes) == len(found.files):
+        return found
     # A README beside documents describes them; alone it is all there is to read.
-    return [path for path in found if path not in readmes] or found
-
-
-def _walk(root: Path, gathered: Gathering) -> Iterator[Path]:
-    def report(error: OSError) -> None:
-        reason = f"the folder cannot be read: {error.strerror}"
-        gathered.problems.append(Problem(printable(error.filename), None, reason))
-
-    seen = set()
-    for folder, subfolders, names in os.walk(root, followlinks=True, onerror=report):
-        facts = Path(folder).stat()
-        if (facts.st_dev, facts.st_ino) in seen:  # a link back to a folder above
-            subfolders.clear()
-            continue
-        seen.add((facts.st_dev, facts.st_ino))
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        for path in (Path(folder, name) for name in names if not name.startswith(".")):
-            # A link to nowhere is kept, so that it is reported; pipes and devices are passed over.
-            if kind_of(path) and (path.is_file() or not path.exists()):
-                yield path
+    passed = unread(root, [str(file.name) for file in readmes], "it describes the documents beside it")
+    files = tuple(file for file in found.files if file not in readmes)
+    return replace(found, files=files, unread=(*found.unread, *passed))

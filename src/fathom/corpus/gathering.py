@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 
 from fathom.corpus.identity import merged
 from fathom.corpus.records import BadRowError, Fields, NoTextFieldError, make_document
-from fathom.corpus.rows import TEXT_SUFFIXES, Fault, Record, kind_of, read_records
+from fathom.records import TEXTS, Fault, File, Problem, Problems, Record, format_of, path_text, read_records
 from fathom.types import Document
-
-EXAMPLES_PER_FILE = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something in a corpus that was left out, and why.
-
-    Attributes:
-        path: The file.
-        line: Line or row from 1; None for the whole file.
-        reason: What is wrong and, where it helps, what to do.
-        count: How many places this entry stands for: over 1 only where a file has more than are listed one by one.
-    """
-
-    path: str
-    line: int | None
-    reason: str
-    count: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.reason}" if self.line else f"{self.path}: {self.reason}"
 
 
 @dataclass
@@ -43,33 +19,35 @@ class Gathering:
     problems: list[Problem] = field(default_factory=list)
     duplicates: list[Problem] = field(default_factory=list)
 
-    def read_file(self, path: Path, source: str) -> None:
-        """Add the documents of one file; ``source`` is what its documents will be said to come from."""
-        problems, without_text, duplicates = _Listing(path), _Listing(path), _Listing(path)
+    def read_file(self, file: File) -> None:
+        """Add the documents of one file; they will be said to come from its name."""
+        problems = Problems(str(file), "problems in this file")
+        without_text = Problems(str(file), "rows without a text")
+        duplicates = Problems(str(file), "rows of this file whose text came before")
         rows, unseen = 0, self._optional_fields_named_by_user()
-        for record in read_records(path, self.names.named(), self.names.text):
+        for record in read_records(file, self.names.named(), self.names.text):
             if isinstance(record, Fault):
                 problems.add(record.line, record.reason)
                 continue
             rows += 1
             unseen -= record.fields.keys()
             try:
-                self._add(record, printable(source), problems, duplicates)
+                self._add(record, path_text(str(file.name)), problems, duplicates)
             except NoTextFieldError as error:
                 without_text.add(record.line, str(error))
             except BadRowError as error:
                 problems.add(record.line, str(error))
         if rows and without_text.count == rows:
             # One wrong name is one problem, not thousands.
-            problems.add(None, f"none of its {rows:,} rows is a document: {without_text.first_reason}", rows)
+            problems.add(None, f"none of its {rows:,} rows is a document: {without_text.listed()[0].reason}", rows)
         else:
-            self.problems += without_text.listed("rows without a text")
-            for name in sorted(unseen) if rows and kind_of(path) not in TEXT_SUFFIXES else ():
+            self.problems += without_text.listed()
+            for name in sorted(unseen) if rows and format_of(file.name.name) not in TEXTS else ():
                 problems.add(None, f"none of its {rows:,} rows has the field {name!r}")
-        self.problems += problems.listed("problems in this file")
-        self.duplicates += duplicates.listed("rows of this file whose text came before")
+        self.problems += problems.listed()
+        self.duplicates += duplicates.listed()
 
-    def _add(self, record: Record, source: str, problems: _Listing, duplicates: _Listing) -> None:
+    def _add(self, record: Record, source: str, problems: Problems, duplicates: Problems) -> None:
         where = source if record.line is None else f"{source}:{record.line}"
         document, remarks = make_document(record.fields, self.names, where)
         for remark in remarks:
@@ -86,31 +64,3 @@ class Gathering:
         chosen = {getattr(self.names, part.name) for part in fields(Fields)}
         usual = {getattr(Fields(), part.name) for part in fields(Fields)}
         return chosen - usual - {self.names.text}
-
-
-class _Listing:
-    """The first problems of a file one by one, and the count of the rest."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = printable(path)
-        self.count = 0
-        self._examples: list[Problem] = []
-
-    def add(self, line: int | None, reason: str, count: int = 1) -> None:
-        self.count += 1
-        # What concerns the whole file is always worth saying.
-        if len(self._examples) < EXAMPLES_PER_FILE or line is None:
-            self._examples.append(Problem(self.path, line, reason, count))
-
-    @property
-    def first_reason(self) -> str:
-        return self._examples[0].reason
-
-    def listed(self, what: str) -> list[Problem]:
-        rest = self.count - len(self._examples)
-        return self._examples + ([Problem(self.path, None, f"{rest:,} more {what}", rest)] if rest else [])
-
-
-def printable(path: str | Path) -> str:
-    """A path as text that UTF-8 can hold, whatever bytes its name has."""
-    return os.fsencode(path).decode(errors="replace")

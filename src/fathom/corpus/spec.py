@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import parse_qsl
 
+from fathom.records import READABLE
 from fathom.types import FathomError
 
 WORLD = "world"
@@ -26,7 +27,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
         FathomError: The specification is empty, or its query is not ``name=value`` pairs joined by ``&``.
     """
     if not spec.strip():
-        raise FathomError("The corpus is empty: name a folder, a .jsonl, .parquet, .txt or .md file, or `world`.")
+        raise FathomError(f"The corpus is empty: name a folder, a file that ends in {READABLE}, or `world`.")
     if _exists(spec):
         return spec, {}
     cuts = [at for at, letter in enumerate(spec) if letter == "?"]

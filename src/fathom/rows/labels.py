@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import polars as pl
 
-from fathom.rows.schema import SCHEMA
+from fathom.rows.schema import SCHEMA, read_table
 from fathom.types import FathomError
 
 SCORES = ("score", "label")
@@ -22,7 +21,7 @@ def read_labels(path: Path) -> pl.DataFrame:
     """Reads the labels of replies.
 
     Args:
-        path: A ``.csv`` or ``.jsonl`` file with the column ``score`` or ``label``: a number in [0, 1], or a word for
+        path: A table (see ``read_table``) with the column ``score`` or ``label``: a number in [0, 1], or a word for
             right or wrong; with ``sample`` or ``item``; and with ``model``, ``variant``, ``epoch``, ``length``,
             ``task`` and ``suite`` as needed to tell replies apart. Lines without a score are passed over, columns of
             other names too.
@@ -33,8 +32,8 @@ def read_labels(path: Path) -> pl.DataFrame:
     Raises:
         FathomError: The file cannot be read, lacks a column, or holds a score or number that is none.
     """
-    lines = _lines(path)
-    names = list(dict.fromkeys(name for line in lines for name in line))
+    table = read_table(path)
+    names = table.columns
     score = next((name for name in SCORES if name in names), None)
     if score is None or not {"sample", "item"} & set(names):
         raise FathomError(
@@ -43,7 +42,7 @@ def read_labels(path: Path) -> pl.DataFrame:
         )
     keys = [name for name in KEYS if name in names]
     columns: dict[str, list[object]] = {name: [] for name in (*keys, "score")}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(table.iter_rows(named=True), start=1):
         if line.get(score) in (None, ""):
             continue
         for key in keys:
@@ -52,21 +51,6 @@ def read_labels(path: Path) -> pl.DataFrame:
     if not columns["score"]:
         raise FathomError(f"{path}: no label in column {score!r}; fill in a score from 0 to 1 for each reply")
     return pl.DataFrame(columns, schema={name: SCHEMA[name] for name in keys} | {"score": pl.Float64})
-
-
-def _lines(path: Path) -> list[dict[str, object]]:
-    try:
-        if path.suffix == ".csv":
-            return pl.read_csv(path, infer_schema=False, glob=False).to_dicts()
-        if path.suffix == ".jsonl":
-            lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-            if all(isinstance(line, dict) for line in lines):
-                return lines
-            raise FathomError(f"{path}: expected a JSON object on each line")
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FathomError(f"{path}: cannot be read as {path.suffix[1:]}: {reason}") from error
-    raise FathomError(f"{path}: labels are a .csv or .jsonl file")
 
 
 def _key(path: Path, number: int, name: str, value: object) -> object:

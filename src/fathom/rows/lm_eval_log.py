@@ -10,19 +10,19 @@ RULER's tasks there name their metrics by length and give -1 to every other leng
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from fathom.records import ARCHIVE, TABLES, File, checked_records, find_files, unread
 from fathom.rows.schema import check_rows, to_frame
 from fathom.types import Facet, FathomError, Row
 
-_SAMPLES = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+))?\.jsonl")
+_SAMPLES = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+))?")
 _NOT_METRICS = frozenset(
     {
         "doc_id",
@@ -40,15 +40,23 @@ _NOT_METRICS = frozenset(
 )
 
 
-def rows_from_lm_eval(path: Path, metric: str = "", filter_name: str = "", model: str = "") -> pl.DataFrame:
+def rows_from_lm_eval(
+    path: Path,
+    metric: str = "",
+    filter_name: str = "",
+    model: str = "",
+    tell: Callable[[str], None] | None = None,
+) -> pl.DataFrame:
     """Reads the logged samples of lm-evaluation-harness.
 
     Args:
-        path: A ``samples_TASK_DATE.jsonl`` file, or a results folder that holds such files at any depth.
+        path: A ``samples_TASK_DATE.jsonl`` file, or a results folder or ZIP archive that holds such files at any depth;
+            any other format of ``fathom.records.TABLES`` will do.
         metric: The metric to take; by default the one named after the document's ``max_length`` (RULER), else the
             first of each file whose values are all numbers in [0, 1].
         filter_name: The filter to take; by default the first of each file.
         model: The model's name; by default that of ``results_DATE.json`` beside the file, else the folder's name.
+        tell: Told which files of a folder are not read.
 
     Returns:
         A rows table, one row per document. ``length`` is ``doc.max_length``, or 0 where the documents have none: the
@@ -57,22 +65,28 @@ def rows_from_lm_eval(path: Path, metric: str = "", filter_name: str = "", model
     Raises:
         FathomError: There is no such file, a line is not such a sample, or no sample has the filter or a metric.
     """
-    files = [path] if path.is_file() else sorted(path.rglob("samples_*.jsonl"))
+    found = find_files(path, TABLES)
+    alone = path.is_file() and path.suffix.lower() != ARCHIVE
+    files = [file for file in found.files if alone or file.name.name.startswith("samples_")]
     if not files:
         raise FathomError(
             f"{path}: no samples_*.jsonl here; run lm-evaluation-harness with --log_samples and --output_path"
         )
-    rows = [row for file in files for row in _rows(file, metric, filter_name, model)]
+    rows = [row for file in files for row in _rows(file, found.files, metric, filter_name, model)]
+    others = [str(one.name) for one in found.files if one not in files and not one.name.name.startswith("results_")]
+    if tell is not None:
+        for problem in (*found.problems, *found.unread, *unread(path, others, "their names are not samples_*.jsonl")):
+            tell(str(problem))
     return check_rows(to_frame(rows), str(path))
 
 
-def _rows(file: Path, metric: str, filter_name: str, model: str) -> Iterator[Row]:
-    named = _SAMPLES.fullmatch(file.name)
+def _rows(file: File, beside: Sequence[File], metric: str, filter_name: str, model: str) -> Iterator[Row]:
+    named = _SAMPLES.fullmatch(file.stem)
     task, date = (named["task"], named["date"] or "") if named else (file.stem, "")
-    results = _results(file, date)
+    results = _results(file, beside, date)
     versions = results.get("versions")
     version = str(versions.get(task, "")) if isinstance(versions, dict) else ""
-    model = model or _model(results) or file.absolute().parent.name
+    model = model or _model(results) or file.folder
     filter_name = filter_name or next((str(record.get("filter", "")) for record in _records(file)), "")
     metric = metric or _first_metric(file, filter_name)
     scored = False
@@ -127,28 +141,18 @@ def _row(
     )
 
 
-def _records(file: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with file.open(encoding="utf-8") as stream:
-            for number, line in enumerate(stream, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                except ValueError as error:
-                    raise FathomError(f"{file}: line {number}: not JSON: {error}") from None
-                if not isinstance(record, dict) or "doc_id" not in record:
-                    raise FathomError(f"{file}: line {number}: no doc_id; expected a sample of lm-evaluation-harness")
-                yield record
-    except (OSError, UnicodeDecodeError) as error:
-        raise FathomError(f"{file}: cannot be read: {error}") from None
+def _records(file: File) -> Iterator[Mapping[str, Any]]:
+    for place, record in checked_records(file):
+        if "doc_id" not in record:
+            raise FathomError(f"{place}: no doc_id; expected a sample of lm-evaluation-harness")
+        yield record
 
 
-def _filtered(file: Path, filter_name: str) -> Iterator[dict[str, Any]]:
+def _filtered(file: File, filter_name: str) -> Iterator[Mapping[str, Any]]:
     return (record for record in _records(file) if str(record.get("filter", "")) == filter_name)
 
 
-def _first_metric(file: Path, filter_name: str) -> str:
+def _first_metric(file: File, filter_name: str) -> str:
     """The first metric that is in [0, 1] in every sample: one that is so in some only would mix two scales."""
     candidates: list[str] | None = None
     for record in _filtered(file, filter_name):
@@ -181,7 +185,7 @@ def _unit(value: object) -> float | None:
     return None
 
 
-def _listed(file: Path) -> str:
+def _listed(file: File) -> str:
     filters = {str(record.get("filter", "")) for record in _records(file)}
     metrics = {name for record in _records(file) for name in _metric_names(record)}
     return f"filters {', '.join(sorted(filters)) or 'none'} and metrics {', '.join(sorted(metrics)) or 'none'}"
@@ -199,16 +203,15 @@ def _answer(filtered: object) -> str | None:
     return first if isinstance(first, str) else None
 
 
-def _results(file: Path, date: str) -> dict[str, Any]:
+def _results(file: File, files: Sequence[File], date: str) -> Mapping[str, Any]:
     """The results written in the same run: of the same date; the only one of the folder where the name has no date."""
-    found = sorted(file.parent.glob(f"results_{date or '*'}.json"))
-    if len(found) != 1:
-        return {}
-    try:
-        results = json.loads(found[0].read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise FathomError(f"{found[0]}: cannot be read: {error}") from None
-    return results if isinstance(results, dict) else {}
+    name = re.compile(f"results_{re.escape(date) or '.*'}")
+    if file.inside:
+        beside = [one for one in files if one.name.parent == file.name.parent]
+    else:  # only the samples may be what is read
+        beside = [File.at(path) for path in file.path.parent.glob("results_*.json")]
+    found = [one for one in beside if name.fullmatch(one.stem)]
+    return next((fields for _, fields in checked_records(found[0])), {}) if len(found) == 1 else {}
 
 
 def _model(results: Mapping[str, Any]) -> str:

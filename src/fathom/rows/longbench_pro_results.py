@@ -8,15 +8,15 @@ https://github.com/caskcsg/longcontext (folder ``LongBench-Pro/output``); their 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from fathom.corpus.streams import DamagedError, read_chunks, read_lines
+from fathom.records import TABLES, File, checked_records, find_files, split_name, unread
 from fathom.rows.longbench_pro_fields import Published, choice_of, mapping_of, shown, text_of
 from fathom.rows.longbench_pro_replies import replies_of
 from fathom.rows.longbench_pro_summaries import averages_of
@@ -25,11 +25,12 @@ from fathom.types import FathomError
 
 INFO = "model_info.json"
 KINDS = ("Thinking", "Mixed", "Instruct")
-COLLECTED = ("summaries.jsonl", "summaries.jsonl.gz", "summaries.jsonl.zst")
-SUMMARY = "_summary.json"
-REPLIES = ("_evaluation.jsonl", "_evaluation.jsonl.gz", "_evaluation.jsonl.zst")
+COLLECTED, SUMMARY, REPLIES = "summaries", "_summary", "_evaluation"
+NAMES = f"{SUMMARY}.json or {REPLIES}.jsonl"
 START = "MODE_context-N_bon-K"
-_NAME = re.compile(r"(?P<mode>thinking|nonthinking)_context-(?P<context>\d{1,12})_bon-(?P<repeats>\d{1,6})")
+_NAME = re.compile(
+    r"(?P<mode>thinking|nonthinking)_context-(?P<context>\d{1,12})_bon-(?P<repeats>\d{1,6})(_summary|_evaluation)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +46,18 @@ class _Found:
 
     place: str
     published: Published
-    replies: Path | None
+    replies: File | None
     summary: Mapping[str, object]
 
 
-def rows_from_longbench_pro(path: Path) -> pl.DataFrame:
+def rows_from_longbench_pro(path: Path, tell: Callable[[str], None] | None = None) -> pl.DataFrame:
     """Reads results of LongBench Pro's released code.
 
     Args:
         path: A folder with ``MODEL/MODE_context-N_bon-K_evaluation.jsonl`` or ``..._summary.json`` at any depth, or
             with ``summaries.jsonl``, whose lines have ``model``, ``file`` (the name of a summary) and ``summary`` (what
-            is in it); or one such file. Lines of JSON may be compressed (``.gz``, ``.zst``).
+            is in it); or one such file, or a ZIP archive of them. Any format of ``fathom.records.TABLES`` will do.
+        tell: Told which files of a folder are not read.
 
     Returns:
         A rows table. Single replies are ordinary rows under the names of our tasks, one repeat an epoch. Where a model
@@ -68,7 +70,7 @@ def rows_from_longbench_pro(path: Path) -> pl.DataFrame:
     """
     replies: dict[tuple[str, str], _Found] = {}
     summaries: dict[tuple[str, str], _Found] = {}
-    for found in _found(path):
+    for found in _found(path, tell):
         known = replies if found.replies is not None else summaries
         key = found.published.model, found.published.variant
         if key in known:
@@ -79,8 +81,8 @@ def rows_from_longbench_pro(path: Path) -> pl.DataFrame:
         known[key] = found
     if not replies and not summaries:
         raise FathomError(
-            f"{path}: no results of LongBench Pro here; expected MODEL/{START}{SUMMARY}, MODEL/{START}{REPLIES[0]} or "
-            f"{COLLECTED[0]}"
+            f"{path}: no results of LongBench Pro here; expected MODEL/{START}{SUMMARY}.json, "
+            f"MODEL/{START}{REPLIES}.jsonl or {COLLECTED}.jsonl"
         )
     chosen = [replies.get(key) or summaries[key] for key in sorted({*replies, *summaries})]
     return pl.concat([_frame(found) for found in chosen])
@@ -90,7 +92,7 @@ def _frame(found: _Found) -> pl.DataFrame:
     if found.replies is None:
         rows = averages_of(found.summary, found.published, found.place)
     else:
-        rows = replies_of(_lines(found.replies), found.published)
+        rows = replies_of(checked_records(found.replies), found.published)
     frame = check_rows(to_frame(rows), found.place)
     if frame.is_empty():
         raise FathomError(f"{found.place}: there is no reply in it")
@@ -100,89 +102,72 @@ def _frame(found: _Found) -> pl.DataFrame:
 # ------------------------------------------------------------------------------------------------------ finding
 
 
-def _found(path: Path) -> Iterator[_Found]:
+def _found(path: Path, tell: Callable[[str], None] | None) -> Iterator[_Found]:
     if not path.exists():
         raise FathomError(f"{path}: no such file or folder")
     # The folder's own name may be that of the model.
     path = path.resolve() if path.name in ("", "..") else path
-    files = [path] if path.is_file() else sorted(path.rglob("*"))
-    infos: dict[Path, Mapping[str, object]] = {}
-    for file in files:
-        if not file.is_file() or not file.name.endswith((SUMMARY, *REPLIES, *COLLECTED)):
-            continue
-        root = _root(file, path)
-        if root not in infos:
-            infos[root] = _object(root / INFO) if (root / INFO).is_file() else {}
-        yield from _collected(file, root, infos[root]) if file.name in COLLECTED else _single(file, root, infos[root])
+    found = find_files(path, TABLES)
+    infos = {file.name.parent: file for file in found.files if file.name.name == INFO}
+    others = []
+    for file in found.files:
+        if file.stem == COLLECTED:
+            yield from _collected(file, _info(file, infos))
+        elif file.stem.endswith((SUMMARY, REPLIES)):
+            yield _single(file, _info(file, infos))
+        elif file.name.name != INFO:
+            others.append(str(file.name))
+    if tell is not None:
+        for problem in (*found.problems, *found.unread, *unread(path, others, f"their names do not end in {NAMES}")):
+            tell(str(problem))
 
 
-def _root(file: Path, path: Path) -> Path:
-    """The folder that names of models start from: the one above with ``model_info.json``, else the one that is read."""
-    top = path if path.is_dir() else file.parent
-    above = file.parents[: file.parents.index(top) + 1] if top in file.parents else ()
-    within = next((folder for folder in above if (folder / INFO).is_file()), None)
-    # One model alone may be read: the others' folder is above then.
-    beyond = top.parent if within is None and file.parent == top and file.name not in COLLECTED else None
-    return within or beyond or top
+def _info(file: File, infos: Mapping[PurePosixPath, File]) -> tuple[PurePosixPath, File | None]:
+    """The folder that names of models start from, and the file there or above it that says what kinds they are."""
+    folder = file.name.parent
+    above = next((one for one in (folder, *folder.parents) if one in infos), None)
+    if above is not None:
+        return above, infos[above]
+    # One file or one model alone may be read: what is known of all models is beside or above it then.
+    if file.inside or folder.parts:
+        return PurePosixPath(), None
+    here = file.path.absolute().parent
+    places = [here / INFO] if file.stem == COLLECTED else [here / INFO, here.parent / INFO]
+    return PurePosixPath(), next((File.at(place) for place in places if place.is_file()), None)
 
 
-def _single(file: Path, root: Path, info: Mapping[str, object]) -> Iterator[_Found]:
-    model = file.parent.relative_to(root).as_posix()
-    published = _published(file.absolute().parent.name if model == "." else model, file.name, root, info, str(file))
-    if file.name.endswith(SUMMARY):
-        yield _Found(str(file), published, None, _object(file))
-    else:
-        yield _Found(str(file), published, file, {})
+def _single(file: File, info: tuple[PurePosixPath, File | None]) -> _Found:
+    model = file.name.parent.relative_to(info[0]).as_posix()
+    published = _published(file.folder if model == "." else model, file.name.name, info[1], str(file))
+    if file.stem.endswith(SUMMARY):
+        return _Found(str(file), published, None, _object(file))
+    return _Found(str(file), published, file, {})
 
 
-def _collected(file: Path, root: Path, info: Mapping[str, object]) -> Iterator[_Found]:
-    for place, record in _lines(file):
+def _collected(file: File, info: tuple[PurePosixPath, File | None]) -> Iterator[_Found]:
+    for place, record in checked_records(file):
         name = text_of(record, "file", place).rpartition("/")[2]
-        published = _published(text_of(record, "model", place), name, root, info, place)
+        published = _published(text_of(record, "model", place), name, info[1], place)
         yield _Found(place, published, None, mapping_of(record, "summary", place))
 
 
-def _published(model: str, name: str, root: Path, info: Mapping[str, object], place: str) -> Published:
-    named = _NAME.match(name)
-    if not named or name[named.end() :] not in (SUMMARY, *REPLIES):
+def _published(model: str, name: str, info: File | None, place: str) -> Published:
+    named = _NAME.fullmatch(split_name(name)[0])
+    if not named:
         raise FathomError(
-            f"{place}: the file's name is {shown(name)}, expected {START}{SUMMARY} or {START}{REPLIES[0]}, where MODE "
-            "is thinking or nonthinking"
+            f"{place}: the file's name is {shown(name)}, expected {START}{SUMMARY}.json or {START}{REPLIES}.jsonl, "
+            "where MODE is thinking or nonthinking"
         )
     kind = ""
-    if model in info:
-        kind = choice_of(mapping_of(info, model, str(root / INFO)), "type", KINDS, f"{root / INFO}: {model}").lower()
+    known = _object(info) if info else {}
+    if model in known:
+        kind = choice_of(mapping_of(known, model, str(info)), "type", KINDS, f"{info}: {model}").lower()
     return Published(model, named["mode"] == "thinking", int(named["context"]), int(named["repeats"]), kind)
 
 
-# ------------------------------------------------------------------------------------------------------ reading
-
-
-def _object(file: Path) -> Mapping[str, object]:
-    try:
-        text = b"".join(read_chunks(file))
-    except DamagedError as error:
-        raise FathomError(f"{file}: the file {error}") from None
-    return _parsed(text, str(file))
-
-
-def _lines(file: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The objects of a file, one a line, each with its place."""
-    number = 0
-    try:
-        for number, line in enumerate(read_lines(file), start=1):
-            if line.strip():
-                place = f"{file}: line {number}"
-                yield place, _parsed(line, place)
-    except DamagedError as error:
-        raise FathomError(f"{file}: line {number + 1}: the file {error}") from None
-
-
-def _parsed(text: bytes, place: str) -> Mapping[str, object]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FathomError(f"{place}: not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise FathomError(f"{place}: expected a JSON object, found {shown(value)}")
-    return value
+def _object(file: File) -> Mapping[str, object]:
+    """The one object that a file holds."""
+    found = list(islice(checked_records(file), 2))
+    if len(found) != 1:
+        raise FathomError(f"{file}: expected one JSON object, found {'several' if found else 'nothing'}")
+    return found[0][1]

@@ -15,9 +15,24 @@ from types import MappingProxyType
 import polars as pl
 
 from fathom.atomic import whole_file
+from fathom.records import (
+    ARCHIVE,
+    COMPRESSED,
+    TABLES,
+    DamagedError,
+    File,
+    Record,
+    checked_records,
+    find_files,
+    format_of,
+    read_records,
+    read_whole,
+    unpacked,
+)
 from fathom.types import STATUSES, FathomError, Row
 
 FORMATS = (".parquet", ".csv", ".jsonl")
+"""Formats in which tables are written; they are read in more, see ``read_table``."""
 
 _TYPES: Mapping[str, type[pl.DataType]] = MappingProxyType(
     {
@@ -73,8 +88,8 @@ def read_rows(path: Path) -> pl.DataFrame:
     """Reads a rows table from a file.
 
     Args:
-        path: A ``.parquet``, ``.csv`` or ``.jsonl`` file. Columns beyond those of ``Row`` are dropped, columns that
-            ``Row`` has a default for may be absent.
+        path: A table, see ``read_table``. Columns beyond those of ``Row`` are dropped, columns that ``Row`` has a
+            default for may be absent.
 
     Returns:
         A frame with the columns of ``SCHEMA``.
@@ -159,7 +174,10 @@ def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
     Raises:
         FathomError: The suffix is another one, or the file cannot be written.
     """
-    _check_format(path, what)
+    if path.suffix not in FORMATS:
+        raise FathomError(
+            f"{path}: a {what} is a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}."
+        )
     with whole_file(path, "wb") as stream:
         if path.suffix == ".parquet":
             frame.write_parquet(stream)
@@ -169,52 +187,66 @@ def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
             frame.write_ndjson(stream)
 
 
-def _check_format(path: Path, what: str = "rows table") -> None:
-    if path.suffix not in FORMATS:
-        raise FathomError(
-            f"{path}: a {what} is a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}."
-        )
-
-
 def read_table(path: Path) -> pl.DataFrame:
-    """Reads any table from a ``.parquet``, ``.csv`` or ``.jsonl`` file; columns of the last two are texts.
+    """Reads any table, in any format of ``fathom.records.TABLES``; all columns but those of Parquet are texts.
+
+    Args:
+        path: A file, also with ``.gz`` or ``.zst``, or a ZIP archive that holds one table.
 
     Raises:
-        FathomError: There is no such file, its suffix is another one, or it cannot be read.
+        FathomError: There is no such file, it is no table, or it cannot be read.
     """
-    _check_format(path)
+    file = _table_in(path)
+    suffix = format_of(file.name.name)
     try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path, glob=False)
-        if path.suffix == ".csv":
-            # All columns as text first: the first rows do not show that a column holds numbers further on.
-            return pl.read_csv(path, infer_schema=False, glob=False)
-        return _read_jsonl(path)
-    except FileNotFoundError as error:
-        raise FathomError(f"{path}: no such file.") from error
+        with unpacked(file) as place:
+            plain = place.suffix.lower() == suffix
+            if suffix == ".parquet" and plain:
+                return pl.read_parquet(place, glob=False)
+            if suffix in (".csv", ".tsv"):
+                # All columns as text first: the first rows do not show that a column holds numbers further on.
+                source = place if plain else read_whole(place)
+                return pl.read_csv(source, infer_schema=False, glob=False, separator="," if suffix == ".csv" else "\t")
+            return _as_texts(fields for _, fields in checked_records(file))
+    except DamagedError as error:
+        raise FathomError(f"{file}: the file {error}") from error
     # polars gives up on some damaged files with its own kind of BaseException.
     except (OSError, UnicodeError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FathomError(f"{path}: cannot be read as {path.suffix[1:]}: {reason}") from error
+        raise FathomError(f"{file}: cannot be read as {suffix[1:]}: {reason}") from error
 
 
-def _read_jsonl(path: Path) -> pl.DataFrame:
-    """The lines as a table of texts, like CSV: objects (facets) become JSON texts, numbers what they are written as."""
-    lines: list[dict[str, object]] = []
-    with path.open(encoding="utf-8") as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                record = json.loads(line) if line.strip() else None
-            except (ValueError, RecursionError) as error:
-                raise FathomError(f"{path}: line {number}: not JSON: {error}") from None
-            if record is not None and not isinstance(record, dict):
-                raise FathomError(f"{path}: line {number}: expected a JSON object with the fields of a row.")
-            if record is not None:
-                lines.append(record)
-    # A file without a line is a table without a row, whose columns cannot be known.
-    names = dict.fromkeys(name for record in lines for name in record) if lines else dict.fromkeys(SCHEMA)
+def column_names(path: Path) -> tuple[str, ...]:
+    """Names of the columns of a table by its first row; none where it has no row or cannot be read."""
+    try:
+        first = next(read_records(_table_in(path), frozenset()), None)
+    except FathomError:
+        return ()
+    return tuple(first.fields) if isinstance(first, Record) else ()
+
+
+def _table_in(path: Path) -> File:
+    if format_of(path.name) not in TABLES and path.suffix.lower() != ARCHIVE:
+        kinds = f"{', '.join(TABLES)} file, also with {' or '.join(COMPRESSED)}, or one in a {ARCHIVE}"
+        raise FathomError(f"{path}: a table is a {kinds}, not {path.suffix or 'one without a suffix'}.")
+    if not path.is_file():
+        raise FathomError(f"{path}: no such file.")
+    found = find_files(path, TABLES)
+    if len(found.files) == 1:
+        return found.files[0]
+    if found.problems:
+        raise FathomError(str(found.problems[0]))
+    held = ", ".join(file.inside for file in found.files) or "none"
+    raise FathomError(f"{path}: expected one table in the archive, found {held}; unpack it and name one.")
+
+
+def _as_texts(records: Iterable[Mapping[str, object]]) -> pl.DataFrame:
+    """Records as a table of texts, like CSV: objects (facets) become JSON texts, numbers what they are written as."""
+    rows = list(records)
+    # A file without a row is a table without a row, whose columns cannot be known.
+    names = dict.fromkeys(name for record in rows for name in record) if rows else dict.fromkeys(SCHEMA)
     return pl.DataFrame(
-        {name: [_text(record.get(name)) for record in lines] for name in names}, dict.fromkeys(names, pl.String)
+        {name: [_text(record.get(name)) for record in rows] for name in names}, dict.fromkeys(names, pl.String)
     )
 
 
@@ -223,7 +255,7 @@ def _text(value: object) -> str | None:
         return value
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
 def _cast(frame: pl.DataFrame, path: Path) -> pl.DataFrame:

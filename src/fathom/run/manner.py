@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from fathom.registry import tasks
 from fathom.run.model import CHAT_TEMPLATES, ChatTemplate
-from fathom.types import FathomError, Reply, Sample
+from fathom.types import AnswerKind, FathomError, Reply, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Manner:
         capped: Whether the output cap that is sent is part of the task: an answer that reaches it is whole.
         follow_up: The second prompt, given the first reply and the sample; None where one request is all.
         second_cap: Output cap of the second request; None for that of the first.
+        answer: The kind of answer that is asked for, in the second request where there are two.
     """
 
     stop: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class Manner:
     capped: bool = False
     follow_up: Callable[[str, Sample], str] | None = None
     second_cap: int | None = None
+    answer: AnswerKind = "words"
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -53,6 +55,11 @@ class Manner:
     def caps(self, first: int) -> tuple[int, ...]:
         """Output caps of all requests for one sample, given that of the first."""
         return (first, first if self.second_cap is None else self.second_cap)[: self.requests]
+
+    @property
+    def answers(self) -> tuple[AnswerKind, ...]:
+        """The kinds of answer that all requests for one sample ask for; the first of two asks for thoughts."""
+        return ("words", self.answer)[-self.requests :]
 
 
 Manners: TypeAlias = Callable[[str], Manner]
@@ -98,6 +105,7 @@ def manners(
             capped=task.capped and not thoughts and all(sent(cap) == cap for cap in own),
             follow_up=task.follow_up,
             second_cap=None if task.follow_up_tokens is None else sent(task.follow_up_tokens),
+            answer=task.answer,
         )
 
     return manner

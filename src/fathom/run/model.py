@@ -15,9 +15,9 @@ from fathom.run.overflow import Overflow, fit, parse_policy
 from fathom.run.thinking import Thinking
 from fathom.secrets import remember
 from fathom.tokens import Tokenizer
-from fathom.types import FathomError, Json, Reply
+from fathom.types import AnswerKind, FathomError, Json, Reply
 
-Reader: TypeAlias = Callable[[str, Random], str]
+Reader: TypeAlias = Callable[[str, AnswerKind, Random], str]
 ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
 CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
 
@@ -40,6 +40,7 @@ class Call:
         max_output_tokens: Cap on the reply, reasoning included.
         stop: Texts at which the model is told to end.
         continued: Whether the prompt goes to the model as it is, without a chat template.
+        answer: The kind of answer that the prompt asks for, which only offline readers look at.
     """
 
     sample: str
@@ -48,6 +49,7 @@ class Call:
     max_output_tokens: int
     stop: tuple[str, ...] = ()
     continued: bool = False
+    answer: AnswerKind = "words"
 
 
 class RequestError(Exception):
@@ -177,7 +179,7 @@ class ReaderClient:
             prompt, removed = fitted.prompt, fitted.removed
         rng = Random(f"{call.seed}/{call.sample}/{call.epoch}")
         try:
-            text = self.reader(prompt, rng)
+            text = self.reader(prompt, call.answer, rng)
         except Exception as error:
             raise RequestError(Failure("bad", shorten(f"{type(error).__name__}: {error}", 300))) from error
         return Reply(status="ok", text=text, stop="stop", truncated=removed)

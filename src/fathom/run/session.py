@@ -218,15 +218,16 @@ class Session:
                 prompt, removed = fitted.prompt, fitted.removed
         prompt_hash = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         manner = self._work.manner(sample.task)
-        caps = manner.caps(cap)
-        reply = await self._ask(prompt, sample, epoch, caps[0], manner)
+        caps, answers = manner.caps(cap), manner.answers
+        call = Call(sample.id, epoch, self._work.seed, caps[0], manner.told, manner.continued, answers[0])
+        reply = await self._ask(prompt, call, manner)
         if manner.follow_up is not None and reply.answered:  # what the cap cut off stands for the whole
             prompt = manner.follow_up(reply.text, sample)
-            reply = together(reply, await self._ask(prompt, sample, epoch, caps[-1], manner))
+            second = replace(call, max_output_tokens=caps[-1], answer=answers[-1])
+            reply = together(reply, await self._ask(prompt, second, manner))
         return prompt_hash, replace(reply, truncated=reply.truncated + removed)
 
-    async def _ask(self, prompt: str, sample: Sample, epoch: int, cap: int, manner: Manner) -> Reply:
-        call = Call(sample.id, epoch, self._work.seed, cap, manner.told, manner.continued)
+    async def _ask(self, prompt: str, call: Call, manner: Manner) -> Reply:
         reply = await ask(self._client, prompt, call, self._work.retry, self._health)
         self._replies += reply.status != "error"
         self._reasoned += bool(reply.reasoning or reply.tokens_reasoning)

@@ -10,11 +10,10 @@ This module is the reading side; ``fathom.run.ledger`` writes.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -274,19 +273,13 @@ def reading(folder: Path, file: str = FILE) -> Iterator[sqlite3.Connection]:
 
 def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:
     """Open a file to read it, also where nothing can be written: SQLite itself wants to write beside a log (WAL)."""
-    if os.access(path.parent, os.W_OK):
-        return _connect(path, "mode=ro")
+    db = _connect(path, "mode=ro")
+    if _can_be_read(db):
+        return db
+    db.close()
     log = path.with_name(f"{path.name}-wal")
     if not log.is_file() or not log.stat().st_size:
         return _connect(path, "mode=ro&immutable=1")
-    with suppress(sqlite3.OperationalError):  # the log of a run that goes on can be read in place
-        db = _connect(path, "mode=ro")
-        try:
-            db.execute("SELECT count(*) FROM sqlite_master")
-        except sqlite3.OperationalError:
-            db.close()
-            raise
-        return db
     # A run that was killed: its last replies are still in the log, and merging the two is writing.
     place = Path(stack.enter_context(TemporaryDirectory(prefix="fathom-")))
     try:
@@ -294,14 +287,28 @@ def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:
             shutil.copyfile(one, place / one.name)
     except OSError as error:
         raise FathomError(
-            f"{path}: the folder cannot be written, and a copy to merge the last replies of a killed run into could "
-            f"not be made: {error.strerror or error}. Copy the folder to a disk with room, and read it there"
+            f"{path}: nothing can be written beside it, and a copy to merge the last replies of a killed run into "
+            f"could not be made: {error.strerror or error}. Copy the folder to a disk with room, and read it there"
         ) from None
     return _connect(place / path.name, "mode=rw")
 
 
+def _can_be_read(db: sqlite3.Connection) -> bool:
+    """Whether SQLite has what it needs to read a log: on a full or read-only disk it can make no index of it."""
+    try:
+        db.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & 0xFF not in _NOTHING_TO_WRITE_ON
+    except sqlite3.DatabaseError:
+        pass  # damage is told by whoever reads the rows
+    return True
+
+
 def _connect(path: Path, options: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(str(path))}?{options}", uri=True, timeout=BUSY_SECONDS)
+
+
+_NOTHING_TO_WRITE_ON = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
 @contextmanager

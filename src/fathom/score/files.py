@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TypeVar
 
 from fathom.atomic import whole_file
-from fathom.corpus.streams import DamagedError, read_lines
+from fathom.records import COMPRESSED, TABLES, Fault, Record, format_of, read_records
 from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
 from fathom.types import FathomError, Verdict
 
 TOLERANCE = 1e-9
 EXAMPLES = 20
+_AS_JSON = {"answers", "all_classes", "extra", "score"}
 _MOST_SHOWN = 60  # characters of what stands where a score should
 
 T = TypeVar("T")
@@ -107,14 +108,15 @@ def score_file(
     check: bool = False,
     out: str | Path | IO[str] | None = None,
 ) -> ScoreSummary:
-    """Score the rows of a JSONL file.
+    """Score the rows of a file.
 
     Rows are ``{"prediction", "answers", "all_classes"?, "language"?, "dataset"?, "extra"?, "suite"?, "metric"?,
     "case_id"?, "score"?}``; what is written is ``{"index", "case_id"?, "score", "valid", "error"?}``, one line a row
     and in their order. A row that cannot be scored has the score null and says why; the others go on.
 
     Args:
-        path: A ``.jsonl`` file, or one with ``.gz`` or ``.zst``.
+        path: A file of ``fathom.records.TABLES``, also with ``.gz`` or ``.zst``. In CSV a cell of ``answers`` is one
+            answer or a list as JSON; ``all_classes``, ``extra`` and ``score`` are JSON.
         metric: ``SUITE/METRIC`` for all rows; None for what each row names.
         rule: ``official``, equal to the released code of the paper, or ``strict``, with its known faults mended.
         check: Whether to compare with the rows' own ``score``, to 1e-9; null there stands for a scorer that stops.
@@ -131,12 +133,15 @@ def score_file(
         raise FathomError(f"unknown rule {rule!r}; it is {' or '.join(RULES)}")
     scorer = get_scorer(metric, rule) if metric else None
     file = Path(path)
+    kinds = f"{', '.join(TABLES)}, each also with {' or '.join(COMPRESSED)}"
     if not file.is_file():
-        raise FathomError(f"{file}: no such file; name a .jsonl file, or one with .gz or .zst")
+        raise FathomError(f"{file}: no such file; name one that ends in {kinds}")
+    if (suffix := format_of(file.name)) not in TABLES:
+        raise FathomError(f"{file}: cannot tell how to read it; its name should end in {kinds}")
     summary = ScoreSummary()
     with _writer(out) as stream:
-        for index, line in enumerate(_lines(file)):
-            row, problem = _parse(line)
+        for index, record in enumerate(read_records(file)):
+            row, problem = _checked(record, texts=suffix in (".csv", ".tsv"))
             name = metric or _metric_of(row)
             verdict = problem or _score(row, name, scorer, rule)
             written = _written(index, row, verdict)
@@ -151,33 +156,32 @@ def score_file(
     return summary
 
 
-def _lines(path: Path) -> Iterator[bytes | DamagedError]:
-    try:
-        yield from filter(bytes.strip, read_lines(path))
-    except DamagedError as error:
-        yield error
-
-
-def _parse(line: bytes | DamagedError) -> tuple[dict[str, object], Verdict | None]:
+def _checked(record: Record | Fault, *, texts: bool) -> tuple[Mapping[str, object], Verdict | None]:
     """A row, or an empty one and the reason why there is none."""
-    if isinstance(line, DamagedError):
-        return {}, _unscored(f"the file {line}; rows from here on are missing")
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return {}, _unscored(f"not JSON in UTF-8: {error}")
-    if not isinstance(row, dict):
-        return {}, _unscored('expected an object with the fields "prediction" and "answers"')
-    missing = [name for name in ("prediction", "answers") if name not in row]
-    return row, _unscored(f"missing field {' and '.join(map(repr, missing))}") if missing else None
+    if isinstance(record, Fault):
+        return {}, _unscored(record.reason)
+    missing = [name for name in ("prediction", "answers") if name not in record.fields]
+    if missing:
+        return record.fields, _unscored(f"missing field {' and '.join(map(repr, missing))}")
+    return _from_texts(record.fields) if texts else record.fields, None
 
 
-def _metric_of(row: dict[str, object]) -> str:
+def _from_texts(cells: Mapping[str, object]) -> Mapping[str, object]:
+    """A row of CSV: lists, objects and numbers stand there as JSON; a single answer may stand as it is."""
+    row: dict[str, object] = {name: cell for name, cell in cells.items() if cell is not None}
+    for name in _AS_JSON & row.keys():
+        with suppress(ValueError, RecursionError):
+            row[name] = json.loads(str(row[name]))
+    answers = row.get("answers")
+    return {"prediction": "", **row, "answers": answers if isinstance(answers, list) else [cells["answers"] or ""]}
+
+
+def _metric_of(row: Mapping[str, object]) -> str:
     suite, name = row.get("suite"), row.get("metric")
     return f"{suite}/{name}" if isinstance(suite, str) and isinstance(name, str) else ""
 
 
-def _score(row: dict[str, object], name: str, scorer: Scorer | None, rule: str) -> Verdict:
+def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: str) -> Verdict:
     if not name:
         return _unscored("the row names no metric: give --metric SUITE/METRIC, or the fields 'suite' and 'metric'")
     try:
@@ -201,7 +205,7 @@ def _unscored(reason: str) -> Verdict:
     return Verdict(None, valid=False, detail=reason)
 
 
-def _written(index: int, row: dict[str, object], verdict: Verdict) -> dict[str, object]:
+def _written(index: int, row: Mapping[str, object], verdict: Verdict) -> dict[str, object]:
     named = {"case_id": row["case_id"]} if "case_id" in row else {}
     error = {"error": verdict.detail or "not scored"} if verdict.value is None else {}
     return {"index": index, **named, "score": verdict.value, "valid": verdict.valid, **error}
@@ -220,7 +224,7 @@ def _count(summary: ScoreSummary, index: int, name: str, verdict: Verdict) -> No
         count.total += verdict.value
 
 
-def _compare(summary: ScoreSummary, index: int, name: str, row: dict[str, object], verdict: Verdict) -> None:
+def _compare(summary: ScoreSummary, index: int, name: str, row: Mapping[str, object], verdict: Verdict) -> None:
     count = summary.by_metric[name]
     count.checked += 1
     expected, stated = row.get("score"), "score" in row

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from fathom.corpus.gathering import EXAMPLES_PER_FILE, Problem, printable
 from fathom.corpus.records import SHOWN_FIELDS, BadRowError
-from fathom.corpus.rows import Fault, Record
-from fathom.corpus.streams import DamagedError
 from fathom.names import unknown
+from fathom.records import (
+    TABLES,
+    Fault,
+    File,
+    Listed,
+    Problem,
+    Problems,
+    Record,
+    find_files,
+    path_text,
+    read_records,
+    unread,
+)
 from fathom.sources import registry
 from fathom.sources.forms import LEFT_OUT, PassedOverError, one_each
 from fathom.sources.lookup import LookupShape, with_texts
 from fathom.sources.naming import Claim, by_fields, claims, known_names, names_itself
-from fathom.sources.reading import DataFile, files_of, records_of
 from fathom.sources.source import ROW, Shape, Source
 from fathom.sources.strict import is_like, lacking, refusal
 from fathom.types import Document, FathomError
@@ -37,19 +45,21 @@ class Found:
         files: Files that were read, by name of the source; of some none of the records can be used.
         problems: What could not be read and why, one line each; of each file the first ones.
         bad: All rows and files of strict sources that cannot be used, by name of the source.
+        unread: Files that are not read, with the reason.
     """
 
     documents: Mapping[str, Sequence[Document]]
     files: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     problems: Sequence[str] = ()
     bad: Mapping[str, Sequence[Problem]] = field(default_factory=dict)
+    unread: Sequence[Problem] = ()
 
 
 def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: bool = False) -> Found:
     """Read the named sources from wherever they lie under some folders.
 
     A file is taken for a source that its name, or else the nearest folder above it that names one, says it holds (see
-    ``fathom.sources.naming.claims``), in any of ``naming.FORMATS``, plain, compressed or in a ZIP archive. Its first
+    ``fathom.sources.naming.claims``), in any of ``fathom.records.TABLES``, plain, compressed or in a ZIP. Its first
     record must have the fields of one of the source's forms; a file that has others is passed over. Files of the
     source's own name come first: only where they give no document are those of its other names read, and training
     splits where there is nothing else. A text that came before gives its questions and its summary to the first.
@@ -73,10 +83,12 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
     for name in names:
         if name not in sources:
             raise unknown("data source", name, sources, see="fathom list data")
-    problems: list[str] = []
+    listed = [_files(folder) for folder in folders]
+    every = [file for one in listed for file in one.files]
+    problems = [str(problem) for one in listed for problem in one.problems]
     known = known_names(sources)
-    claimed: dict[str, list[tuple[Claim, DataFile]]] = {}
-    for file in _files(folders, problems):
+    claimed: dict[str, list[tuple[Claim, File]]] = {}
+    for file in every:
         by_name = claims(file.name, known)
         for name, claim in by_name:
             claimed.setdefault(name, []).append((claim, file))
@@ -96,6 +108,7 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
         {name: tuple(dict.fromkeys(file.path for file in taken.files)) for name, taken in found.items() if taken.files},
         tuple(map(_shown, problems)),
         {name: tuple(taken.bad) for name, taken in found.items() if taken.bad},
+        (*(problem for one in listed for problem in one.unread), *_unread(every, claimed, found)),
     )
 
 
@@ -109,14 +122,16 @@ class _Taken:
         problems: What could not be read and why; of each file the first ones.
         passed_over: Files that hold something else, each with what is wrong with it.
         bad: All rows that cannot be used, where the source is strict.
+        told: Other files that need not be named: tables that records refer to, and those among the problems.
         names: Where each record stands, by its name, with the id of its document.
     """
 
     documents: dict[str, list[Document]] = field(default_factory=dict)
-    files: list[DataFile] = field(default_factory=list)
+    files: list[File] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     passed_over: list[tuple[str, str]] = field(default_factory=list)
     bad: list[Problem] = field(default_factory=list)
+    told: list[File] = field(default_factory=list)
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def check_name(self, source: Source, document: Document, place: str) -> None:
@@ -132,7 +147,7 @@ class _Taken:
                 raise BadRowError(f"the {source.key} {name!r} is that of {first} too, with other content")
 
 
-def _read_source(source: Source, claimed: Sequence[tuple[Claim, DataFile]]) -> _Taken:
+def _read_source(source: Source, claimed: Sequence[tuple[Claim, File]]) -> _Taken:
     taken = _Taken()
     table = _table(source, [file for _, file in claimed])
     ranked = sorted(claimed, key=lambda entry: (entry[0], str(entry[1])))
@@ -155,13 +170,27 @@ def _not_found(source: Source, taken: _Taken, read: Collection[str]) -> list[str
     return [f"{source.name} was not found: {first}{more}"]
 
 
-def _table(source: Source, files: Sequence[DataFile]) -> Mapping[str, str]:
+def _unread(
+    files: Sequence[File], claimed: Mapping[str, Sequence[tuple[Claim, File]]], found: Mapping[str, _Taken]
+) -> Iterator[Problem]:
+    """Which files were not needed; those of sources that were not found are named with what is wrong with them."""
+    told = {file for taken in found.values() for file in (*taken.files, *taken.told)}
+    fitting = {file for name in found for _, file in claimed.get(name, ())}
+    needless = {file for name, taken in found.items() if taken.documents for _, file in claimed.get(name, ())} - told
+    for some, why in (
+        ([file for file in files if file not in fitting], "no data set that is asked for has such a name"),
+        ([file for file in files if file in needless], "other files fit the data sets that are asked for better"),
+    ):
+        yield from unread("--data", [str(file.name) for file in some], why)
+
+
+def _table(source: Source, files: Sequence[File]) -> Mapping[str, str]:
     """Texts that records of the source refer to, by key."""
     found: dict[str, str] = {}
     for shape in source.shapes:
         if isinstance(shape, LookupShape):
             for file in files:
-                for record in records_of(file, shape.table):
+                for record in read_records(file, shape.table):
                     if not isinstance(record, Record) or not shape.table <= record.fields.keys():
                         break
                     if isinstance(text := record.fields[shape.text], str):
@@ -169,20 +198,22 @@ def _table(source: Source, files: Sequence[DataFile]) -> Mapping[str, str]:
     return found
 
 
-def _read_file(source: Source, file: DataFile, table: Mapping[str, str], taken: _Taken) -> None:
+def _read_file(source: Source, file: File, table: Mapping[str, str], taken: _Taken) -> None:
     """Take in the documents of one file; pass over it where its first record has none of the source's forms."""
     problems: list[Problem] = []
     unwanted: dict[str, int] = {}
     rows = 0
     named = source.strict and names_itself(file.name, source)
-    for record in records_of(file, _columns(source)):
+    for record in read_records(file, _columns(source)):
         if isinstance(record, Fault):
             problems.append(Problem(str(file), record.line, record.reason))
             continue
         rows += 1
         shape = _shape_of(source, record)
         if shape is None and rows == 1 and not (named or is_like(source, record.fields)):
-            if not _is_table(source, record):
+            if _is_table(source, record):
+                taken.told.append(file)
+            else:
                 taken.passed_over.append((str(file), f"{file}: {_unlike(source, record)}"))
             return
         try:
@@ -208,10 +239,14 @@ def _read_file(source: Source, file: DataFile, table: Mapping[str, str], taken: 
         if unread and not names_itself(file.name, source):  # something else in a folder of the source's name
             taken.passed_over.append((str(file), str(problems[0])))
             return
+        taken.told.append(file)
     if source.strict:
         taken.bad += (replace(problem, reason=_shown(problem.reason)) for problem in problems)
     else:
-        taken.problems += _listed(problems, file)
+        listed = Problems(str(file), "problems in this file")
+        for problem in problems:
+            listed.add(problem.line, problem.reason)
+        taken.problems += map(str, listed.listed())
     taken.problems += [f"{file}: {count:,} rows passed over: {reason}" for reason, count in unwanted.items()]
 
 
@@ -236,11 +271,11 @@ def _unlike(source: Source, record: Record) -> str:
     return f"expected the fields {forms}, found {found or 'none'}"
 
 
-def _document(source: Source, shape: Shape, record: Record, file: DataFile, table: Mapping[str, str]) -> Document:
+def _document(source: Source, shape: Shape, record: Record, file: File, table: Mapping[str, str]) -> Document:
     fields = with_texts(shape, record.fields, table) if isinstance(shape, LookupShape) else record.fields
     if ROW in shape.besides:
         fields = {**fields, ROW: (record.line or 1) - 1}
-    where = f"{source.name}/{printable(file.inside or file.path.name)}:{record.line}"
+    where = f"{source.name}/{path_text(file.inside or file.path.name)}:{record.line}"
     made = shape.read(fields, where)
     return replace(
         made,
@@ -256,72 +291,28 @@ def _one(same: Sequence[Document]) -> Document:
     return replace(same[0], questions=questions, summary=next(filter(None, (one.summary for one in same)), ""))
 
 
-def _listed(problems: Sequence[Problem], file: DataFile) -> list[str]:
-    """The first problems of a file one by one, and the count of the rest."""
-    rest = len(problems) - EXAMPLES_PER_FILE
-    shown = [str(problem) for problem in problems[:EXAMPLES_PER_FILE]]
-    return shown + ([f"{file}: {rest:,} more problems in this file"] if rest > 0 else [])
-
-
 def _shown(problem: str) -> str:
     """A problem as text of bearable length that UTF-8 can hold, whatever is quoted in it."""
     short = problem if len(problem) <= SHOWN else f"{problem[: SHOWN // 2]} ... {problem[-SHOWN // 2 :]}"
     return short.encode(errors="replace").decode()
 
 
-def _files(folders: Sequence[Path], problems: list[str]) -> Iterator[DataFile]:
-    """All files with records under the folders, in the order of their names; hidden ones are passed over."""
-    for folder in folders:
-        try:
-            paths = [folder] if folder.is_file() else sorted(_walk(folder, problems))
-        except OSError as error:
-            raise FathomError(f"{folder}: cannot be read: {error.strerror or error}") from error
-        base = folder.absolute()
-        for path in paths:
-            # The folder's own name counts too: it may be named after the one source that it holds.
-            name = PurePosixPath(base.name) / path.relative_to(folder) if path != folder else PurePosixPath(path.name)
-            try:
-                yield from files_of(path, name)
-            except DamagedError as error:
-                problems.append(f"{printable(path)}: {error}")
+def _files(folder: Path) -> Listed[File]:
+    """All files with tables under a folder, in the order of their names."""
+    check_folder(folder)
+    found = find_files(folder, TABLES)
+    if folder.is_file():
+        return found
+    # The folder's own name counts too: it may be named after the one source that it holds.
+    base = PurePosixPath(folder.absolute().name)
+    return replace(found, files=tuple(replace(file, name=base / file.name) for file in found.files))
 
 
-def data_files(folders: Sequence[Path]) -> Iterator[Path]:
-    """All files under some folders, in the order of their names; hidden ones and what cannot be opened are passed over.
+def check_folder(folder: Path) -> None:
+    """Refuse a place for data that is not there.
 
     Raises:
-        FathomError: A folder is not there or cannot be read.
+        FathomError: There is no such folder or file.
     """
-    for folder in folders:
-        try:
-            yield from [folder] if folder.is_file() else sorted(_walk(folder, []))
-        except OSError as error:
-            raise FathomError(f"{folder}: cannot be read: {error.strerror or error}") from error
-
-
-def _walk(root: Path, problems: list[str]) -> Iterator[Path]:
-    if not root.is_dir():
-        raise FathomError(f"{root}: no such folder; name one with --data that holds the data sets")
-
-    def report(error: OSError) -> None:
-        if Path(error.filename) == root:
-            raise error
-        problems.append(f"{printable(error.filename)}: the folder cannot be read: {error.strerror}")
-
-    seen = set()
-    for folder, subfolders, names in os.walk(root, followlinks=True, onerror=report):
-        real = os.path.realpath(folder)
-        if real in seen:  # a link back to a folder above
-            subfolders.clear()
-            continue
-        seen.add(real)
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        for path in (Path(folder, name) for name in names if not name.startswith(".")):
-            try:
-                # A link to nowhere is kept, so that it is reported; pipes and devices are passed over.
-                wanted = path.is_file() or not path.exists()
-            except OSError as error:
-                problems.append(f"{printable(folder)}: the folder cannot be searched: {error.strerror}")
-                break
-            if wanted:
-                yield path
+    if not folder.exists():
+        raise FathomError(f"{folder}: no such folder; name one with --data that holds the data sets")

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from fathom.corpus.streams import COMPRESSED
+from fathom.records import split_name
 from fathom.sources.source import Source
 
-FORMATS = (".jsonl", ".json", ".parquet", ".csv", ".arrow")
 VAGUE = 1000  # the number of every name that is one among those that say little
 ANY = VAGUE + 1  # and of all others, for sources that leave it to the fields of records
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
@@ -31,12 +30,6 @@ class Claim:
 
     train: bool
     name: int
-
-
-def format_of(path: PurePosixPath) -> str:
-    """The suffix that says how a file is read, ``.gz`` and ``.zst`` aside; "" if it cannot hold records."""
-    suffix = _plain(path.name)[1]
-    return suffix if suffix in FORMATS else ""
 
 
 def plain(name: str) -> str:
@@ -100,16 +93,7 @@ def names_itself(path: PurePosixPath, source: Source) -> bool:
 
 def _stem(path: PurePosixPath) -> tuple[str, str]:
     """The name of a file without suffixes, number of a part and split; and the split, or ""."""
-    stem = plain(_SHARD.sub("", _plain(path.name)[0]))
+    stem = plain(_SHARD.sub("", split_name(path.name)[0]))
     if ending := _SPLIT.fullmatch(stem):
         return ending[1] or "", ending[2]
     return stem, ""
-
-
-def _plain(name: str) -> tuple[str, str]:
-    """A file name in small letters without its compression: what it is called, and its suffix."""
-    name = name.lower()
-    for compressed in COMPRESSED:
-        name = name.removesuffix(compressed)
-    dot = name.rfind(".")
-    return (name[:dot], name[dot:]) if dot > 0 else (name, "")

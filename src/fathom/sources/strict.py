@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from fathom.corpus.gathering import Problem
+from fathom.records import Problem
 from fathom.sources.source import Shape, Source
 
 LISTED = 10  # problems that an error names, and rows of each

@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from fathom.corpus.gathering import printable
-from fathom.sources.finder import data_files
+from fathom.records import path_text, walk
+from fathom.sources.finder import check_folder
 from fathom.types import FathomError
 
 PROMPTS, CAPS = "dataset2prompt.json", "dataset2maxlen.json"
@@ -47,7 +48,7 @@ def read_templates(folders: Sequence[Path]) -> Templates:
     """
     prompts: dict[str, str] = {}
     caps: dict[str, int] = {}
-    for path in data_files(folders):
+    for path in chain.from_iterable(map(_paths, folders)):
         if path.name == PROMPTS:
             _add(prompts, _table(path, str), path)
         elif path.name == CAPS:
@@ -75,11 +76,16 @@ def filled(template: str, values: Mapping[str, str]) -> list[tuple[str, bool]]:
     return [part for part in parts if part[0]]
 
 
+def _paths(folder: Path) -> tuple[Path, ...]:
+    check_folder(folder)
+    return walk(folder).files
+
+
 def _add(known: dict[str, Entry], found: Mapping[str, Entry], path: Path) -> None:
     for name, value in found.items():
         if known.setdefault(name, value) != value:
             raise FathomError(
-                f"{printable(path)}: {printable(name)} differs from another file like it; keep one in --data"
+                f"{path_text(path)}: {path_text(name)} differs from another file like it; keep one in --data"
             )
 
 
@@ -87,15 +93,15 @@ def _table(path: Path, kind: type[Entry]) -> Mapping[str, Entry]:
     try:
         found = json.loads(_content(path))
     except (ValueError, RecursionError) as error:
-        raise FathomError(f"{printable(path)}: not JSON: {error}; get the file anew from LongBench") from error
+        raise FathomError(f"{path_text(path)}: not JSON: {error}; get the file anew from LongBench") from error
     expected = "texts" if kind is str else "numbers"
     if not isinstance(found, dict):
-        raise FathomError(f"{printable(path)}: expected an object with {expected} by data set; get the file anew")
+        raise FathomError(f"{path_text(path)}: expected an object with {expected} by data set; get the file anew")
     for name, value in found.items():
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise FathomError(f"{printable(path)}: {printable(str(name))}: expected {expected} by data set")
+            raise FathomError(f"{path_text(path)}: {path_text(str(name))}: expected {expected} by data set")
         if kind is str and "{context}" not in str(value):
-            raise FathomError(f"{printable(path)}: {printable(str(name))}: the template has no {{context}}")
+            raise FathomError(f"{path_text(path)}: {path_text(str(name))}: the template has no {{context}}")
     return found
 
 
@@ -103,4 +109,4 @@ def _content(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise FathomError(f"{printable(path)}: cannot be read: {error}") from error
+        raise FathomError(f"{path_text(path)}: cannot be read: {error}") from error

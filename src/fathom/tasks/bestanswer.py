@@ -260,6 +260,7 @@ TASKS = (
         # The paper's cap: a smaller one would measure the cap on models that think aloud.
         max_output_tokens=1024,
         description="which of many answers to a question its asker accepted",
+        answer="label",
         source="Ada-LEval, sections 3.2 and 3.3",
         positioned=True,
         stock=stock,

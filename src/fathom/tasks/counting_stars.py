@@ -86,6 +86,7 @@ TASKS = tuple(
         metric="accuracy",
         max_output_tokens=128,
         description=f"which of five lists has the four {'corrected ' if corrected else ''}counts in order",
+        answer="option",
         source="100-LongBench, A.2",
         gold=(),
         noise=("qa", "news", "noise"),

@@ -57,6 +57,7 @@ TASKS = (
         metric="accuracy",
         max_output_tokens=256,
         description="the value of one of three chained UUID pairs hidden in the text",
+        answer="uuid",
         source="100-LongBench, A.2",
         positioned=True,
         gold=(),

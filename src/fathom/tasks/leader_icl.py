@@ -26,6 +26,7 @@ from fathom.sources.dialogre import DEMONSTRATION, TEST
 from fathom.tasks.leader_sets import LANGUAGES, SOURCE, facets
 from fathom.tasks.leader_shots import Form, Pool, Shot, bare, in_rounds, shots_of
 from fathom.types import (
+    AnswerKind,
     Arranged,
     Card,
     Draw,
@@ -221,7 +222,7 @@ def score(reply: str, sample: Sample) -> Verdict:
 DATA = {"dialogre": ("dialogre", "longicl_dialogre"), "fewnerd": ("fewnerd", "fewnerd_demos")}
 
 
-def _task(dataset: str, description: str) -> Task:
+def _task(dataset: str, answer: AnswerKind, description: str) -> Task:
     return Task(
         name=f"leader_{dataset}",
         plan=partial(plan, dataset=dataset),
@@ -229,6 +230,7 @@ def _task(dataset: str, description: str) -> Task:
         metric="token_f1",
         max_output_tokens=CAP,
         description=description,
+        answer=answer,
         source=f"{SOURCE}; LongICLBench, section 3",
         languages=LANGUAGES,
         stock=partial(stock, dataset=dataset),
@@ -242,6 +244,6 @@ def _task(dataset: str, description: str) -> Task:
 
 
 TASKS = (
-    _task("dialogre", "how pairs in a dialogue are related, after many examples"),
-    _task("fewnerd", "the named entities of a sentence and their fine types, after many examples"),
+    _task("dialogre", "relations", "how pairs in a dialogue are related, after many examples"),
+    _task("fewnerd", "entities", "the named entities of a sentence and their fine types, after many examples"),
 )

@@ -121,6 +121,7 @@ TASKS = tuple(
         metric="exact_match",
         max_output_tokens=256,
         description=f"the value of one key in an object of random pairs; LongLeader's {name} set",
+        answer="uuid",
         source=f"{SOURCE}; InfiniteBench (Retrieve.KV)",
         languages=LANGUAGES,
         positioned=True,

@@ -111,6 +111,7 @@ TASKS = tuple(
         metric="token_f1",
         max_output_tokens=128,
         description=f"a question about one sentence hidden in the text; LongLeader's {name} set",
+        answer="sentence",
         source=SOURCE,
         languages=LANGUAGES,
         positioned=True,

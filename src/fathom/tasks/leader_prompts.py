@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fathom.types import AnswerKind
+
 QUESTION = "Question: {asked}\nReply with the answer alone, in as few words as it takes.\nAnswer:"
 CHOICE = "{asked}\n\nReply with one letter, A, B, C or D, and nothing else.\nAnswer:"
 BOOK = "Below is a whole book. {what}\n\nBook:\n\n"
@@ -47,6 +49,7 @@ class Long:
         before: What stands before the context.
         after: What stands after it; ``{asked}`` is the question, with its options.
         closed: How the same is asked without the context; "" where that makes no sense.
+        answer: The kind of answer that is asked for.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Long:
     before: str
     after: str
     closed: str = ""
+    answer: AnswerKind = "words"
 
 
 SHORT: Mapping[str, Short] = {
@@ -95,6 +99,7 @@ LONG: Mapping[str, Long] = {
         BOOK.format(what="A question about it follows, with four choices, exactly one of which is right."),
         f"{BOOK_END}Question: {CHOICE}",
         f"{UNSEEN}Question: {CHOICE}",
+        answer="letter",
     ),
     "longbook_sum_eng": Long(
         "leader_en_sum",
@@ -106,6 +111,7 @@ LONG: Mapping[str, Long] = {
         "a summary of a novel",
         BOOK.format(what="Summarize it in about 800 words."),
         f"{BOOK_END}Reply with a summary of the book above, about 800 words long, and nothing else.\nSummary:",
+        answer="summary",
     ),
     "code_debug": Long(
         "leader_code_debug",
@@ -118,6 +124,7 @@ LONG: Mapping[str, Long] = {
         "Below is the code of a Python project. Into one of its functions somebody has put an error that makes it "
         "fail; you will be asked which one.\n\nCode:\n\n",
         "\n\n(End of the code.)\n\nOne of these four functions has the error. Which one?\n" + CHOICE,
+        answer="letter",
     ),
     "math_find": Long(
         "leader_math_find",
@@ -129,6 +136,7 @@ LONG: Mapping[str, Long] = {
         "one number of a long list, such as the second largest or the median",
         "Below is a long list of numbers. You will be asked for one number that follows from it.\n\nList:\n\n",
         "\n\n(End of the list.)\n\n{asked}",
+        answer="number",
     ),
 }
 """By InfiniteBench's name; the 128k set."""

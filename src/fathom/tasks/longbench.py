@@ -22,6 +22,7 @@ from fathom.sources.templates import filled
 from fathom.tasks.longbench_prompts import PROMPTS
 from fathom.tasks.natural import natural, stands_at
 from fathom.types import (
+    AnswerKind,
     Card,
     Document,
     Draw,
@@ -46,7 +47,7 @@ _PARAGRAPH = re.compile(r"^(?:Paragraph |段落)\d+[:：]", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One of the 21: its category, the metric of ``longbench_v1``, output cap and number of records."""
+    """One of the 21: its category, the metric of ``longbench_v1``, output cap, number of records, and so on."""
 
     category: str
     metric: str
@@ -55,6 +56,7 @@ class _Kind:
     size: int = SIZE
     continued: bool = False
     stop: tuple[str, ...] = ()
+    answer: AnswerKind = "words"
 
 
 KINDS = {
@@ -66,15 +68,15 @@ KINDS = {
     "2wikimqa": _Kind("multi_doc_qa", "qa_f1", 32, "questions over two or more of several Wikipedia passages"),
     "musique": _Kind("multi_doc_qa", "qa_f1", 32, "questions over two to four of several Wikipedia passages"),
     "dureader": _Kind("multi_doc_qa", "rouge_zh", 128, "questions over several Chinese web pages"),
-    "gov_report": _Kind("summarization", "rouge", 512, "a summary of a government report"),
+    "gov_report": _Kind("summarization", "rouge", 512, "a summary of a government report", answer="summary"),
     "qmsum": _Kind("summarization", "rouge", 512, "requests about a meeting"),
-    "multi_news": _Kind("summarization", "rouge", 512, "one summary of several news articles"),
-    "vcsum": _Kind("summarization", "rouge_zh", 512, "a summary of a Chinese meeting"),
+    "multi_news": _Kind("summarization", "rouge", 512, "one summary of several news articles", answer="summary"),
+    "vcsum": _Kind("summarization", "rouge_zh", 512, "a summary of a Chinese meeting", answer="summary"),
     "trec": _Kind("few_shot", "classification", 64, "the type of a question, after examples", continued=True),
     "triviaqa": _Kind("few_shot", "qa_f1", 32, "a question about a passage, after examples", continued=True),
     "samsum": _Kind("few_shot", "rouge", 128, "a summary of a chat, after examples", continued=True, stop=("\n",)),
     "lsht": _Kind("few_shot", "classification", 64, "the class of Chinese news, after examples", continued=True),
-    "passage_count": _Kind("synthetic", "count", 32, "how many of the paragraphs differ"),
+    "passage_count": _Kind("synthetic", "count", 32, "how many of the paragraphs differ", answer="count"),
     "passage_retrieval_en": _Kind("synthetic", "retrieval", 32, "which paragraph a summary belongs to"),
     "passage_retrieval_zh": _Kind("synthetic", "retrieval_zh", 32, "which Chinese paragraph a summary belongs to"),
     "lcc": _Kind("code", "code_sim_difflib", 64, "the next line of a file of code", size=500, continued=True),
@@ -232,6 +234,7 @@ def _task(dataset: str, kind: _Kind) -> Task:
         metric=kind.metric,
         max_output_tokens=kind.cap,
         description=kind.about,
+        answer=kind.answer,
         source="LongBench, table 1",
         languages=(LANGUAGES[dataset],),
         stock=partial(stock, dataset=dataset),

@@ -219,6 +219,7 @@ def _task(name: str, files: Files, cap: int, description: str) -> Task:
         metric="accuracy",
         max_output_tokens=cap,
         description=description,
+        answer="choice",
         source="LongBench v2",
         languages=("en",),
         stock=partial(stock, files=files),

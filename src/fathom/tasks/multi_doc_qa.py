@@ -126,6 +126,7 @@ TASKS = (
         needs="questions with answers",
         gold=("multi_qa",),
         noise=("qa", "noise"),
+        gold_alone=True,
         rubric="qa",
         official="100longbench/qa_f1",
     ),

@@ -69,6 +69,7 @@ TASKS = (
         metric="accuracy",
         max_output_tokens=128,
         description="the number of different paragraphs, some of which are repeated",
+        answer="count",
         source="100-LongBench, A.2",
         stock=stock,
         gold=(),

@@ -125,6 +125,7 @@ TASKS = (
         metric="accuracy",
         max_output_tokens=128,
         description="the number of the passage that a summary belongs to",
+        answer="passage",
         source="100-LongBench, A.2",
         positioned=True,
         stock=stock,

@@ -52,6 +52,7 @@ TASKS = tuple(
         metric="accuracy",
         max_output_tokens=64 + 4 * size,
         description=f"repeat a number of {size:,} digits hidden in the text",
+        answer="digits",
         source="LongLeader, table 3",
         positioned=True,
     )

@@ -127,6 +127,7 @@ TASKS = (
         needs="questions with answers",
         gold=("qa",),
         noise=("qa", "noise"),
+        gold_alone=True,
         rubric="qa",
         official="100longbench/qa_f1",
         version=2,

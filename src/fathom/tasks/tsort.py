@@ -245,6 +245,7 @@ def _task(segments: int) -> Task:
         # the cap; that such replies are not of the asked form is told apart.
         max_output_tokens=1024,
         description=f"the order of {segments} shuffled parts of a book",
+        answer="order",
         source="Ada-LEval, section 3 and Table 11",
         stock=partial(stock, segments=segments),
         needs="books in chapters",

@@ -7,7 +7,7 @@ a suite names; offsets are in characters; scores are fractions in [0, 1].
 from __future__ import annotations
 
 from fathom.types.common import Facet, FathomError, Json
-from fathom.types.declarations import Grid, Suite, Task
+from fathom.types.declarations import AnswerKind, Grid, Suite, Task
 from fathom.types.documents import ROLES, Document, Question, Role, Span
 from fathom.types.plans import (
     Arranged,
@@ -32,6 +32,7 @@ from fathom.types.subsets import Member, Subset
 __all__ = [
     "ROLES",
     "STATUSES",
+    "AnswerKind",
     "Arranged",
     "Card",
     "Counter",

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from fathom.types.common import Facet
 from fathom.types.documents import ROLES, Role
 from fathom.types.plans import Draw, Plan, Scene, Stock
 from fathom.types.samples import Ordering, Sample, Verdict
+
+AnswerKind: TypeAlias = Literal[
+    "words", "sentence", "summary", "number", "count", "digits", "uuid", "option", "choice", "letter", "passage",
+    "label", "order", "relations", "entities",
+]  # fmt: skip
+"""The kind of answer that a prompt asks for: a few words, one sentence or a summary; a number of the context, how many
+texts differ, a number of so many digits, a UUID; the number of an option, a sentence with one of the choices A to D or
+its letter; the number of a passage, the label of an answer, an order of parts; labels of pairs or entities that
+examples show."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +32,7 @@ class Task:
         metric: Name of the score, ``accuracy`` or ``token_f1`` or ...
         max_output_tokens: Output budget of a reply without reasoning.
         description: One line for ``fathom list tasks``.
+        answer: The kind of answer that prompts ask for; offline baselines go by it.
         source: Paper and section, or the rule that defines it.
         languages: Languages that the prompts exist in.
         positioned: Whether ``Draw.depth`` places a single gold text, so that position can be swept.
@@ -30,6 +41,8 @@ class Task:
         needs: What documents must carry, for people; "" if any text will do.
         gold: Roles of the documents that items can be about, where a corpus tells roles apart (see ``ROLES``).
         noise: Roles of the documents that contexts are filled with; empty where nothing is filled in.
+        gold_alone: Whether its questions can also be asked over their gold passages alone, without distractors
+            (``fathom build --alone``); for plans of ``Passages``.
         rubric: Rubric of ``fathom.score.judge`` by which a judge can score the task; "" for none.
         official: ``SUITE/METRIC`` of ``fathom list metrics`` that scores the task under the rule ``official``; "" for
             none.
@@ -54,6 +67,7 @@ class Task:
     max_output_tokens: int
     description: str
     source: str
+    answer: AnswerKind = "words"
     languages: tuple[str, ...] = ("en", "zh")
     positioned: bool = False
     stock: Callable[[Scene], Stock] | None = None
@@ -61,6 +75,7 @@ class Task:
     needs: str = ""
     gold: tuple[Role, ...] = ROLES
     noise: tuple[Role, ...] = ROLES
+    gold_alone: bool = False
     rubric: str = ""
     official: str = ""
     ordering: Callable[[Sample, Mapping[str, str]], Ordering] | None = None

@@ -21,12 +21,22 @@ from pathlib import Path
 
 from sqlalchemy import URL, Engine, inspect, make_url, select, text
 
-from fathom.board.serve.schema import APPLICATION, FILE, MIGRATIONS, READING, engine_of, metadata, pieces, submissions
+from fathom.board.serve.schema import (
+    APPLICATION,
+    FILE,
+    LOCK,
+    MIGRATIONS,
+    READING,
+    engine_of,
+    metadata,
+    pieces,
+    submissions,
+    tighten,
+)
 from fathom.board.serve.store import clear_errors
 from fathom.types import FathomError
 
 SUM = ".sha256"
-_LOCK = "serving.lock"
 _SQLITE, _POSTGRES = b"SQLite format 3\0", b"PGDMP"
 _TABLES = [*metadata.tables, "migrations"]
 _STEPS = re.compile(r"^COPY \S*migrations .*?;$(.*?)^\\\.$", re.MULTILINE | re.DOTALL)
@@ -57,14 +67,14 @@ def serving(place: str) -> Iterator[None]:
     if "://" in place:
         yield  # its connections have a name
         return
-    with (Path(place) / _LOCK).open("a") as stream:
+    with (Path(place) / LOCK).open("a") as stream:
         fcntl.flock(stream, fcntl.LOCK_SH)
         yield
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    with (folder / _LOCK).open("a") as stream:
+    with (folder / LOCK).open("a") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -87,6 +97,8 @@ def backup(place: str, out: Path, *, force: bool = False) -> Held:
         FathomError: There is no store, the file is there, it cannot be written, a tool is missing or does not fit, or
             what was written is not whole.
     """
+    if not out.name or out.is_dir():
+        raise FathomError(f"--out {out}: name a file")
     if out.exists() and not force:
         raise FathomError(f"--out {out}: is there already; name another file, or replace it with --force")
     part = out.with_name(f".{out.name}.part")
@@ -172,7 +184,7 @@ def _into_folder(backup: Path, folder: Path, force: bool) -> None:
         )
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
+        tighten(folder)
         with _alone(folder):
             part = folder / f".{FILE}.part"
             part.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ python -m fathom.board.serve.checking ORDER    # JSON as ``check_of`` writes it;
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fathom.board.boards import BOARDS
-from fathom.board.likeness import packed, prints_of, same_name
+from fathom.board.likeness import packed, prints_of, same_name, unpacked
 from fathom.board.published import published
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.process import ended
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fathom.board.bundles.bundle import Bundle
     from fathom.board.bundles.check import Checked
     from fathom.board.bundles.findings import Finding as Found
+    from fathom.board.serve.own import OwnResults
 
 MEMORY = 8 << 30
 """Bytes of address space that a check may have; libraries reserve more than they use."""
@@ -32,6 +34,7 @@ FILE = 1 << 30
 """Bytes of the largest file that a check may write."""
 _FINDINGS, _WORDS = 200, 1000
 _MENDABLE, _NO_MEMORY = 2, 3
+log = logging.getLogger("fathom.board")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +88,14 @@ Check: TypeAlias = Callable[[Path], Verdict]
 """From the file of a bundle to what is said of it; raises FathomError where that is no fault of the bundle."""
 
 
-def check_of(policy: Policy, limits: Limits, stopping: threading.Event) -> Check:
+def check_of(policy: Policy, limits: Limits, stopping: threading.Event, own: OwnResults | None = None) -> Check:
     """The check in a process of its own.
 
     Args:
         policy: What bundles must have.
         limits: Size of a bundle and time for its check; it is refused when that is over.
         stopping: Ends checks that are under way when it is set.
+        own: Results on the site that bundles are compared with.
     """
     seconds = limits.check_seconds
     order = asdict(policy) | {"suites": [str(folder.resolve()) for folder in policy.suites]}
@@ -103,12 +107,26 @@ def check_of(policy: Policy, limits: Limits, stopping: threading.Event) -> Check
         if stopping.is_set() and end.code != 0:
             raise FathomError("the server stops; send the bundle again later")
         if end.code == 0:
-            return _parsed(json.loads(end.out))
+            verdict = _parsed(json.loads(end.out))
+            copied = _copied(own, path, verdict.model) if own and not verdict.reasons else ()
+            return replace(verdict, findings=(*copied, *verdict.findings))
         if end.code == _MENDABLE:
             raise FathomError(end.err.strip())
         return Verdict(reasons=(_cut_short(end.code, seconds),))
 
     return check
+
+
+def _copied(own: OwnResults, path: Path, model: str) -> list[Finding]:
+    """What moderators should know of replies that are those of results on the site."""
+    prints = unpacked(prints_beside(path).read_bytes())
+    try:
+        return [Finding("flagged", "replies", _plain(words)) for words in own.copied(model, prints)]
+    except FathomError as error:
+        log.error("%s", printable(str(error)))
+        # The bundle can be decided on without: what it has in common with others is said on the site, too.
+        words = "whether its replies are those of results that whoever runs this server has put on it"
+        return [Finding("unverified", "replies", words)]
 
 
 def _parsed(said: Mapping[str, Any]) -> Verdict:

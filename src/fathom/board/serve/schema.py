@@ -33,6 +33,8 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from fathom.types import FathomError
 
 FILE = "board.sqlite"
+LOCK = "serving.lock"
+"""Held by servers of the folder, so that nobody replaces their store."""
 APPLICATION = "fathom board"
 """What our connections to PostgreSQL call themselves."""
 BUSY_SECONDS = 60
@@ -204,9 +206,14 @@ def tighten(folder: Path) -> None:
     """Let nobody but the owner read a store: hashes of tokens, and bundles that nobody has decided on, are in it.
 
     Args:
-        folder: The folder of a SQLite store. SQLite makes its other files with the permissions of the first.
+        folder: The folder of a SQLite store. SQLite makes its other files with the permissions of the first. A folder
+            that holds other things too stays as it is: it may be a home folder, or the root of a disk.
     """
-    for path, mode in ((folder, 0o700), *((file, 0o600) for file in folder.glob(f"{FILE}*"))):
+    modes = [(file, 0o600) for file in folder.glob(f"{FILE}*")]
+    with suppress(OSError):
+        if all(one.name.startswith(FILE) or one.name == LOCK for one in folder.iterdir()):
+            modes.append((folder, 0o700))
+    for path, mode in modes:
         with suppress(OSError):  # somebody else's: they decide
             if path.stat().st_mode & 0o777 & ~mode:
                 path.chmod(mode)

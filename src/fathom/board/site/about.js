@@ -14,7 +14,7 @@
 
   function reading() {
     const terms = [
-      ["Ranks", "A rank is a range: 2\u20135 means that the data allow any rank from 2 to 5. It begins after all lines that score higher for sure, and ends before all that score lower for sure; for sure means that the difference stands a test of all differences of the line together, at 95% (Holm\u2019s step-down; the range then holds the true rank with 95% confidence). Differences are taken over the same questions where these are known. A dash is a line that cannot be ranked: it has no interval, or it is not complete. Press any rank to see the differences behind it."],
+      ["Ranks", "A rank is a range: 2\u20135 means that the data allow any rank from 2 to 5. It begins after all lines that score higher for sure, and ends before all that score lower for sure; for sure means that the difference stands a test of all differences of the line together, at 95% (Holm\u2019s step-down; the range then holds the true rank with 95% confidence). Differences are taken over the same questions where these are known. A dash is a line that cannot be ranked: it has no interval, it is not complete, or other lines have more questions. Press any rank to see the differences behind it."],
       ["Brackets", "A bracket joins a line with those below it that cannot be told apart from it. Lines of neighbouring brackets may still be within chance of each other: the ranges of ranks say which."],
       ["Intervals", "The dot is the mean, the bar around it its 95% interval; \u00b1 is half of it. Where only a mean and a number of questions are published, the bar is open and as wide as it can be for so many scores between 0 and 100."],
       ["Missing scores", "n/a is a score that is not there. It is left out and never taken for 0. Where a paper counts missing scores as 0, that count can be switched on, and is never what ranks are made of."],
@@ -34,8 +34,8 @@
   }
 
   function boards(site) {
-    return h("section", null, h("h2", null, "Boards"), fathom.scroller("Boards", fathom.plainTable("Boards of this site", ["Board", "Lines", "Models", "Tasks", "Measured here", h("th", { scope: "col", class: "text" }, "What it is")], site.boards.map((board) => [
-      h("a", { href: fathom.to("boards", board.id) }, fathom.plain(board.title)), fathom.count(board.lines), fathom.count(board.models), fathom.count(board.tasks), fathom.count(board.measured), h("td", { class: "text long" }, fathom.plain(board.about)),
+    return h("section", null, h("h2", null, "Boards"), fathom.scroller("Boards", fathom.plainTable("Boards of this site", ["Board", "Lines", "Models", "Tasks", "Measured", "Submitted", h("th", { scope: "col", class: "text" }, "What it is")], site.boards.map((board) => [
+      h("a", { href: fathom.to("boards", board.id) }, fathom.plain(board.title)), fathom.count(board.lines), fathom.count(board.models), fathom.count(board.tasks), fathom.count(board.measured), fathom.count(board.submitted), h("td", { class: "text long" }, fathom.plain(board.about)),
     ]))));
   }
 })(window.fathom);

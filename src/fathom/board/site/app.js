@@ -48,14 +48,22 @@
     const site = await fathom.load("site").catch(() => null);
     document.title = page.title + " \u00b7 " + (site ? fathom.plain(site.title) : "fathom");
     for (const link of document.querySelectorAll("#boards a, #to-about")) {
-      if (link.dataset.of === (page.board || page.about)) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      if (link.dataset.of === (page.board || page.about)) {
+        link.setAttribute("aria-current", "page");
+        reveal(link);
+      } else link.removeAttribute("aria-current");
     }
     performance.mark("fathom-shown");
     if (first) return;
     scrollTo(0, 0);
     const head = page.element.querySelector("h1");
     if (head) head.focus({ preventScroll: true });
+  }
+
+  // On a phone the boards stand in one row that scrolls; the page itself must not.
+  function reveal(link) {
+    const list = link.closest("ul");
+    if (list) list.scrollLeft = link.offsetLeft - list.offsetLeft - (list.clientWidth - link.offsetWidth) / 2;
   }
 
   async function frame() {

@@ -67,7 +67,7 @@
     // Names begin with what is seen, for those who say it to a computer.
     const name = text + (entry.rank ? ": why this rank?" : ": not ranked, why?");
     return h("td", { class: "rank" },
-      fathom.opens({ class: "why", "aria-label": name }, text, "Why this rank", () => fathom.why(board, entry)));
+      fathom.opens({ class: "why", "aria-label": name }, text, fathom.whyTitle(entry), () => fathom.why(board, entry)));
   }
 
   function model(board, entry) {

@@ -80,4 +80,7 @@
 
   /** Where the narrow drawings and lists are used. */
   fathom.narrow = () => matchMedia("(max-width: 44rem)").matches;
+
+  /** Width of the bar of a score in the tables of models and tasks. */
+  fathom.barWidth = () => (fathom.narrow() ? 100 : 300);
 })(window.fathom);

@@ -33,7 +33,7 @@
     return h("section", { class: "line" },
       h("h2", null, h("a", { href: fathom.to("boards", board.id) }, fathom.plain(board.title)), entry.variant && h("span", { class: "variant" }, fathom.name(entry.variant))),
       h("p", { class: "standing" }, fathom.badge(origin), " ", h("span", { class: "muted" }, [origin.title, origin.table, origin.date].filter(Boolean).map(fathom.plain).join(", "))),
-      h("p", { class: "standing" }, entry.overall ? [h("b", null, fathom.percent(entry.overall[0]) + "%"), " overall", fathom.both(entry.overall), standing(board, entry)] : "There is no overall score."),
+      h("p", { class: "standing" }, entry.overall ? [h("b", null, fathom.percent(entry.overall[0]) + "%"), " overall", standing(board, entry)] : "There is no overall score."),
       h("div", { class: "beside" },
         fathom.scroller("By category, " + of, fathom.categoryTable(board, [entry], ["Score, %"])),
         fathom.figures(board, [entry]) || ""),
@@ -47,8 +47,9 @@
     const ranked = board.entries.filter((one) => one.rank).length;
     const said = [ends ? `, 95% interval ${fathom.interval(ends[0], ends[1])}` : ", no interval known"];
     said.push(entry.overall[3] ? " (at most so wide: only means are published)" : "");
+    said.push(fathom.both(entry.overall));  // after the interval, which is that of the score
     said.push(entry.rank ? `; rank ${fathom.rank(entry.rank)} of ${ranked} ` : "; not ranked ");
-    return [...said, fathom.opens({ class: "quiet" }, "why?", "Why this rank", () => fathom.why(board, entry))];
+    return [...said, fathom.opens({ class: "quiet" }, "why?", fathom.whyTitle(entry), () => fathom.why(board, entry))];
   }
 
   function facts({ origin, settings, usage, outcomes }, of) {

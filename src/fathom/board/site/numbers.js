@@ -45,7 +45,7 @@
   /** The mean by the other way to count what was not answered, where it must be said; else "". */
   fathom.both = (est) => (est && est[4] ? "; " + fathom.plain(est[4]) : "");
 
-  /** The same in two words, for a cell of a table; null where nothing must be said. */
+  /** The same as a figure with its name, for a cell of a table; null where nothing must be said. */
   fathom.beside = function (est) {
     if (!est || !est[4]) return null;
     const text = fathom.plain(est[4]);
@@ -53,7 +53,8 @@
     const small = document.createElement("span");
     small.className = "ci";
     small.title = text;
-    small.textContent = (how ? "answered: " : "with 0: ") + value;
+    // Not "answered: 57%", which reads as the share of replies that were answered.
+    small.textContent = (how ? "answered only: " : "unanswered as 0: ") + value.replace("%", "");
     return small;
   };
 

@@ -70,7 +70,7 @@
     return fathom.plainTable(`Scores on ${whole.board.title} by task`, ["Task", axis, "Score, %", ...lengths.map(fathom.tokens)],
       tasks.map(function (task) {
         const est = fathom.onTask(whole, entry, task);
-        return [taskLink(whole, task), h("td", { class: "bar-cell" }, est && fathom.whisker(est, 0, 1, 300)), fathom.scoreCell(est),
+        return [taskLink(whole, task), h("td", { class: "bar-cell" }, est && fathom.whisker(est, 0, 1, fathom.barWidth())), fathom.scoreCell(est),
           ...lengths.map((length) => (at.get(task).has(length) ? fathom.heatCell(at.get(task).get(length)) : h("td", { class: "void" }, fathom.unseen("not asked"))))];
       }), "profile");
   }

@@ -83,13 +83,13 @@
       h("p", { class: "muted" }, rows.length > 1 && "Best first; where bars overlap, the order may be chance. ", rows.length > 0 && lacking ? `${fathom.many(lacking, "line")} of this board ${lacking === 1 ? "has" : "have"} no score on this task.` : ""));
   }
 
-  const WIDE = 300;
-  const at = (value) => fathom.round(4 + (WIDE - 8) * Math.min(1, Math.max(0, value)));
-
+  // Drawn anew at the width of a phone, not scaled down: its marks would be a pixel wide.
   function bar(est, chance) {
+    const wide = fathom.barWidth();
+    const at = (value) => fathom.round(4 + (wide - 8) * Math.min(1, Math.max(0, value)));
     const ends = fathom.ends(est);
-    return s("svg", { viewBox: `0 0 ${WIDE} 18`, width: WIDE, height: 18, class: "whisker", "aria-hidden": "true" },
-      s("path", { class: "rail", d: `M4 9H${WIDE - 4}` }),
+    return s("svg", { viewBox: `0 0 ${wide} 18`, width: wide, height: 18, class: "whisker", "aria-hidden": "true" },
+      s("path", { class: "rail", d: `M4 9H${wide - 4}` }),
       chance && s("path", { class: "chance", d: `M${at(chance)} 0V18` }),
       ends && fathom.arm(at(ends[0]), at(ends[1]), 9, est[3]),
       s("circle", { class: "dot", cx: at(est[0]), cy: 9, r: 3.4 }));

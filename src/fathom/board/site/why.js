@@ -15,6 +15,9 @@
     return { d: i < j ? pairs.d[at] : -pairs.d[at], e: pairs.e[at], paired: pairs.p[at] === "1", sure: pairs.sure[i][j] };
   };
 
+  /** What the popover is called. */
+  fathom.whyTitle = (entry) => (entry.rank ? "Why this rank" : "Why no rank");
+
   /** Says why; a promise of elements for the popover. */
   fathom.why = async function (board, entry) {
     if (!entry.rank) return notRanked(board, entry);

@@ -10,9 +10,8 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fathom.corpus.gathering import printable
 from fathom.corpus.stackexchange.threads import Progress
-from fathom.corpus.streams import COMPRESSED, DamagedError, read_chunks
+from fathom.records import COMPRESSED, DamagedError, path_text, read_chunks
 from fathom.types import FathomError
 
 POSTS = "posts.xml"
@@ -98,19 +97,19 @@ def _pour_archive(path: Path, feed: Callable[[bytes], None], progress: Progress 
             archive = py7zr.SevenZipFile(file)
             sizes = {entry.filename: entry.uncompressed for entry in archive.list() if entry.is_file}
         except py7zr.exceptions.PasswordRequired as error:
-            raise FathomError(f"{printable(path)}: the archive has a password; unpack it first.") from error
+            raise FathomError(f"{path_text(path)}: the archive has a password; unpack it first.") from error
         except (*damage, LookupError, TypeError, AssertionError, struct.error) as error:
             reason = "not a .7z that can be read, or cut off before the table at its end; fetch it again"
-            raise FathomError(f"{printable(path)}: {reason}.") from error
+            raise FathomError(f"{path_text(path)}: {reason}.") from error
         with archive:
             name = next((name for name in sizes if PurePosixPath(name).name.lower() == POSTS), None)
             if name is None:
                 held = ", ".join(sorted(sizes)[:8]) or "nothing"
-                raise FathomError(f"{printable(path)}: no Posts.xml in it but {held}. Name the archive with the posts.")
+                raise FathomError(f"{path_text(path)}: no Posts.xml in it but {held}. Name the archive with the posts.")
             try:
                 archive.extract(targets=[name], factory=_Pipe(feed, progress, sizes[name]))
             except py7zr.exceptions.PasswordRequired as error:
-                raise FathomError(f"{printable(path)}: the archive has a password; unpack it first.") from error
+                raise FathomError(f"{path_text(path)}: the archive has a password; unpack it first.") from error
             except damage as error:
                 raise DamagedError(f"is damaged ({type(error).__name__}); fetch it again") from error
 
@@ -120,6 +119,6 @@ def _library(path: Path) -> Any:
         return import_module("py7zr")
     except ModuleNotFoundError as error:
         raise FathomError(
-            f"{printable(path)}: reading a .7z needs py7zr. Install it with `pip install 'fathom-eval[dump]'`, "
+            f"{path_text(path)}: reading a .7z needs py7zr. Install it with `pip install 'fathom-eval[dump]'`, "
             "or unpack the archive and name its Posts.xml."
         ) from error

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fathom.corpus.gathering import Problem, printable
 from fathom.corpus.identity import document_id
-from fathom.corpus.stackexchange.threads import Faults
-from fathom.corpus.streams import COMPRESSED, DamagedError, read_lines
 from fathom.corpus.text import detect_language
+from fathom.records import TABLES, Fault, Problem, Problems, format_of, path_text, read_records
 from fathom.types import Document, FathomError
 
 GAP = "\n\n"
@@ -23,50 +20,43 @@ class _BadCaseError(Exception):
 
 
 def read_cases(path: Path) -> Iterator[Document | Problem]:
-    """Yield the cases of a JSONL file in its order, and apart from them what was left out.
+    """Yield the cases of a file in its order, and apart from them what was left out.
 
     Args:
-        path: JSONL, also with ``.gz`` or ``.zst``; each line has ``question_id``, ``question``, ``all_answers`` (a
-            list) and ``answer`` (``A1`` for the first of them); ``tags`` are optional.
+        path: A file of ``fathom.records.TABLES``, also with ``.gz`` or ``.zst``; each row has ``question_id``,
+            ``question``, ``all_answers`` (a list) and ``answer`` (``A1`` for the first of them); ``tags`` are optional.
 
     Raises:
         FathomError: There is no such file.
     """
     if not path.is_file():
-        raise FathomError(f"{printable(path)}: no such file; name a .jsonl of published cases, also with .gz or .zst.")
-    if not path.name.lower().removesuffix(COMPRESSED[0]).removesuffix(COMPRESSED[1]).endswith(".jsonl"):
-        raise FathomError(f"{printable(path)}: published cases are a .jsonl, also with .gz or .zst.")
-    faults = Faults(path, "lines that are no cases")
-    lines: dict[str, int] = {}
-    number = 0
-    said = False
-    try:
-        for number, line in enumerate(read_lines(path), start=1):
-            if not line.strip():
-                continue
-            said = True
-            try:
-                case = _case(json.loads(line), f"{printable(path.name)}:{number}")
-            except _BadCaseError as error:
-                faults.add(number, str(error))
-            except (ValueError, RecursionError) as error:
-                faults.add(number, f"not JSON: {error}")
-            else:
-                if (first := lines.setdefault(case.id, number)) == number:
-                    yield case
-                else:
-                    faults.add(number, f"the same question and candidates as line {first}; the first one is kept")
-    except DamagedError as error:
-        faults.add(number + 1, f"the file {error}; the cases before this line are kept")
-    if not (said or faults.listed()):
+        raise FathomError(f"{path_text(path)}: no such file; name a file of published cases, such as a .jsonl.")
+    if format_of(path.name) not in TABLES:
+        raise FathomError(f"{path_text(path)}: published cases are a file that ends in {', '.join(TABLES)}.")
+    faults = Problems(path, "lines that are no cases")
+    lines: dict[str, int | None] = {}
+    empty = True
+    for record in read_records(path):
+        empty = False
+        if isinstance(record, Fault):
+            faults.add(record.line, record.reason)
+            continue
+        try:
+            case = _case(record.fields, f"{path_text(path.name)}:{record.line}")
+        except _BadCaseError as error:
+            faults.add(record.line, str(error))
+            continue
+        if (first := lines.setdefault(case.id, record.line)) == record.line:
+            yield case
+        else:
+            faults.add(record.line, f"the same question and candidates as line {first}; the first one is kept")
+    if empty:
         faults.add(None, "there is no case in it")
     yield from faults.listed()
 
 
-def _case(record: object, source: str) -> Document:
+def _case(record: Mapping[str, object], source: str) -> Document:
     """A case as one text: ``passages`` are the question and the candidates as published, ``accepted`` the gold one."""
-    if not isinstance(record, Mapping):
-        raise _BadCaseError("expected a JSON object with the fields of a case")
     question = _text(record.get("question"), "question")
     answers = record.get("all_answers")
     if not isinstance(answers, list) or len(answers) < 2:

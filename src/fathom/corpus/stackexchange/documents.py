@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fathom.corpus.gathering import Problem, printable
 from fathom.corpus.identity import document_id
 from fathom.corpus.spec import parse_spec, path_of
 from fathom.corpus.stackexchange.cases import joined, read_cases
@@ -12,6 +11,7 @@ from fathom.corpus.stackexchange.reading import read_threads
 from fathom.corpus.stackexchange.selection import selected, wanted_threads
 from fathom.corpus.stackexchange.threads import Progress, Thread
 from fathom.corpus.text import detect_language
+from fathom.records import Problem, path_text
 from fathom.types import Document, FathomError
 
 
@@ -37,7 +37,7 @@ def thread_documents(spec: str, progress: Progress | None = None) -> ThreadCorpu
     name, choices = parse_spec(spec)
     wanted, path = wanted_threads(spec, choices), path_of(name)
     found = read_threads(path, progress)
-    taken = selected(found, wanted, printable(path), lambda thread: document_of(thread, f"{path.name}:{thread.id}"))
+    taken = selected(found, wanted, path_text(path), lambda thread: document_of(thread, f"{path.name}:{thread.id}"))
     return ThreadCorpus(taken.documents, taken.problems)
 
 

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fathom.corpus.gathering import Problem, printable
 from fathom.corpus.stackexchange.archive import POSTS, pour_posts
 from fathom.corpus.stackexchange.markup import post_text
 from fathom.corpus.stackexchange.posts import EntitiesError, PostsParser
-from fathom.corpus.stackexchange.threads import Answer, Faults, Progress, Thread
-from fathom.corpus.streams import COMPRESSED, DamagedError
+from fathom.corpus.stackexchange.threads import Answer, Progress, Thread
+from fathom.records import COMPRESSED, DamagedError, Problem, Problems, path_text
 from fathom.types import FathomError
 
 QUESTION, ANSWER = "1", "2"
@@ -53,7 +52,7 @@ def read_dump(path: Path, progress: Progress | None = None) -> Iterator[Thread |
             yield from _threads(path, database)
         except sqlite3.OperationalError as error:
             raise FathomError(
-                f"{printable(path)}: sorting its posts failed in the temporary folder: {error}. "
+                f"{path_text(path)}: sorting its posts failed in the temporary folder: {error}. "
                 "Set TMPDIR to a folder with as much space as Posts.xml takes unpacked."
             ) from error
         finally:
@@ -75,7 +74,7 @@ class _Reader:
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         self._path = path
         self._database = database
-        self._faults = Faults(path, "damaged places and posts")
+        self._faults = Problems(path, "damaged places and posts")
         self._posts = 0
 
     def read(self, progress: Progress | None) -> list[Problem]:
@@ -86,11 +85,11 @@ class _Reader:
         except DamagedError as error:
             self._faults.add(None, f"the file {error}; the posts before the damage are kept")
         except EntitiesError as error:
-            raise FathomError(f"{printable(self._path)}: {error}") from None
+            raise FathomError(f"{path_text(self._path)}: {error}") from None
         self._database.execute("COMMIT")
         if not self._posts:
             shown = "".join(f"\n  {problem}" for problem in self._faults.listed()[:3])
-            raise FathomError(f"{printable(self._path)}: no posts could be read; name the Posts.xml of a dump.{shown}")
+            raise FathomError(f"{path_text(self._path)}: no posts could be read; name the Posts.xml of a dump.{shown}")
         return self._faults.listed()
 
     def _take(self, line: int, post: dict[str, str]) -> None:
@@ -124,7 +123,7 @@ class _Reader:
 def _threads(path: Path, database: sqlite3.Connection) -> Iterator[Thread | Problem]:
     database.execute("CREATE INDEX by_question ON answers (question, created, id)")
     site = site_of(path)
-    faults = Faults(path, "questions whose accepted answer is missing")
+    faults = Problems(path, "questions whose accepted answer is missing")
     for question in database.execute("SELECT * FROM questions ORDER BY id"):
         number, created, score, text, images, line, accepted, title, tags = question
         found = database.execute(
@@ -144,7 +143,7 @@ def _threads(path: Path, database: sqlite3.Connection) -> Iterator[Thread | Prob
     ).fetchone()
     if orphans:
         yield Problem(
-            printable(path), None, f"{orphans:,} answers whose question is missing; they are left out", orphans
+            path_text(path), None, f"{orphans:,} answers whose question is missing; they are left out", orphans
         )
 
 

@@ -7,13 +7,12 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fathom.corpus.gathering import Problem, printable
 from fathom.corpus.stackexchange.archive import content_size
 from fathom.corpus.stackexchange.dump import read_dump
 from fathom.corpus.stackexchange.markup import PostText, post_text
-from fathom.corpus.stackexchange.threads import Answer, Faults, Progress, Thread
-from fathom.corpus.streams import COMPRESSED, DamagedError, read_lines
+from fathom.corpus.stackexchange.threads import Answer, Progress, Thread
 from fathom.corpus.text import normalise
+from fathom.records import COMPRESSED, DamagedError, Problem, Problems, path_text, read_lines, unread
 from fathom.types import FathomError
 
 JSONL, XML, ARCHIVE = ".jsonl", ".xml", ".7z"
@@ -37,9 +36,9 @@ def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Threa
             is left out instead.
     """
     seen: set[str] = set()
-    files = _files(path)
+    files, others = _files(path)
     for file in files:
-        repeated = Faults(file, "threads that came before")
+        repeated = Problems(file, "threads that came before")
         try:
             for found in _read(file, progress):
                 if isinstance(found, Thread) and found.id in seen:
@@ -52,8 +51,9 @@ def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Threa
             # Where the machine is at fault, and not the file, the next file would fare no better.
             if len(files) == 1 or isinstance(error.__cause__, sqlite3.Error | ModuleNotFoundError):
                 raise
-            yield Problem(printable(file), None, f"left out: {str(error).removeprefix(f'{printable(file)}: ')}")
+            yield Problem(path_text(file), None, f"left out: {str(error).removeprefix(f'{path_text(file)}: ')}")
         yield from repeated.listed()
+    yield from unread(path, others, f"threads are in {READABLE}")
 
 
 def _read(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
@@ -63,24 +63,24 @@ def _read(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
         empty = False
         yield found
     if empty:
-        yield Problem(printable(path), None, "there is no thread in it")
+        yield Problem(path_text(path), None, "there is no thread in it")
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path) -> tuple[list[Path], list[str]]:
+    """The files with threads, and the names of the others in their folder."""
     if path.is_file():
         if _kind(path) is None:
-            raise FathomError(f"{printable(path)}: cannot tell how to read it; it should be {READABLE}.")
-        return [path]
+            raise FathomError(f"{path_text(path)}: cannot tell how to read it; it should be {READABLE}.")
+        return [path], []
     if not path.is_dir():
-        raise FathomError(f"{printable(path)}: no such file or folder. Name {READABLE}, or a folder of them.")
+        raise FathomError(f"{path_text(path)}: no such file or folder. Name {READABLE}, or a folder of them.")
     # A dump that was unpacked holds users, votes and comments beside its posts.
-    files = (one for one in path.iterdir() if not one.name.startswith(".") and one.is_file())
-    found = sorted(
-        one for one in files if (kind := _kind(one)) and (kind != XML or one.name.lower().startswith("posts."))
-    )
+    inside = sorted(path.iterdir())
+    kinds = {one: _kind(one) for one in inside if one.is_file() and not one.name.startswith(".")}
+    found = [one for one, kind in kinds.items() if kind and (kind != XML or one.name.lower().startswith("posts."))]
     if not found:
-        raise FathomError(f"{printable(path)}: the folder holds no threads; it needs {READABLE}.")
-    return found
+        raise FathomError(f"{path_text(path)}: the folder holds no threads; it needs {READABLE}.")
+    return found, [one.name for one in inside if one not in found]
 
 
 def _kind(path: Path) -> str | None:
@@ -95,7 +95,7 @@ class _BadThreadError(Exception):
 
 
 def _read_jsonl(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
-    faults = Faults(path, "lines that are no threads")
+    faults = Problems(path, "lines that are no threads")
     number = read = 0
     size = content_size(path)
     try:

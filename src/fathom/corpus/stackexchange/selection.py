@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from fathom.corpus.gathering import Problem
 from fathom.corpus.stackexchange.threads import Thread
+from fathom.records import Problem
 from fathom.types import Document, FathomError
 
 TOP = 25_000

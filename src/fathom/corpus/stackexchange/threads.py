@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-
-from fathom.corpus.gathering import EXAMPLES_PER_FILE, Problem, printable
 
 Progress = Callable[[int, int | None], None]
 """Told the bytes of content read so far, and those in all (None where a compressed file does not say)."""
@@ -61,24 +58,3 @@ class Thread:
     def accepted(self) -> Answer | None:
         """The accepted answer, or None where the asker accepted none."""
         return next((answer for answer in self.answers if answer.accepted), None)
-
-
-class Faults:
-    """What was left out of one file: the first cases of a kind one by one, and the count of the rest."""
-
-    def __init__(self, path: Path, what: str) -> None:
-        self._path = printable(path)
-        self._what = what
-        self._count = 0
-        self._examples: list[Problem] = []
-
-    def add(self, line: int | None, reason: str, count: int = 1) -> None:
-        """Note one case, at a line from 1 where it has one."""
-        self._count += 1
-        if len(self._examples) < EXAMPLES_PER_FILE:
-            self._examples.append(Problem(self._path, line, reason, count))
-
-    def listed(self) -> list[Problem]:
-        """All cases, the later ones as one entry with their count."""
-        rest = self._count - len(self._examples)
-        return self._examples + ([Problem(self._path, None, f"{rest:,} more {self._what}", rest)] if rest else [])

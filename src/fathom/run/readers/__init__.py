@@ -1,4 +1,6 @@
-"""Offline readers: plain functions that answer a prompt without a model. They see the prompt and nothing else.
+"""Offline readers: plain functions that answer a prompt without a model.
+
+They see the prompt and are told which kind of answer it asks for (``Task.answer``), and nothing else.
 
 ``fathom/guess`` shows what chance gives, ``fathom/lexical`` what matching words gives; either of them behind a window
 of known size checks the instrument itself. ``fathom/longest``, ``fathom/first`` and ``fathom/copy`` take shortcuts
@@ -39,7 +41,7 @@ def readers() -> Mapping[str, str]:
 
 
 def get_reader(name: str) -> Reader:
-    """The offline reader of that name: takes a prompt and a random generator, gives the reply.
+    """The offline reader of that name: takes a prompt, the kind of answer it asks for and a random generator.
 
     Raises:
         FathomError: There is none; the message names those that there are.

@@ -9,9 +9,10 @@ from dataclasses import replace
 from random import Random
 from uuid import UUID
 
-from fathom.run.readers.asked import Asked, Form, numbered, understand
+from fathom.run.readers.asked import Asked, numbered, understand
 from fathom.run.readers.labels import any_entity, any_relations
 from fathom.run.readers.retrieval import sentences
+from fathom.types import AnswerKind
 
 _WORDS = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _NUMBER = re.compile(r"[0-9]+")
@@ -21,19 +22,20 @@ _NEARBY = 2_000  # characters from which a span is taken
 _MOST_COPIES = 3  # that paragraphs are repeated, as the counting task does
 
 
-def guess(prompt: str, rng: Random) -> str:
-    """A random answer in the form that the prompt asks for.
+def guess(prompt: str, answer: AnswerKind, rng: Random) -> str:
+    """A random answer of the kind that is asked for.
 
     Args:
         prompt: The whole prompt; its context only says how many passages there are and lends words.
+        answer: The kind of answer that it asks for.
         rng: Dice.
     """
-    return guess_answer(understand(prompt), rng)
+    return guess_answer(understand(prompt, answer), rng)
 
 
 def guess_answer(asked: Asked, rng: Random) -> str:
     """A random answer to a question that is understood already."""
-    return _GUESSES[asked.form](asked, rng)
+    return _GUESSES[asked.kind](asked, rng)
 
 
 def _uuid(asked: Asked, rng: Random) -> str:
@@ -49,7 +51,7 @@ def _option(asked: Asked, rng: Random) -> str:
 
 
 def _one_of_four(asked: Asked, rng: Random) -> str:
-    return said_choice(rng.choice(sorted(asked.options) or [1, 2, 3, 4]), asked.form)
+    return said_choice(rng.choice(sorted(asked.options) or [1, 2, 3, 4]), asked.kind)
 
 
 def _passage(asked: Asked, rng: Random) -> str:
@@ -84,7 +86,7 @@ def _order(asked: Asked, rng: Random) -> str:
     return said_order(rng.sample(range(1, _pieces(asked) + 1), _pieces(asked)))
 
 
-def _designation(asked: Asked, rng: Random) -> str:
+def _label(asked: Asked, rng: Random) -> str:
     return f"A{rng.randint(1, _pieces(asked))}"
 
 
@@ -92,10 +94,10 @@ def _pieces(asked: Asked) -> int:
     return max(1, asked.pieces.number) if asked.pieces else 1
 
 
-def said_choice(number: int, form: Form) -> str:
-    """The choice of that number, from 1, as a prompt of that form asks for it: its letter, or a sentence with it."""
+def said_choice(number: int, kind: AnswerKind) -> str:
+    """The choice of that number, from 1, as a prompt of that kind asks for it: its letter, or a sentence with it."""
     letter = chr(ord("A") + number - 1)
-    return letter if form == "letter" else f"The correct answer is ({letter})"
+    return letter if kind == "letter" else f"The correct answer is ({letter})"
 
 
 def said_order(numbers: Sequence[int]) -> str:
@@ -128,7 +130,7 @@ def _place(context: str, rng: Random) -> str:
     return context[start : start + _NEARBY]
 
 
-_GUESSES: Mapping[Form, Callable[[Asked, Random], str]] = {
+_GUESSES: Mapping[AnswerKind, Callable[[Asked, Random], str]] = {
     "uuid": _uuid,
     "digits": _digits,
     "option": _option,
@@ -141,7 +143,7 @@ _GUESSES: Mapping[Form, Callable[[Asked, Random], str]] = {
     "sentence": _span,
     "words": _span,
     "order": _order,
-    "designation": _designation,
+    "label": _label,
     "relations": _relations,
     "entities": _entity,
 }

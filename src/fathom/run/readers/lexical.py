@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
-from fathom.run.readers.asked import Asked, Form, numbered, understand
+from fathom.run.readers.asked import Asked, numbered, understand
 from fathom.run.readers.continuity import in_order
 from fathom.run.readers.extract import extract
 from fathom.run.readers.guess import guess_answer, said_choice, said_order
 from fathom.run.readers.labels import common_relations, known_entities
 from fathom.run.readers.retrieval import excerpt, rank, sentences, terms
+from fathom.types import AnswerKind
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NUMBER = re.compile(r"[0-9]+")
@@ -27,15 +28,16 @@ _FUNCTION = 3  # letters of the words that say nothing about it
 _WORTH = 0.5  # share of the best score down to which sentences say the same kind of thing
 
 
-def read(prompt: str, rng: Random) -> str:
+def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
     """The answer that the words of a prompt point to.
 
     Args:
         prompt: The whole prompt, or what a window leaves of it.
+        answer: The kind of answer that it asks for.
         rng: Dice, for ties and for what cannot be found.
     """
-    asked = understand(prompt)
-    found = _READINGS[asked.form](asked, rng)
+    asked = understand(prompt, answer)
+    found = _READINGS[asked.kind](asked, rng)
     return guess_answer(asked, rng) if found is None else found
 
 
@@ -82,7 +84,7 @@ def _choice(asked: Asked, rng: Random) -> str | None:
         for number, text in asked.options.items()
     }
     scores = {number: max(rank(text, found), default=0.0) / (1 + len(text.split())) for number, text in said.items()}
-    return said_choice(max(sorted(scores), key=lambda number: (scores[number], rng.random())), asked.form)
+    return said_choice(max(sorted(scores), key=lambda number: (scores[number], rng.random())), asked.kind)
 
 
 def _in_order(said: Sequence[str], option: Sequence[str]) -> int:
@@ -154,7 +156,7 @@ def _order(asked: Asked, rng: Random) -> str | None:
     return said_order(order)
 
 
-def _designation(asked: Asked, rng: Random) -> str | None:
+def _label(asked: Asked, rng: Random) -> str | None:
     """The answer that shares most with the question; the longer one of two that share as much."""
     if asked.pieces is None or not asked.pieces.texts:
         return None
@@ -187,7 +189,7 @@ def _best_first(question: str, candidates: Sequence[str], background: Sequence[s
     return [candidates[i] for i in sorted(range(len(candidates)), key=lambda i: -scores[i])]
 
 
-_READINGS: Mapping[Form, Callable[[Asked, Random], str | None]] = {
+_READINGS: Mapping[AnswerKind, Callable[[Asked, Random], str | None]] = {
     "uuid": _uuid,
     "digits": _digits,
     "option": _option,
@@ -200,7 +202,7 @@ _READINGS: Mapping[Form, Callable[[Asked, Random], str | None]] = {
     "sentence": _sentence,
     "words": _words,
     "order": _order,
-    "designation": _designation,
+    "label": _label,
     "relations": lambda asked, rng: common_relations(asked.context, asked.question),
     "entities": lambda asked, rng: known_entities(asked.context, asked.question),
 }

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["order", "designation"]
+Kind: TypeAlias = Literal["order", "label"]
 _INSTRUCTIONS = 4_000  # characters at the start of a prompt among which its texts begin
-KINDS: tuple[Kind, ...] = ("order", "designation")
+KINDS: tuple[Kind, ...] = ("order", "label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +44,20 @@ def _line(heading: str) -> re.Pattern[str]:
 
 _OPENING: Mapping[Kind, re.Pattern[str]] = {
     "order": _line("Before:|前文："),
-    "designation": _line("Question:|问题："),
+    "label": _line("Question:|问题："),
 }
 _HEADING: Mapping[Kind, re.Pattern[str]] = {
     "order": _line("Part ([1-9][0-9]?):|片段([1-9][0-9]?)："),
-    "designation": _line("A([1-9][0-9]{0,5})[:：]"),
+    "label": _line("A([1-9][0-9]{0,5})[:：]"),
 }
 _AFTER = _line("After:|后文：")
 _STATED: Mapping[Kind, re.Pattern[str]] = {
     "order": re.compile(r"(?:[Pp]arts?|片段)[ \t]?([1-9][0-9]?)(?![0-9])|([1-9][0-9]?)(?:[ \t][Pp]arts|个片段)"),
-    "designation": re.compile(r"(?<![A-Za-z0-9])A([1-9][0-9]{0,5})(?![0-9])"),
+    "label": re.compile(r"(?<![A-Za-z0-9])A([1-9][0-9]{0,5})(?![0-9])"),
 }
 _EXAMPLE: Mapping[Kind, re.Pattern[str]] = {
     "order": re.compile(r"(\[[1-9][0-9]?(?:, ?[1-9][0-9]?)+\])"),
-    "designation": re.compile(r"(?:Answer:|答案：)[ \t]*(A[1-9][0-9]{0,5})(?![0-9])"),
+    "label": re.compile(r"(?:Answer:|答案：)[ \t]*(A[1-9][0-9]{0,5})(?![0-9])"),
 }
 
 
@@ -67,7 +67,7 @@ def find_pieces(prompt: str, end: int, kind: Kind) -> Pieces:
     Args:
         prompt: The whole prompt, or what a window leaves of it.
         end: Where its texts end and what is asked begins.
-        kind: ``order`` for parts, ``designation`` for answers.
+        kind: ``order`` for parts, ``label`` for answers.
     """
     opening = _OPENING[kind].search(prompt, 0, min(end, _INSTRUCTIONS))
     said, start = (prompt[: opening.start()], opening.end()) if opening else ("", 0)

@@ -34,15 +34,18 @@
   const terms = (facts) => make("dl", { className: "facts" }, ...Object.entries(facts).filter(([, value]) => value)
     .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
 
+  // A bundle that the check refused has its reason among the findings already.
+  const reason = (one) => (one.history.length || (one.findings || []).some((found) => found.level === "refused") ? "" : one.reason);
+
   const facts = (one) => terms({
+    state: one.decided && !one.decided_by ? `${one.state} by the check` : STATES[one.state],
     from: one.submitter,
     received: moment(one.received),
     "last reply": one.created,
     suites: (one.suites || []).join(", "),
     size: `${(one.size / 1024).toLocaleString("en", { maximumFractionDigits: 0 })} KiB`,
     bundle: one.id.slice(0, 16),
-    state: one.decided && !one.decided_by ? `${one.state} by the check` : STATES[one.state],
-    reason: one.history.length ? "" : one.reason,
+    reason: reason(one),
   });
 
   const named = (level, words) => make("li", {}, make("span", { className: level }, level), make("span", {}, words));

@@ -11,6 +11,7 @@ from typing import Protocol
 COMPRESSED = (".gz", ".zst")
 CHUNK_BYTES = 1 << 16
 LONGEST_LINE = 1 << 30
+MOST_AT_ONCE = 1 << 30  # bytes of a file that can only be read as a whole
 
 
 class DamagedError(Exception):
@@ -56,6 +57,21 @@ def read_lines(path: Path) -> Iterator[bytes]:
             raise DamagedError(f"has a line of more than {LONGEST_LINE >> 30} GiB")
     if last := b"".join(pieces):
         yield last
+
+
+def read_whole(path: Path) -> bytes:
+    """All contents of a file, as ``read_chunks`` gives them.
+
+    Raises:
+        DamagedError: As for ``read_chunks``, or more than 1 GiB.
+    """
+    pieces, left = [], MOST_AT_ONCE
+    for piece in read_chunks(path):
+        left -= len(piece)
+        if left < 0:
+            raise DamagedError(f"is larger than {MOST_AT_ONCE >> 20:,} MiB; make JSONL or Parquet of it, or split it")
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _decompress(path: Path) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fathom.corpus.streams import DamagedError, read_chunks
+from fathom.records.streams import DamagedError, read_chunks
 
 AT_ONCE = 1 << 20  # characters that are read before an entry is looked for
 LONGEST = 1 << 27  # characters of an entry

@@ -1,0 +1,84 @@
+"""Whether a submission holds the replies of results that whoever runs the server has put on the site.
+
+python -m fathom.board.serve.own OUT RESULT...    # writes the prints of the replies of these results
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fathom.board.likeness import Prints, expected_alike, likeness
+from fathom.board.serve.process import ended
+from fathom.names import system_name
+from fathom.types import FathomError
+
+SECONDS = 3600.0
+"""Time for reading the results."""
+
+
+class OwnResults:
+    """The replies of these results. They are read once, with the first submission.
+
+    Args:
+        results: Run folders, rows files, bundles, and folders of runs and bundles.
+        stopping: Ends the reading early when it is set.
+    """
+
+    def __init__(self, results: Sequence[Path], stopping: threading.Event) -> None:
+        self._results, self._stopping = list(results), stopping
+        self._lock = threading.Lock()
+        self._read: list[tuple[str, str, Prints]] | None = None if results else []
+
+    def copied(self, model: str, prints: Prints) -> Iterator[str]:
+        """What a submission has in common with each result that it holds the replies of.
+
+        Raises:
+            FathomError: The results cannot be read.
+        """
+        with self._lock:
+            if self._read is None:
+                self._read = self._prints()
+        for name, variant, own in self._read:
+            if expected_alike((model, name)):
+                continue
+            if (compared := likeness(prints, own)).alike:
+                yield (
+                    f"the replies are those of {system_name(name, variant)}, a result that whoever runs this server "
+                    f"has put on it: {compared}"
+                )
+
+    def _prints(self) -> list[tuple[str, str, Prints]]:
+        """Read in a process of its own: scoring runs takes much memory, which that gives back."""
+        with tempfile.TemporaryDirectory() as place:
+            out = Path(place) / "prints.npz"
+            end = ended([sys.executable, "-m", __name__, str(out), *map(str, self._results)], SECONDS, self._stopping)
+            if end.code != 0:
+                raise FathomError(f"the results on this server cannot be compared: {end.err.strip()[-2000:]}")
+            with np.load(out) as stored:
+                names = json.loads(str(stored["names"]))
+                return [(model, variant, stored[f"arr_{at}"]) for at, (model, variant) in enumerate(names)]
+
+
+def main(out: Path, results: Sequence[Path]) -> int:
+    """Write the prints of results, and give the exit status."""
+    from fathom.board.results import read_results
+
+    try:
+        found = [one for batch in read_results(results) for one in batch.prints().items()]
+    except FathomError as error:
+        print(error, file=sys.stderr)
+        return 2
+    names = json.dumps([name for name, _ in found])
+    np.savez(out, *(own for _, own in found), names=np.array(names))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), [Path(one) for one in sys.argv[2:]]))

@@ -1,0 +1,308 @@
+"""Records of a file: one a line of JSONL, one a row of a table, one for a whole text file; never all at once."""
+
+from __future__ import annotations
+
+import csv
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fathom.records.finding import File, format_of
+from fathom.records.lists import read_list
+from fathom.records.streams import COMPRESSED, DamagedError, read_chunks, read_lines, read_whole
+from fathom.types import FathomError
+
+BATCH_ROWS = 64
+LONGEST_CELL = 1 << 27  # characters of a cell of CSV
+MOST_BYTES = 4 << 30  # of an unpacked file of an archive
+MOST_TIMES = 100  # the packed size, from which on a large file of an archive is taken for a trap
+SMALL = 256 << 20  # bytes that are unpacked in any case
+COPIED_BYTES = 1 << 20
+_FILE_OF_ARROW = b"ARROW1"  # how the file format begins; without it, it is a stream
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a file: its line or row from 1 (None for a whole file) and its fields."""
+
+    line: int | None
+    fields: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something in a file that cannot be read, at a line or row from 1 (None for the file itself)."""
+
+    line: int | None
+    reason: str
+
+
+def read_records(
+    file: File | Path, columns: frozenset[str] | None = None, text: str = "text"
+) -> Iterator[Record | Fault]:
+    """Yield the records of a file and, apart from them, what could not be read.
+
+    Args:
+        file: A file whose name ends in one of ``FORMATS``; else it is read as text. One of an archive is unpacked to a
+            temporary file of our own naming, up to 4 GiB, unless it would become more than a hundred times as large.
+        columns: Fields that are wanted, None for all; Parquet and Arrow read no others.
+        text: Name under which the content of a text file is given.
+    """
+    try:
+        with unpacked(file if isinstance(file, File) else File.at(file)) as path:
+            yield from _read(path, columns, text)
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+
+
+def checked_records(
+    file: File | Path, columns: frozenset[str] | None = None
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the records of a file of which every one must be readable, each with its place for messages.
+
+    Args:
+        file: See ``read_records``.
+        columns: See ``read_records``.
+
+    Raises:
+        FathomError: Something cannot be read: the file, the line or row, and why.
+    """
+    name = (file if isinstance(file, File) else File.at(file)).name.name
+    unit = "line" if format_of(name) in (".jsonl", ".txt", ".md") else "row"
+    for record in read_records(file, columns):
+        place = f"{file}: {unit} {record.line}" if record.line else str(file)
+        if isinstance(record, Fault):
+            raise FathomError(f"{place}: {record.reason}")
+        yield place, record.fields
+
+
+@contextmanager
+def unpacked(file: File) -> Iterator[Path]:
+    """A file as one on disk of the same format: itself, or, of an archive, a copy that goes again.
+
+    Raises:
+        DamagedError: It cannot be unpacked, or would become too large, see ``read_records``.
+    """
+    if not file.inside:
+        yield file.path
+        return
+    with TemporaryDirectory(prefix="fathom-") as folder:
+        place = Path(folder) / ("member" + "".join(file.name.suffixes[-2:]))
+        try:
+            _unpack(file, place)
+        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+            raise DamagedError(f"cannot be unpacked: {error}") from error
+        yield place
+
+
+def _unpack(file: File, place: Path) -> None:
+    with zipfile.ZipFile(file.path) as archive:
+        # No more than the size that the archive names is ever unpacked.
+        member = archive.getinfo(file.inside)
+        if member.file_size > MOST_BYTES:
+            raise zipfile.BadZipFile(f"it is larger than {MOST_BYTES >> 30} GiB")
+        if member.file_size > max(SMALL, MOST_TIMES * member.compress_size):
+            raise zipfile.BadZipFile(
+                f"it would be {member.file_size / max(1, member.compress_size):,.0f} times its packed size, "
+                f"{member.file_size >> 20:,} MiB; unpack the archive yourself if that is right"
+            )
+        with archive.open(member) as packed, place.open("wb") as stream:
+            while piece := packed.read(COPIED_BYTES):
+                stream.write(piece)
+
+
+def _read(path: Path, columns: frozenset[str] | None, text: str) -> Iterator[Record | Fault]:
+    match format_of(path.name):
+        case ".jsonl":
+            return _read_jsonl(path)
+        case ".json":
+            return _read_json(path)
+        case ".csv":
+            return _read_csv(path, ",")
+        case ".tsv":
+            return _read_csv(path, "\t")
+        case ".parquet":
+            return _read_parquet(path, columns)
+        case ".arrow":
+            return _read_arrow(path, columns)
+    return _read_text(path, text)
+
+
+# --------------------------------------------------------------------------------------------------- text, JSON
+
+
+def _read_text(path: Path, field: str) -> Iterator[Record | Fault]:
+    try:
+        data = read_whole(path)
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+        return
+    try:
+        yield Record(None, {field: data.decode()})
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        yield Fault(line, f"not UTF-8 (byte 0x{data[error.start]:02x}); convert the file, for example with iconv")
+
+
+def _read_jsonl(path: Path) -> Iterator[Record | Fault]:
+    number = 0
+    try:
+        for number, line in enumerate(read_lines(path), start=1):
+            if line.strip():
+                yield _parse_line(number, line)
+    except DamagedError as error:
+        yield Fault(number + 1, f"the file {error}; the rows before this line are kept")
+
+
+def _read_json(path: Path) -> Iterator[Record | Fault]:
+    """One list of objects, one object, or an object a line."""
+    number = 0
+    try:
+        if next((chunk.lstrip()[:1] for chunk in read_chunks(path) if chunk.strip()), b"") == b"[":
+            for number, entry in enumerate(read_list(path), start=1):
+                yield _record(number, entry)
+            return
+        lines = _read_jsonl(path)
+        first = next(lines, None)
+        if isinstance(first, Fault):  # an object over many lines
+            yield _record(None, json.loads(read_whole(path).decode()))
+            return
+        if first is not None:
+            yield first
+        yield from lines
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+    except (ValueError, RecursionError) as error:
+        after = f" after row {number:,}" if number else ""
+        expected = "expected one list of objects, one object, or an object a line"
+        yield Fault(None, f"the file is not JSON that can be read{after}: {_first_line(error)}; {expected}")
+
+
+def _parse_line(number: int, line: bytes) -> Record | Fault:
+    try:
+        return _record(number, json.loads(line.decode()))
+    except UnicodeDecodeError as error:
+        return Fault(number, f"not UTF-8 (byte 0x{line[error.start]:02x} at position {error.start + 1} of the line)")
+    except json.JSONDecodeError as error:
+        return Fault(number, f"not JSON: {error.msg} at position {error.pos + 1} of the line")
+    except RecursionError:
+        return Fault(number, "not JSON that can be read: nested too deeply")
+    except ValueError as error:  # a number of more than 4,300 digits
+        return Fault(number, f"not JSON that can be read: {error}")
+
+
+def _record(number: int | None, value: object) -> Record | Fault:
+    if isinstance(value, dict):
+        return Record(number, value)
+    kinds = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return Fault(number, f"expected a JSON object with named fields, found {kinds.get(type(value), 'a number')}")
+
+
+# ------------------------------------------------------------------------------------------------------- tables
+
+
+def _read_csv(path: Path, delimiter: str) -> Iterator[Record | Fault]:
+    """Rows with texts, None where a cell is empty; the first one names the columns."""
+    number = 0
+    csv.field_size_limit(LONGEST_CELL)
+    try:
+        lines = (line.decode(errors="surrogateescape") + "\n" for line in read_lines(path))
+        rows = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
+        names = next(rows, [])
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            yield Fault(None, f"two columns are called {twice!r}; rename one")
+            return
+        for number, cells in enumerate(rows, start=1):
+            yield _parse_cells(number, names, cells)
+    except DamagedError as error:
+        yield Fault(number + 1, f"the file {error}; the rows before this one are kept")
+    except csv.Error as error:
+        yield Fault(number + 1, f"not CSV that can be read: {error}; the rows before this one are kept")
+
+
+def _parse_cells(number: int, names: list[str], cells: list[str]) -> Record | Fault:
+    if len(cells) != len(names):
+        return Fault(number, f"expected {len(names)} cells, found {len(cells)}; quote cells that hold the delimiter")
+    for name, cell in zip(names, cells, strict=True):
+        try:
+            cell.encode()
+        except UnicodeEncodeError as error:
+            byte = ord(cell[error.start]) & 0xFF
+            return Fault(number, f"field {name!r}: not UTF-8 (byte 0x{byte:02x} at position {error.start + 1})")
+    return Record(number, {name: cell or None for name, cell in zip(names, cells, strict=True)})
+
+
+def _read_parquet(path: Path, columns: frozenset[str] | None) -> Iterator[Record | Fault]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else path
+        with pq.ParquetFile(source) as file:
+            names = file.schema_arrow.names
+            wanted = [name for name in names if columns is None or name in columns]
+            if not wanted:
+                # Names alone say what the file holds, and cost nothing to read.
+                yield from (Record(row + 1, dict.fromkeys(names)) for row in range(file.metadata.num_rows))
+                return
+            # Parquet reads a dot in a column's name as a step into a nested column.
+            dotted = any("." in name for name in wanted)
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=None if dotted else wanted):
+                for index in range(batch.num_rows):
+                    number += 1
+                    yield _parse_row(number, names, wanted, batch, index)
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        yield Fault(number + 1, f"the file is not Parquet that can be read: {_first_line(error)}")
+
+
+def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record | Fault]:
+    """An Arrow stream, as the ``datasets`` library keeps tables on disk, or an Arrow file."""
+    import pyarrow as pa
+
+    number = 0
+    try:
+        # Not mapped: a file that shrinks while it is read would end the process.
+        source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else pa.OSFile(str(path))
+        with source:
+            is_file = source.read(len(_FILE_OF_ARROW)) == _FILE_OF_ARROW
+            source.seek(0)
+            with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source) as table:
+                names = table.schema.names
+                wanted = [name for name in names if columns is None or name in columns]
+                batches = (table.get_batch(at) for at in range(table.num_record_batches)) if is_file else table
+                for batch in batches:
+                    batch.validate(full=True)  # reading a damaged one would end the process
+                    for index in range(batch.num_rows):
+                        number += 1
+                        yield _parse_row(number, names, wanted, batch, index)
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        yield Fault(number + 1, f"the file is not Arrow that can be read: {_first_line(error)}")
+
+
+def _parse_row(number: int, names: list[str], wanted: list[str], batch: Any, index: int) -> Record | Fault:
+    """A row with all names, and values of those that are wanted."""
+    import pyarrow as pa
+
+    fields: dict[str, object] = dict.fromkeys(names)
+    for at, name in enumerate(batch.schema.names):
+        if name in wanted:
+            try:
+                fields[name] = batch.column(at)[index].as_py()
+            except (pa.ArrowException, ValueError) as error:  # invalid UTF-8, dates out of range
+                return Fault(number, f"field {name!r} cannot be read: {error}")
+    return Record(number, fields)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
