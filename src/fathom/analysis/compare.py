@@ -17,6 +17,7 @@ import polars as pl
 
 from fathom.analysis.blanks import blank_means
 from fathom.analysis.grid import ALL, Grid, grids
+from fathom.analysis.ranking import system_key
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired
 from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
@@ -208,5 +209,5 @@ def _differences(
 ) -> Differences:
     columns = [pair.lengths.index(length) for length in lengths]
     first, second = pair.first[:, columns], pair.second[:, columns]
-    called = (f"{named['model_a']}\x1f{named['variant_a']}", f"{named['model_b']}\x1f{named['variant_b']}")
+    called = system_key(named["model_a"], named["variant_a"]), system_key(named["model_b"], named["variant_b"])
     return paired(pair.names, first, second, task, seed, called=called, replicates=replicates)

@@ -158,7 +158,7 @@ def _contrasts(
         return []
     first, second = (np.stack([sides[cell][side] for cell in cells], axis=1) for side in (0, 1))
     there = ~np.isnan(first + second) if controlled else ~np.isnan(first) | ~np.isnan(second)
-    asked: NDArray[np.bool_] = there.any(axis=1)
+    asked = np.asarray(there.any(axis=1))
     first, second = (np.where(there, side, np.nan)[asked] for side in (first, second))
     names = tuple(name for name, here in zip(names, asked.tolist(), strict=True) if here)
     task = f"{group['task'][0]} {' '.join(pair)} {controlled}"
