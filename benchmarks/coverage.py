@@ -18,8 +18,8 @@ import polars as pl
 
 from fathom.analysis import effective_length, longscore
 from fathom.analysis.effective import falling_fit
-from fathom.analysis.interval import Floats, interval_of, resampled_means
 from fathom.rows import to_frame
+from fathom.stats.intervals import Floats, interval_of, resampled_means
 from fathom.types import Row
 
 LENGTHS = (2048, 4096, 6144, 8192, 16384, 32768, 65536, 131072)

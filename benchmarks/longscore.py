@@ -20,8 +20,8 @@ import numpy as np
 
 from fathom.analysis import ScoreCell, ScoreTable, longscore_of, read_scores, score_profiles, steady_of
 from fathom.analysis.area import doublings
-from fathom.analysis.interval import Floats, Interval
 from fathom.analysis.profile import Profile
+from fathom.stats.intervals import Floats, Interval
 
 ITEMS = 100
 LENGTHS = (8192, 16384, 32768, 65536, 131072)

@@ -82,7 +82,7 @@ def _all(rows: pl.DataFrame, model: str) -> Iterator[tuple[tuple[object, ...], A
             yield ("followed", *here), answer.followed.value
             for third in answer.thirds:
                 yield ("answers", *here, third.name), third.accuracy and third.accuracy.value
-    for cut in truncation(rows, permutations=5):
+    for cut in truncation(rows, replicates=50):
         if cut.model == model:
             where = cut.variant, cut.task, cut.cut_from, cut.length
             yield ("truncation full", *where), cut.full
@@ -151,10 +151,10 @@ def _of_pairs(rows: pl.DataFrame, model: str) -> Iterator[tuple[tuple[object, ..
     own, others = ([one for one in systems if (one[0] == model) is mine] for mine in (True, False))
     for _, variant in own:
         for other in others:
-            sides = {"variant_a": variant, "variant_b": other[1], "permutations": 5}
+            sides = {"variant_a": variant, "variant_b": other[1], "replicates": 50}
             for one in compare(rows, model, other[0], **sides):
                 yield ("compare", variant, other, one.task, one.length), one.difference
-            turned = {"variant_a": other[1], "variant_b": variant, "permutations": 5}
+            turned = {"variant_a": other[1], "variant_b": variant, "replicates": 50}
             for one in compare(rows, other[0], model, **turned):
                 yield ("compare", "turned", variant, other, one.task, one.length), -one.difference
     try:

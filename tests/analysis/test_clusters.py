@@ -8,8 +8,8 @@ import numpy as np
 from simulated import row
 
 from fathom.analysis import compare, curve, profiles
-from fathom.analysis.interval import interval_of
 from fathom.rows import to_frame
+from fathom.stats.intervals import interval_of
 from fathom.types import Row
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from fathom.analysis.interval import generator, interval_of, mean_interval, resampled_means
+from fathom.stats.intervals import generator, interval_of, mean_interval, resampled_means
 from fathom.types import FathomError
 
 

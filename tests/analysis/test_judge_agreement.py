@@ -14,10 +14,10 @@ from simulated import row
 
 from fathom import api
 from fathom.analysis import JudgeAgreement, judge_agreement
-from fathom.analysis.interval import Floats
 from fathom.analysis.judge import cohen_kappa, match_labels, weighted_kappa
 from fathom.cli import main
 from fathom.rows import read_labels, to_frame, write_rows
+from fathom.stats.intervals import Floats
 from fathom.types import FathomError
 
 scores = st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]), min_size=1, max_size=30)

@@ -180,9 +180,7 @@ def test_the_difference_between_places_is_covered_by_its_interval() -> None:
     held = {True: 0, False: 0}
     alarms = 0
     for seed in range(100):
-        found = position_contrasts(
-            to_frame(swept({0.0: 0.9, 0.5: 0.6, 1.0: 0.9}, 20, rng)), seed=seed, permutations=200
-        )
+        found = position_contrasts(to_frame(swept({0.0: 0.9, 0.5: 0.6, 1.0: 0.9}, 20, rng)), seed=seed, replicates=200)
         one = of(found, "front", "middle")
         held[True] += one.interval.low <= 0.3 * 2 / 3 <= one.interval.high
         alarms += (of(found, "front", "rear").p_value or 0.0) < 0.05

@@ -14,11 +14,21 @@ from scipy.stats import norm
 
 from fathom.board.boards import BOARDS
 from fathom.board.model import Board, Entry, Estimate, Origin
-from fathom.board.ranks import Ranking, ranking, ranks_of, weights
+from fathom.board.ranks import Ranking, ranking, weights
 from fathom.board.standing import standing
 from made_results_board import BOARD, QUESTIONS, TASKS, made_entry
 
 Floats = NDArray[np.float64]
+
+
+def places(found: Ranking) -> dict[int, tuple[int, int, int]]:
+    """Best rank, worst rank and tie group by the place of the line among the entries."""
+    ranks = found.ranks
+    return dict(
+        zip(
+            found.lines, zip(ranks.best.tolist(), ranks.worst.tolist(), ranks.groups.tolist(), strict=True), strict=True
+        )
+    )
 
 
 def ranked(entries: list[Entry], board: Board = BOARD) -> Ranking:
@@ -71,45 +81,45 @@ def test_each_line_is_tested_against_all_others_by_holm(lines: list[tuple[float,
             distance = abs(own.value - one.value) / np.hypot(own.error or 0, one.error or 0)
             p.append(float(norm.sf(distance)))
         sure = {others[n] for n in holm(p, 2 * len(others))}
-        assert set(np.flatnonzero(found.sure[here])) == sure
-        assert found.low[here] == 1 + sum(found.differences[here, other] < 0 for other in sure)
-        assert found.high[here] == len(lines) - sum(found.differences[here, other] > 0 for other in sure)
+        assert set(np.flatnonzero(found.ranks.significant[here])) == sure
+        assert found.ranks.best[here] == 1 + sum(found.differences[here, other] < 0 for other in sure)
+        assert found.ranks.worst[here] == len(lines) - sum(found.differences[here, other] > 0 for other in sure)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.001, 0.2)), min_size=1, max_size=9))
 def test_places_lie_in_their_ranges_and_groups_go_on(lines: list[tuple[float, float]]) -> None:
     found = ranked([printed(value, error, f"m{n}") for n, (value, error) in enumerate(lines)])
     places = np.arange(1, len(lines) + 1)
-    assert (found.low <= places).all()
-    assert (places <= found.high).all()
-    assert found.groups[0] == 1
-    assert set(np.diff(found.groups)) <= {0, 1}
-    for line, group in enumerate(found.groups):
-        fellows = np.flatnonzero(found.groups[:line] == group)
-        assert not found.sure[fellows, line].any()
+    assert (found.ranks.best <= places).all()
+    assert (places <= found.ranks.worst).all()
+    assert found.ranks.groups[0] == 1
+    assert set(np.diff(found.ranks.groups)) <= {0, 1}
+    for line, group in enumerate(found.ranks.groups):
+        fellows = np.flatnonzero(found.ranks.groups[:line] == group)
+        assert not found.ranks.significant[fellows, line].any()
         if not len(fellows) and line:
-            before = np.flatnonzero(found.groups == group - 1)
-            assert found.sure[before, line].any()
+            before = np.flatnonzero(found.ranks.groups == group - 1)
+            assert found.ranks.significant[before, line].any()
 
 
 def test_a_line_that_is_hardly_known_holds_no_group_together() -> None:
     entries = [printed(0.9, 0.5, "hardly"), printed(0.8, 0.01, "high"), printed(0.2, 0.01, "low")]
-    assert [group for _, _, group in ranks_of(ranked(entries)).values()] == [1, 1, 2]
+    assert ranked(entries).ranks.groups.tolist() == [1, 1, 2]
 
 
 def test_lines_without_an_error_or_without_a_task_have_no_rank() -> None:
     part = Entry("part", "", Origin("measured", "made"), {("find", 0): Estimate(0.9, 0.01, 100)})
     found = ranked([printed(0.5, 0.01), printed(0.6, None, "unsure"), part])
-    assert ranks_of(found) == {0: (1, 1, 1)}
+    assert places(found) == {0: (1, 1, 1)}
 
 
 def test_no_lines_have_no_ranks() -> None:
-    assert ranks_of(ranked([])) == {}
+    assert places(ranked([])) == {}
 
 
 def test_clear_differences_are_ranked_and_equal_lines_are_tied() -> None:
     entries = [printed(0.2, 0.01, "low"), printed(0.9, 0.01, "high"), printed(0.2, 0.01, "low too")]
-    assert ranks_of(ranked(entries)) == {1: (1, 1, 1), 0: (2, 3, 2), 2: (2, 3, 2)}
+    assert places(ranked(entries)) == {1: (1, 1, 1), 0: (2, 3, 2), 2: (2, 3, 2)}
 
 
 # -------------------------------------------------------------------------------------------------- pairing
@@ -175,7 +185,7 @@ def test_ranges_hold_the_true_ranks(items: int, binary: bool) -> None:
     held = np.zeros(len(true))
     width = []
     for _ in range(400):
-        found = ranks_of(ranked(abilities(true, items, rng, binary)))
+        found = places(ranked(abilities(true, items, rng, binary)))
         low, high = np.array([found[place][:2] for place in range(len(true))]).T
         held += (low <= best) & (worst <= high)
         width.append(high - low)
@@ -189,5 +199,5 @@ def test_equal_models_are_mostly_all_tied() -> None:
     tied = []
     for _ in range(400):
         found = ranked(abilities(dict.fromkeys("abcdefgh", 0.5), 40, rng))
-        tied.append((found.low == 1).all() and (found.high == 8).all())
+        tied.append((found.ranks.best == 1).all() and (found.ranks.worst == 8).all())
     assert np.mean(tied) >= 0.8

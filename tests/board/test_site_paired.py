@@ -1,4 +1,4 @@
-"""Comparisons in a browser: their figures are those of ``fathom.analysis.paired``."""
+"""Comparisons in a browser: their figures are those of ``fathom.stats.differences``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from board_tabs import VIEWS, Open, sites, tabs
 from chromium import browsers
-from fathom.analysis.paired import Differences, Gap, paired
+from fathom.stats.differences import Differences, Gap, paired
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 browser = pytest.fixture(browsers, scope="module")

@@ -121,14 +121,15 @@ def test_thinking_is_there_where_a_model_has_both_modes(own: Results) -> None:
     assert not [table for table in tables_of(one_mode) if table.section == "thinking"]
 
 
-def test_models_have_ranks_and_those_that_are_not_told_apart_are_marked() -> None:
+def test_models_without_comparable_averages_are_ranked_by_their_mean_over_questions() -> None:
     alike = {("one", ""): 0.5, ("other", ""): 0.5, ("weak", ""): 0.1}
     table = named(measure(make_pro(alike, epochs=1)), "ranks")
-    assert [row[1].text for row in table.rows] == ["1", "2", "3"]
+    assert table.columns[2].label == "Mean over questions"
+    assert [row[1].text for row in table.rows] == ["1–2", "1–2", "3"]
     assert {row[0].text for row in table.rows[:2]} == {"one", "other"}
-    assert [row[5].text for row in table.rows] == ["tied", "yes", "–"]
-    assert 25 < float(table.rows[1][4].text) < 40
-    assert "narrower than the intervals of two scores suggest" in table.about
+    assert [row[5].text for row in table.rows] == ["no", "yes", "–"]
+    assert 25 < float(table.rows[1][3].text) < 40
+    assert "significant although these overlap" in table.about
 
 
 def test_repeats_show_runs_errors_and_the_best_of_several(own: Results) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pro_rows import make_pro
 from rich.console import Console
 
+from fathom.analysis import neighbours
 from fathom.report import Table, show
 from fathom.report.ranks import neighbour_tables
 from fathom.report.repeats import run_tables
@@ -30,7 +31,6 @@ def named(results: Results, name: str) -> Table:
 def test_a_command_prints_what_the_page_shows(own: Results) -> None:
     found = own.by_question
     assert run_tables(found.repeats, own.systems) == [named(own, "repeats"), named(own, "repeats-best")]
-    assert neighbour_tables(found.ranks, own.systems) == [named(own, "ranks")]
     assert [run_tables([]), neighbour_tables([]), gain_tables([])] == [[], [], []]
     whole, *groups = gain_tables(found.gains)
     page = named(own, "thinking")
@@ -43,7 +43,7 @@ def test_a_command_prints_what_the_page_shows(own: Results) -> None:
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_every_figure_stands_whole_in_a_terminal(own: Results, width: int) -> None:
     found = own.by_question
-    tables = [*run_tables(found.repeats), *neighbour_tables(found.ranks), *gain_tables(found.gains)]
+    tables = [*run_tables(found.repeats), *neighbour_tables(neighbours(make_pro())), *gain_tables(found.gains)]
     for table in tables:
         out = StringIO()
         show([table], Console(file=out, width=width))
@@ -53,7 +53,7 @@ def test_every_figure_stands_whole_in_a_terminal(own: Results, width: int) -> No
 
 
 def test_models_without_shared_questions_have_no_gap_and_a_note() -> None:
-    alone = [replace(one, gap=None, gap_interval=None, tied=None) for one in measure(make_pro()).by_question.ranks]
+    alone = [replace(one, gap=None, gap_interval=None, tied=None) for one in neighbours(make_pro())]
     (table,) = neighbour_tables(alone)
     assert table.notes == ("No question is shared with the next model below.",)
     assert [row[5].text for row in table.rows] == ["–"] * 3

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
 import pytest
 from report_rows import LENGTHS, READERS, make_rows
 
-from fathom.analysis import Interval
+from fathom.analysis import compare
+from fathom.report.ranks import rank_tables
 from fathom.report.results import ALL, Results, System, measure
 from fathom.report.summary import summary
 from fathom.report.table import Table
-from fathom.report.tables import ranks, tables, tables_of
+from fathom.report.tables import tables, tables_of
 from fathom.stats.outcomes import OUTCOMES, counted
 from fathom.types import FathomError
 
@@ -68,39 +67,44 @@ def test_figures_of_the_heat_table_are_plain_means(found: dict[str, Table]) -> N
     assert column(table, "64k")["passkey"].startswith(f"{100 * mean:.1f} [")
 
 
-def test_no_place_is_claimed_where_intervals_overlap() -> None:
+def test_models_that_do_not_differ_share_a_range_of_ranks() -> None:
     rows = make_rows(models=1, tasks=2, lengths=SHORT, failures=False, items=8)
     twins = pl.concat([rows, rows.with_columns(model=pl.lit("acme/twin"))])
     measured = measure(twins)
     table = tables_of(measured)[0]
-    assert set(column(table, "Place").values()) == {"1–2"}
-    assert "do not tell which is better" in said(measured)
+    assert set(column(table, "Rank").values()) == {"1–2"}
+    assert "do not differ significantly" in said(measured)
 
 
-def test_models_apart_have_places_of_their_own() -> None:
+def test_models_that_differ_have_ranks_of_their_own() -> None:
     rows = make_rows(models=1, tasks=2, lengths=SHORT, failures=False, items=8)
     worse = rows.with_columns(model=pl.lit("zzz/none"), value=pl.lit(0.0))
     measured = measure(pl.concat([worse, rows]))
-    assert column(tables_of(measured)[0], "Place") == {ACME.name: "1", "zzz/none · thinking": "2"}
-    assert "No two intervals of the average scores overlap." in said(measured)
+    assert column(tables_of(measured)[0], "Rank") == {ACME.name: "1", "zzz/none · thinking": "2"}
+    assert "The average scores of all models differ significantly from each other." in said(measured)
 
 
-def test_places_follow_the_intervals(results: Results) -> None:
-    intervals = dict(zip(results.systems, (Interval(0.5, 0.7), Interval(0.6, 0.8), Interval(0.1, 0.5)), strict=True))
-    average = {
-        (system, ALL): replace(results.average[system, ALL], interval=interval)
-        for system, interval in intervals.items()
-    }
-    measured = replace(results, average=average, comparable=frozenset(intervals))
-    # The first touches both of the others; those two are apart.
-    assert [cell.text for cell in ranks(measured)] == ["1–3", "1–2", "2–3"]
+def test_headline_ranks_and_comparison_say_the_same() -> None:
+    """One engine: the gap of the page is that of ``compare``, and the ranks follow from the gaps of all pairs."""
+    measured = measure(rows := make_rows(failures=False, items=8))
+    headline, (table,) = tables_of(measured)[0], rank_tables(measured)
+    assert {row[0].text: row[1].text for row in table.rows} == column(headline, "Rank")
+    assert [row[2].text for row in table.rows] == [
+        column(headline, "Average score")[row[0].text].split(" ")[0] for row in table.rows
+    ]
+    for one in measured.ranking:
+        for gap, other in zip(one.gaps, measured.ranking, strict=True):
+            if other == one:
+                continue
+            pairs = compare(rows, one.model, other.model, variant_a=one.variant, variant_b=other.variant)
+            (found,) = [each for each in pairs if (each.task, each.length) == (ALL, None)]
+            assert (gap.difference, gap.p_value) == pytest.approx((found.difference, found.p_value))
+            assert (gap.interval.low, gap.interval.high) == pytest.approx((found.interval.low, found.interval.high))
 
 
-def test_a_length_that_is_not_measured_leaves_no_average_and_no_place(
-    results: Results, found: dict[str, Table]
-) -> None:
+def test_a_length_that_is_not_measured_leaves_no_average_and_no_rank(results: Results, found: dict[str, Table]) -> None:
     headline = found["headline"]
-    assert column(headline, "Place")[ORCA.name] == "–"
+    assert column(headline, "Rank")[ORCA.name] == "–"
     assert column(headline, "Average score")[ORCA.name].split()[0] == "–"
     assert results.systems[-1] == ORCA
     assert any("64k (20 of 20 prompts did not fit)" in note for note in headline.notes)
@@ -108,11 +112,11 @@ def test_a_length_that_is_not_measured_leaves_no_average_and_no_place(
     assert "is not compared" not in said(results)
 
 
-def test_an_average_over_fewer_lengths_has_no_place_among_the_others() -> None:
+def test_an_average_over_fewer_lengths_has_no_rank_among_the_others() -> None:
     rows = make_rows(failures=False)
     measured = measure(rows.filter((pl.col("model") != ORCA.model) | (pl.col("length") <= 32_768)))
     headline = tables_of(measured)[0]
-    assert column(headline, "Place")[ORCA.name] == "–"
+    assert column(headline, "Rank")[ORCA.name] == "–"
     assert measured.systems[-1] == ORCA
     assert (measured.average[ORCA, ALL].mean or 0) > (measured.average[measured.systems[1], ALL].mean or 0)
     assert any("Leaves out 64k" in note for note in headline.notes)

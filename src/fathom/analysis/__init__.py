@@ -21,7 +21,6 @@ from fathom.analysis.effective import (
     effective_length_of,
 )
 from fathom.analysis.groups import DIMENSIONS
-from fathom.analysis.interval import Interval
 from fathom.analysis.judge import JudgeAgreement, judge_agreement
 from fathom.analysis.known import POLICIES, Filtered, Policy, known_filter
 from fathom.analysis.longscore import LongScore, LongScorePoint, longscore, longscore_of, longscore_of_means
@@ -37,6 +36,7 @@ from fathom.analysis.steady import Estimate, Steady, SteadyPoint, steady, steady
 from fathom.analysis.thinking import ThinkingGain, thinking_gain
 from fathom.analysis.tiers import TIERS, read_tiers
 from fathom.analysis.truncation import Truncation, truncation
+from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered
 from fathom.stats.side_rows import is_side_row
 

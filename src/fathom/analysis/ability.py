@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws
 from fathom.length import format_length, named_lengths
+from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import Unmeasured
 
 APART = "each question stands at one length, so that lengths are compared over different questions"

@@ -19,8 +19,8 @@ import polars as pl
 from fathom.analysis.answer_columns import FACTS, SHARES, THIRDS, choice_rows, with_answer_columns
 from fathom.analysis.curve import CurvePoint, curve
 from fathom.analysis.grid import ALL
-from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
 from fathom.analysis.steady import Estimate
+from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
 from fathom.stats.outcomes import over_suites, scored_rows
 
 _KEYS = ["model", "variant", "task"]

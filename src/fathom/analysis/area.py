@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fathom.analysis.corrected import Corrected
-from fathom.analysis.interval import Floats
+from fathom.stats.intervals import Floats
 
 
 def area(one: Corrected) -> tuple[float, Floats]:

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.ability import not_measured
-from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws, profiles
+from fathom.stats.intervals import Interval, interval_of
 from fathom.stats.outcomes import Unanswered, added
 
 OVER_LENGTHS = "the mean over lengths with different questions at each (over questions: `fathom analyze breakdown`)"

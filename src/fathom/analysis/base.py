@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from fathom.analysis.interval import Floats, generator, means_of_sums, resampled_sums
+from fathom.stats.intervals import Floats, generator, means_of_sums, resampled_sums
 from fathom.stats.outcomes import Unmeasured
 
 BaseRule: TypeAlias = Literal["paper", "code", "given"]
@@ -67,7 +67,7 @@ def code_base(
         short: Scores and chance levels at the base lengths: items x lengths, NaN where nothing was scored.
         alone: The same over the gold document alone: one for each item.
         gap: Why nothing may rest on those; then a base over the gold document is missing, and no other takes its place.
-        prior: Weight of the pseudo-item (``fathom.analysis.interval``).
+        prior: Weight of the pseudo-item (``fathom.stats.intervals``).
         seed: Seed of the replicates.
         replicates: Number of replicates.
     """

@@ -16,10 +16,9 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.groups import DIMENSIONS, check_dimensions, groups_of, not_there, place
-from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.published import published
 from fathom.analysis.questions import Asked, asked, best_of_first, other_mean, passed, row_means
-from fathom.analysis.shared_weights import Scored, resampled_together
+from fathom.stats.intervals import Floats, Interval, Scored, interval_of, resampled_together
 from fathom.stats.outcomes import Unanswered, nothing_measured, tally
 from fathom.types import FathomError
 

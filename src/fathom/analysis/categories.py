@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
-from fathom.analysis.interval import Floats, Interval, generator, interval_of, means_of_sums, resampled_sums
 from fathom.stats.columns import facet, item_name
+from fathom.stats.intervals import Floats, Interval, generator, interval_of, means_of_sums, resampled_sums
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fathom.analysis.interval import Interval, generator, mean_interval
 from fathom.stats.columns import facet
+from fathom.stats.intervals import Interval, generator, mean_interval
 from fathom.stats.outcomes import outcome
 
 ABSTAINED = ("unanswerable", "无法回答")

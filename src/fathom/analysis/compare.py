@@ -1,13 +1,15 @@
 """Paired comparison of two models on the questions that both have a score for.
 
-The p-value is that of a sign-flip permutation test (``paired``): an item's differences at all lengths are flipped
-together, tasks apart.
+Intervals and p-values come from the same replicates (``fathom.stats.differences``). An item's differences at all
+lengths are drawn together, tasks independently.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,9 @@ import polars as pl
 
 from fathom.analysis.blanks import blank_means
 from fathom.analysis.grid import ALL, Grid, grids
-from fathom.analysis.interval import Floats, Interval, generator
-from fathom.analysis.paired import Differences, averaged, paired
+from fathom.analysis.ranking import system_key
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired
+from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
 
@@ -32,7 +35,7 @@ class Comparison:
         length: Length in tokens; None for the mean over shared lengths.
         difference: Mean of a minus mean of b over shared items.
         interval: 95% interval of the difference, paired over items.
-        p_value: Two-sided sign-flip permutation p-value.
+        p_value: Two-sided p-value, which agrees with the interval.
         items: Shared items.
         variant_a: Variant of the first model.
         variant_b: Variant of the second model.
@@ -71,7 +74,7 @@ def compare(
     variant_b: str = "",
     unanswered: Unanswered = "zero",
     seed: int = 0,
-    permutations: int = 10_000,
+    replicates: int = PAIRED_REPLICATES,
 ) -> list[Comparison]:
     """Compares two models on shared items, per task and length, over lengths (None) and over tasks (``all``).
 
@@ -88,8 +91,8 @@ def compare(
         variant_a: Variant of the first model.
         variant_b: Variant of the second model.
         unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
-        seed: Seed of intervals and permutations.
-        permutations: Number of random sign flips; the smallest p-value is 1 / (permutations + 1).
+        seed: Seed of intervals and p-values.
+        replicates: Number of replicates; the smallest p-value is 2 / (replicates + 1).
 
     Returns:
         Comparisons; empty where the models share no scored item.
@@ -120,11 +123,11 @@ def compare(
     comparisons: list[Comparison] = []
     named: dict[str, Any] = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
     for task, pair in shared.items():
-        comparisons += _compared({task: pair}, task, named, seed, permutations)
+        comparisons += _compared({task: pair}, task, named, seed, replicates)
     blank = blank_means(first, second)
     # A task that both were asked and that is measured nowhere is missing from every mean over tasks.
     if all(task in shared for task, _ in blank if task != ALL):
-        comparisons += _compared(shared, ALL, named, seed, permutations)
+        comparisons += _compared(shared, ALL, named, seed, replicates)
     numbers = tallies(both, ("model", "variant", "task", "length"))
     return [replace(one, **_sides(one, numbers)) for one in comparisons if (one.task, one.length) not in blank]
 
@@ -153,13 +156,14 @@ def _shared(*systems: pl.DataFrame) -> pl.DataFrame:
 class _Pair:
     """Scores of both models on shared cells, items x lengths; NaN in both where either is."""
 
+    names: tuple[str, ...]
     lengths: tuple[int, ...]
     first: Floats
     second: Floats
 
 
 def _paired(a: Grid, b: Grid) -> _Pair | None:
-    _, in_a, in_b = np.intersect1d(a.names, b.names, return_indices=True)
+    names, in_a, in_b = np.intersect1d(a.names, b.names, return_indices=True)
     lengths, at_a, at_b = np.intersect1d(a.lengths, b.lengths, return_indices=True)
     first, second = a.scores[np.ix_(in_a, at_a)], b.scores[np.ix_(in_b, at_b)]
     both = ~np.isnan(first) & ~np.isnan(second)
@@ -168,24 +172,24 @@ def _paired(a: Grid, b: Grid) -> _Pair | None:
         return None
     first, second = np.where(both, first, np.nan), np.where(both, second, np.nan)
     kept = np.ix_(lines, columns)
-    return _Pair(tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
+    return _Pair(tuple(names[lines]), tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
 
 
 def _compared(
-    pairs: Mapping[str, _Pair], task: str, named: Mapping[str, Any], seed: int, permutations: int
+    pairs: Mapping[str, _Pair], task: str, named: Mapping[str, Any], seed: int, replicates: int
 ) -> list[Comparison]:
     if not pairs:
         return []
     common = sorted(set.intersection(*(set(pair.lengths) for pair in pairs.values())))
-    both = averaged([_drawn(name, pair, common, 1 / len(pairs), seed, permutations) for name, pair in pairs.items()])
-    columns: list[tuple[int | None, Floats, int]] = [
-        (length, np.eye(len(common))[column], int(both.items[column])) for column, length in enumerate(common)
-    ]
+    parts = [_differences(name, pair, common, named, seed, replicates) for name, pair in pairs.items()]
+    both = reduce(add, parts)
+    known = [~np.isnan(pair.first[:, [pair.lengths.index(length) for length in common]]) for pair in pairs.values()]
+    columns: list[tuple[int | None, list[int]]] = [(length, [column]) for column, length in enumerate(common)]
     if common:
-        columns.append((None, np.full(len(common), 1 / len(common)), both.at_any))
+        columns.append((None, list(range(len(common)))))
     comparisons = []
-    for length, weights, count in columns:
-        gap = both.gap(weights)
+    for length, chosen in columns:
+        gap = both.gap(chosen)
         comparisons.append(
             Comparison(
                 **named,
@@ -194,13 +198,16 @@ def _compared(
                 difference=gap.difference,
                 interval=gap.interval,
                 p_value=gap.p_value,
-                items=count,
+                items=sum(int(there[:, chosen].any(axis=1).sum()) for there in known),
             )
         )
     return comparisons
 
 
-def _drawn(task: str, pair: _Pair, lengths: list[int], prior: float, seed: int, permutations: int) -> Differences:
+def _differences(
+    task: str, pair: _Pair, lengths: list[int], named: Mapping[str, Any], seed: int, replicates: int
+) -> Differences:
     columns = [pair.lengths.index(length) for length in lengths]
     first, second = pair.first[:, columns], pair.second[:, columns]
-    return paired(first, second, generator(seed, task), prior=prior, permutations=permutations)
+    called = system_key(named["model_a"], named["variant_a"]), system_key(named["model_b"], named["variant_b"])
+    return paired(pair.names, first, second, task, seed, called=called, replicates=replicates)

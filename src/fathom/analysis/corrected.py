@@ -8,8 +8,8 @@ import numpy as np
 
 from fathom.analysis.ability import BaseAbility, base_note, beyond_base, missing_base, own_base
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.interval import Floats
 from fathom.analysis.profile import Profile, shared_draws
+from fathom.stats.intervals import Floats
 
 BASE_AT = 4096.0
 """Where a base stands on the axis of lengths that is only called so: the mean of 2k, 4k and 6k."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from fathom.analysis.ability import apart_note
-from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, profiles
+from fathom.stats.intervals import Interval, interval_of
 from fathom.stats.outcomes import Unanswered
 
 

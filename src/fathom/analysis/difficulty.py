@@ -21,11 +21,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.interval import Floats
 from fathom.analysis.questions import Asked, asked, passed, row_means
 from fathom.analysis.tier_draws import beyond_others
 from fathom.analysis.tiers import TIERS, checked_tiers, models_of
 from fathom.stats.columns import facet
+from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import outcome, scored_rows
 from fathom.types import FathomError
 

@@ -41,9 +41,9 @@ from fathom.analysis.ability import (
     own_base,
 )
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.interval import LEVEL, Floats, Interval
 from fathom.analysis.profile import Profile, measured_from_start, profiles
 from fathom.length import named_lengths
+from fathom.stats.intervals import LEVEL, Floats, Interval
 from fathom.stats.outcomes import Unanswered
 
 Definition: TypeAlias = Literal["ruler", "own_base", "half_base"]

@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.interval import Floats
 from fathom.stats.columns import facet, item_name
+from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import Unanswered, Unmeasured, counted, over_suites, scored_rows, tallies, unmeasured
 from fathom.stats.side_rows import is_side_row
 from fathom.types import FathomError

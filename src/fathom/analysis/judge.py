@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
 from fathom.length import format_length
+from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
 from fathom.types import FathomError
 
 RIGHT = 0.5

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from fathom.analysis.corrected import Corrected
-from fathom.analysis.interval import Floats
+from fathom.stats.intervals import Floats
 
 HALF_ITEM = 0.5
 

@@ -20,11 +20,11 @@ import polars as pl
 
 from fathom.analysis.ability import base_note, beyond_base, gaps_beyond, missing_base, not_measured, own_base
 from fathom.analysis.base import BASE_LENGTHS, BaseRule
-from fathom.analysis.interval import Interval, interval_of
 from fathom.analysis.profile import Profile, mean_draws, profiles
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
 from fathom.length import format_length
 from fathom.names import system_name
+from fathom.stats.intervals import Interval, interval_of
 from fathom.stats.outcomes import Unanswered
 
 

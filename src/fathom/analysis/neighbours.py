@@ -14,8 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.interval import Interval, generator, interval_of, mean_interval, resampled_means
 from fathom.analysis.questions import Asked, asked
+from fathom.analysis.ranking import Ranked, ranking_of_questions, system_key
+from fathom.stats.differences import Gap, paired
+from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered, tally
 
 
@@ -24,7 +26,9 @@ class Neighbour:
     """One model in the order of scores, and how far the next one below is.
 
     Attributes:
-        rank: Place, from 1.
+        rank: Place in the order of scores, from 1.
+        best: Best rank that the data allow (``fathom.stats.ranks``).
+        worst: Worst rank that the data allow.
         model: Name of the model.
         variant: Name of the variant, "" if there is one only.
         score: Mean over its questions, repeats averaged first.
@@ -42,6 +46,8 @@ class Neighbour:
     """
 
     rank: int
+    best: int
+    worst: int
     model: str
     variant: str
     score: float
@@ -60,8 +66,8 @@ class Neighbour:
 def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Neighbour]:
     """Models and variants from the highest score to the lowest.
 
-    Every question is taken as drawn for itself: questions that share a context are not told apart. The intervals are
-    of two models at a time: among many models some gap is found by chance.
+    Every question is taken as drawn for itself, whether or not it shares a context with others. The intervals are of
+    two models at a time: among many models some gap is found by chance. Ranks take all differences together.
 
     Args:
         rows: A rows table; may be empty. Models of which only averages are published are left out: how their scores
@@ -71,8 +77,9 @@ def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int
     """
     whole = [one for one in asked(rows, unanswered) if one.blank.is_empty()]
     ranked = sorted(whole, key=lambda one: -float(one.means.mean()))
-    gaps = [*(_gap(one, below, seed) for one, below in pairwise(ranked)), (None, None)]
-    return [_neighbour(place, one, gap, seed) for place, (one, gap) in enumerate(zip(ranked, gaps, strict=False), 1)]
+    gaps = [*(_gap(one, below, seed) for one, below in pairwise(ranked)), *([None] if ranked else [])]
+    ranges = ranking_of_questions(ranked, seed=seed)
+    return [_neighbour(*found) for found in zip(range(1, len(ranked) + 1), ranked, gaps, ranges, strict=True)]
 
 
 def shared_questions(first: Asked, second: Asked) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -83,20 +90,30 @@ def shared_questions(first: Asked, second: Asked) -> tuple[NDArray[np.intp], NDA
     return one, other
 
 
-def _gap(one: Asked, below: Asked, seed: int) -> tuple[float | None, Interval | None]:
+def _gap(one: Asked, below: Asked, seed: int) -> Gap | None:
     here, there = shared_questions(one, below)
     if not len(here):
-        return None, None
-    both = np.stack([one.means[here], below.means[there]], axis=1)
-    gap = float((both[:, 0] - both[:, 1]).mean())
-    draws = resampled_means(both, generator(seed, "gap"))
-    return gap, interval_of(draws[:, 0] - draws[:, 1], gap)
+        return None
+    names = one.about["name"].gather(here).to_list()
+    called = (system_key(one.model, one.variant), system_key(below.model, below.variant))
+    first, second = one.means[here][:, None], below.means[there][:, None]
+    return paired(names, first, second, "questions", seed, called=called).gap([0])
 
 
-def _neighbour(rank: int, one: Asked, gap: tuple[float | None, Interval | None], seed: int) -> Neighbour:
-    score, interval = mean_interval(one.means, generator(seed, "score"))
-    between = gap[1]
-    tied = None if between is None else between.low <= 0 <= between.high
+def _neighbour(place: int, one: Asked, gap: Gap | None, ranked: Ranked) -> Neighbour:
+    between = None if gap is None else gap.interval
     return Neighbour(
-        rank, one.model, one.variant, score, interval, len(one.about), *gap, tied, one.other, **tally(one.ended)
+        rank=place,
+        best=ranked.best,
+        worst=ranked.worst,
+        model=one.model,
+        variant=one.variant,
+        score=ranked.mean,
+        interval=ranked.interval,
+        questions=len(one.about),
+        gap=None if gap is None else gap.difference,
+        gap_interval=between,
+        tied=None if between is None else between.low <= 0 <= between.high,
+        other=one.other,
+        **tally(one.ended),
     )

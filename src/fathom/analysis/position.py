@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.interval import Floats, Interval, generator, interval_of, resampled_means
 from fathom.stats.columns import facet, item_name
+from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
 from fathom.stats.outcomes import over_suites, scored_rows
 from fathom.types import FathomError
 

@@ -12,10 +12,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from fathom.analysis.interval import Floats, Interval, generator, resampled_means
-from fathom.analysis.paired import PERMUTATIONS, Differences, paired
 from fathom.analysis.position import is_swept, placed_rows
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, shared_sums
+from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import scored_rows
 
 Place: TypeAlias = Literal["front", "middle", "rear"]
@@ -38,7 +39,7 @@ class PositionContrast:
         second_depth: Likewise.
         difference: Mean score at ``first`` less mean score at ``second``.
         interval: Its 95% interval.
-        p_value: Two-sided sign-flip permutation p-value; None where not paired.
+        p_value: Two-sided p-value, which agrees with the interval; None where not paired.
         paired: Whether depths were swept, and it is over items asked at both places. Else other items lie at each
             place, so that the interval is wider and the items' own difficulty is in it.
         items: Items asked at both places; where not paired, items at either.
@@ -60,14 +61,14 @@ class PositionContrast:
 
 
 def position_contrasts(
-    rows: pl.DataFrame, *, seed: int = 0, permutations: int = PERMUTATIONS
+    rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_REPLICATES
 ) -> list[PositionContrast]:
     """Front, middle and rear against each other, per model, variant, task and length, and over the lengths.
 
     Args:
         rows: A rows table; may be empty.
-        seed: Seed of intervals and permutations.
-        permutations: Number of random sign flips.
+        seed: Seed of intervals and p-values.
+        replicates: Number of replicates.
 
     Returns:
         Contrasts by model, task, pair of places and length, the mean over lengths (None) last, where all lengths have
@@ -81,7 +82,6 @@ def position_contrasts(
         names = {name: line for line, name in enumerate(group["name"].unique().sort())}
         scores = {cell.length: cell.scores(names) for cell in cells}
         for first, second in PAIRS:
-            rng = generator(seed, f"{group['task'][0]} {first} {second}")
             sides = {
                 cell: (scores[cell.length][first], scores[cell.length][second])
                 for cell in cells
@@ -90,7 +90,7 @@ def position_contrasts(
             for controlled in (True, False):
                 # A single item that chance put at both places must not stand for all others.
                 alike = [cell for cell, side in sides.items() if (cell.swept and _share_items(*side)) is controlled]
-                found += _contrasts(group, alike, sides, (first, second), controlled, rng, permutations)
+                found += _contrasts(group, alike, sides, (first, second), controlled, tuple(names), seed, replicates)
     return [one for one in found if one.length is not None or (one.model, one.variant, one.task) not in lost]
 
 
@@ -149,17 +149,24 @@ def _contrasts(
     sides: Mapping[_Cell, tuple[Floats, Floats]],
     pair: tuple[Place, Place],
     controlled: bool,
-    rng: np.random.Generator,
-    permutations: int,
+    names: tuple[str, ...],
+    seed: int,
+    replicates: int,
 ) -> list[PositionContrast]:
     """One pair of places at lengths that are all paired or all not; and over them where all have the same depths."""
     if not cells:
         return []
     first, second = (np.stack([sides[cell][side] for cell in cells], axis=1) for side in (0, 1))
-    found = _within(first, second, rng, permutations) if controlled else _between(first, second, rng)
+    there = ~np.isnan(first + second) if controlled else ~np.isnan(first) | ~np.isnan(second)
+    asked = np.asarray(there.any(axis=1))
+    first, second = (np.where(there, side, np.nan)[asked] for side in (first, second))
+    names = tuple(name for name, here in zip(names, asked.tolist(), strict=True) if here)
+    task = f"{group['task'][0]} {' '.join(pair)} {controlled}"
+    sums = shared_sums({"first": (names, first), "second": (names, second)}, task, seed, replicates=replicates)
+    gaps = np.nanmean(first, axis=0) - np.nanmean(second, axis=0)
+    found = Differences((sums["first"],), (sums["second"],), gaps[None, :])
     # Beside lengths of the other kind it would not be the mean over the lengths.
-    columns = _columns(cells, pair, found, over_lengths=len(cells) == len(sides))
-    gaps = [found.gap(column.weights) for column in columns]
+    columns = _columns(cells, pair, there, over_lengths=len(cells) == len(sides))
     return [
         PositionContrast(
             model=str(group["model"][0]),
@@ -176,7 +183,8 @@ def _contrasts(
             paired=controlled,
             items=column.items,
         )
-        for column, gap in zip(columns, gaps, strict=True)
+        for column in columns
+        for gap in [found.gap(column.chosen)]
     ]
 
 
@@ -185,42 +193,18 @@ class _Column:
     """What a contrast is over: one length, or all of them with equal weight; and the depths of its two places."""
 
     length: int | None
-    weights: Floats
+    chosen: list[int]
     items: int
     depths: tuple[float, float]
 
 
 def _columns(
-    cells: Sequence[_Cell], pair: tuple[Place, Place], found: Differences, *, over_lengths: bool
+    cells: Sequence[_Cell], pair: tuple[Place, Place], there: NDArray[np.bool_], *, over_lengths: bool
 ) -> list[_Column]:
     depths = [(cell.depths[pair[0]], cell.depths[pair[1]]) for cell in cells]
     columns = [
-        _Column(cell.length, np.eye(len(cells))[number], int(found.items[number]), depths[number])
-        for number, cell in enumerate(cells)
+        _Column(cell.length, [number], int(there[:, number].sum()), depths[number]) for number, cell in enumerate(cells)
     ]
     if over_lengths and len(cells) > 1 and len(set(depths)) == 1:
-        columns.append(_Column(None, np.full(len(cells), 1 / len(cells)), found.at_any, depths[0]))
+        columns.append(_Column(None, list(range(len(cells))), int(there.any(axis=1).sum()), depths[0]))
     return columns
-
-
-def _within(first: Floats, second: Floats, rng: np.random.Generator, permutations: int) -> Differences:
-    """Differences within the items that were asked at both places."""
-    both = ~np.isnan(first + second)
-    lines = both.any(axis=1)
-    first, second = (np.where(both, side, np.nan)[lines] for side in (first, second))
-    return paired(first, second, rng, permutations=permutations)
-
-
-def _between(first: Floats, second: Floats, rng: np.random.Generator) -> Differences:
-    """Differences between items at one place and other items at another: no signs to flip."""
-    known = ~np.isnan(first) | ~np.isnan(second)
-    lines, columns = known.any(axis=1), first.shape[1]
-    draws = resampled_means(np.concatenate([first, second], axis=1)[lines], rng)
-    return Differences(
-        gaps=np.nanmean(first, axis=0) - np.nanmean(second, axis=0),
-        first=draws[:, :columns],
-        second=draws[:, columns:],
-        flips=np.empty((0, columns)),
-        items=known.sum(axis=0),
-        at_any=int(lines.sum()),
-    )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fathom.analysis.base import BASE_LENGTHS, BASE_RULES, BaseRule, GivenBase, code_base, mean_base
 from fathom.analysis.grid import ALL, Grid, grids
-from fathom.analysis.interval import REPLICATES, Floats, generator, means_of_sums, resampled_sums
+from fathom.stats.intervals import REPLICATES, Floats, generator, means_of_sums, resampled_sums
 from fathom.stats.outcomes import Unanswered, Unmeasured, added
 from fathom.types import FathomError
 

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.interval import Floats
 from fathom.stats.columns import facet
+from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import Unanswered, blank_by_other, scored_rows
 
 RIGHT = 1 - 1e-9

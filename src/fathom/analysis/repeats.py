@@ -26,8 +26,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.interval import LEVEL, Floats, Interval, generator, interval_of, resampled_means
 from fathom.analysis.questions import Asked, asked, best_of_first, passed
+from fathom.stats.intervals import LEVEL, Floats, Interval, generator, interval_of, resampled_means
 from fathom.stats.outcomes import Unanswered, tally
 
 

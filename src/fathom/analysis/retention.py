@@ -8,7 +8,7 @@ could do, and LongScore calls it a third.
 from __future__ import annotations
 
 from fathom.analysis.corrected import Corrected
-from fathom.analysis.interval import Floats
+from fathom.stats.intervals import Floats
 
 
 def retentions(one: Corrected) -> tuple[Floats, Floats]:

@@ -15,9 +15,9 @@ import numpy as np
 
 from fathom.analysis.base import BASE_RULES, BaseRule, GivenBase
 from fathom.analysis.grid import ALL
-from fathom.analysis.interval import REPLICATES, Floats, generator, means_of_sums
 from fathom.analysis.profile import Profile, mean_profile
 from fathom.analysis.scores_table import ScoreCell, ScoreTable
+from fathom.stats.intervals import REPLICATES, Floats, generator, means_of_sums
 from fathom.stats.outcomes import added
 from fathom.types import FathomError
 

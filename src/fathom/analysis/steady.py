@@ -15,13 +15,13 @@ from fathom.analysis.area import area
 from fathom.analysis.base import BaseRule
 from fathom.analysis.corrected import Corrected, corrected, lacking
 from fathom.analysis.effective import Reach, ending
-from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.kept import kept_length
 from fathom.analysis.log_ratio import log_ratios
 from fathom.analysis.profile import Profile, measured_from_start, profiles
 from fathom.analysis.retention import mean_retention, retentions
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
 from fathom.names import system_name
+from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import Unanswered
 
 

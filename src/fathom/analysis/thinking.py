@@ -12,12 +12,11 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.groups import check_dimensions, groups_of, not_there, place
-from fathom.analysis.interval import Floats, Interval, interval_of
 from fathom.analysis.neighbours import shared_questions
 from fathom.analysis.published import published
 from fathom.analysis.questions import Asked, asked
-from fathom.analysis.shared_weights import Scored, resampled_together
 from fathom.stats.columns import facet
+from fathom.stats.intervals import Floats, Interval, Scored, interval_of, resampled_together
 from fathom.stats.outcomes import Unanswered, scored_rows
 
 MODES = ("off", "on")

@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.analysis.interval import Floats
+from fathom.stats.intervals import Floats
 
 # Values of u and of e at which the model is computed. They are evenly spaced: where logistic curves are steep, nodes of
 # Gauss and Hermite lie too far apart in the middle, and twice as many were still worse.

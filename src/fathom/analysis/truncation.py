@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
-from fathom.analysis.interval import Floats, Interval, generator, interval_of
-from fathom.analysis.paired import PERMUTATIONS, Differences, averaged, paired
 from fathom.stats.columns import facet, item_name
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, drawn_means, paired
+from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import counted, over_suites, scored_rows
 from fathom.stats.side_rows import cut_from
 
@@ -44,7 +46,7 @@ class Truncation:
         interval: Its 95% interval.
         difference: ``full`` less ``score``: what the task needs of the text that was cut.
         difference_interval: Its 95% interval, paired over items.
-        p_value: Two-sided sign-flip permutation p-value of the difference.
+        p_value: Two-sided p-value of the difference, which agrees with its interval.
         share: ``score`` over ``full``, the share that is kept; None where ``full`` is 0.
         share_interval: Its 95% interval; None where that is.
         chance: Mean chance level; None if unknown.
@@ -70,15 +72,15 @@ class Truncation:
     items: int
 
 
-def truncation(rows: pl.DataFrame, *, seed: int = 0, permutations: int = PERMUTATIONS) -> list[Truncation]:
+def truncation(rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_REPLICATES) -> list[Truncation]:
     """Compares whole prompts with the same ones cut, per model, task and length of the cut.
 
     The mean over tasks (``all``) is there where there are several, at the cuts that all of them have.
 
     Args:
         rows: A rows table; may be empty.
-        seed: Seed of intervals and permutations.
-        permutations: Number of random sign flips.
+        seed: Seed of intervals and p-values.
+        replicates: Number of replicates.
 
     Returns:
         By model, task (as the rows name them, ``all`` last), full length and cut, ascending; empty where no prompt
@@ -91,11 +93,11 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, permutations: int = PERMUTA
         tasks = {str(task): part for (task,), part in group.group_by("task", maintain_order=True)}
         system = (str(model), str(variant), int(str(full)))
         for task, part in tasks.items():
-            found += _of_tasks({task: part}, task, system, seed, permutations)
+            found += _of_tasks({task: part}, task, system, seed, replicates)
         gone = [(task, length) for *key, task, length in lost if tuple(key) == system]
         # A task that is measured at no cut is missing from every mean over tasks.
         if len(tasks) > 1 and all(task in tasks for task, _ in gone):
-            every = _of_tasks(tasks, ALL, system, seed, permutations)
+            every = _of_tasks(tasks, ALL, system, seed, replicates)
             found += [one for one in every if all(one.length != length for _, length in gone)]
     return found
 
@@ -139,6 +141,7 @@ def _pairs(whole: pl.DataFrame, cut: pl.DataFrame) -> pl.DataFrame:
 class _Table:
     """The pairs of one task: scores whole and cut, items x cuts; mean tokens and chance level of each cut."""
 
+    names: tuple[str, ...]
     whole: Floats
     cut: Floats
     tokens: tuple[float | None, ...]
@@ -153,29 +156,22 @@ def _table(pairs: pl.DataFrame, lengths: Sequence[int]) -> _Table:
     whole, cut = np.full((2, len(names), len(lengths)), np.nan)
     whole[line, column], cut[line, column] = part["whole"].to_numpy(), part["value"].to_numpy()
     means = part.group_by("length").agg(pl.col("tokens").mean(), pl.col("chance").mean()).sort("length")
-    return _Table(whole, cut, tuple(means["tokens"]), tuple(means["chance"]))
+    return _Table(tuple(names.tolist()), whole, cut, tuple(means["tokens"]), tuple(means["chance"]))
 
 
 def _of_tasks(
-    parts: Mapping[str, pl.DataFrame], task: str, system: tuple[str, str, int], seed: int, permutations: int
+    parts: Mapping[str, pl.DataFrame], task: str, system: tuple[str, str, int], seed: int, replicates: int
 ) -> list[Truncation]:
     """One task, or the mean over several at the cuts that all of them have."""
     lengths = sorted(set.intersection(*(set(part["length"]) for part in parts.values())))
     if not lengths:
         return []
     tables = {name: _table(part, lengths) for name, part in parts.items()}
-    both = averaged(
-        [
-            paired(
-                table.whole,
-                table.cut,
-                generator(seed, f"{name} truncation"),
-                prior=1 / len(tables),
-                permutations=permutations,
-            )
-            for name, table in tables.items()
-        ]
-    )
+    differences = [
+        paired(table.names, table.whole, table.cut, f"{name} truncation", seed, replicates=replicates)
+        for name, table in tables.items()
+    ]
+    both = reduce(add, differences)
     model, variant, full_length = system
     return [
         _truncation((model, variant, task, full_length, length), list(tables.values()), both, column)
@@ -189,8 +185,8 @@ def _truncation(
     full = float(np.mean([np.nanmean(table.whole[:, column]) for table in tables]))
     score = float(np.mean([np.nanmean(table.cut[:, column]) for table in tables]))
     share = score / full if full else None
-    first, second = both.first[:, column], both.second[:, column]
-    gap = both.gap(np.eye(len(both.gaps))[column])
+    first, second = (drawn_means(side, [column], pseudo=1) for side in (both.first, both.second))
+    gap = both.gap([column])
     return Truncation(
         *named,
         tokens=_mean([table.tokens[column] for table in tables]),
@@ -204,7 +200,7 @@ def _truncation(
         share=share,
         share_interval=None if share is None else interval_of(second / first, share),
         chance=_mean([table.chance[column] for table in tables]),
-        items=int(both.items[column]),
+        items=sum(int((~np.isnan(table.whole[:, column])).sum()) for table in tables),
     )
 
 

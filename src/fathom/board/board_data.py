@@ -120,7 +120,7 @@ def lengths_of(line: Line) -> Mapping[str, Mapping[int, Estimate | None]]:
 def _pairs(table: Table) -> dict[str, Json]:
     ranking = table.ranking
     upper = np.triu_indices(len(ranking.lines), 1)
-    signs = np.where(ranking.sure, np.where(ranking.differences > 0, "+", "-"), "0")
+    signs = np.where(ranking.ranks.significant, np.where(ranking.differences > 0, "+", "-"), "0")
     return {
         "keys": [table.lines[place].key for place in ranking.lines],
         "d": [shown.number(float(value)) for value in ranking.differences[upper]],

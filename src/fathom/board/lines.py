@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fathom.board.keys import keys
 from fathom.board.model import PROVENANCES, Board, Entry, Standing
-from fathom.board.ranks import Ranking, ranking, ranks_of
+from fathom.board.ranks import Ranking, ranking
 from fathom.board.standing import questions_asked, standing
 
 
@@ -67,13 +67,10 @@ def table(board: Board, entries: Sequence[Entry], models: Mapping[str, str]) -> 
     places = sorted(range(len(ordered)), key=lambda place: (_place(standings[place]), named[place]))
     sorted_entries, sorted_standings = [ordered[place] for place in places], [standings[place] for place in places]
     ranked = ranking(board, sorted_entries, sorted_standings)
-    ranks = ranks_of(ranked)
-    lines = []
-    for at, place in enumerate(places):
-        low, high, group = ranks.get(at, (0, 0, 0))
-        about = ((low, high), group) if group else (None, None)
-        entry = ordered[place]
-        lines.append(Line(named[place], models[entry.model], entry, standings[place], *about))
+    lines = [Line(named[place], models[ordered[place].model], ordered[place], standings[place]) for place in places]
+    ranks = ranked.ranks
+    for line, best, worst, group in zip(ranked.lines, ranks.best, ranks.worst, ranks.groups, strict=True):
+        lines[line] = replace(lines[line], rank=(int(best), int(worst)), group=int(group))
     return Table(board, tuple(lines), ranked)
 
 

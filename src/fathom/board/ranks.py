@@ -1,11 +1,4 @@
-"""Ranks where intervals allow: which lines of a board differ, which ranks each can have, and who is tied.
-
-The rank of a line is 1 and the number of lines that are truly better. Its range holds the true rank with 95%
-confidence, by testing the line against each other one in both directions with Holm's step-down (Holm 1979), whatever
-the dependence between the tests: rejected are only differences that are there, with 95% confidence for all of a line's
-together, and so at least as many lines are better, and worse, as were found to be. That is the marginal confidence set
-of Mogstad, Romano, Shaikh and Wilhelm (2024), "Inference for Ranks with Applications to Mobility across Neighbourhoods
-and Academic Achievement across Countries", The Review of Economic Studies 91, section 3, with normal quantiles.
+"""Ranks of the lines of a board (``fathom.stats.ranks``), with normal quantiles.
 
 What lines have in common in their scores of the same questions cancels in their difference; where they share a part of
 the questions, so does what is common to that part (the covariance of the means over it). What errors of few questions
@@ -21,16 +14,15 @@ difference is not chance.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathom.board.model import Board, Entry, Items, Standing
-
-LEVEL = 0.95
-Floats = NDArray[np.float64]
+from fathom.stats.intervals import LEVEL, Floats
+from fathom.stats.ranks import Ranks, ranks_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,24 +31,17 @@ class Ranking:
 
     Attributes:
         lines: Places of the lines among the entries that were given.
-        low: Best rank that the data allow, from 1.
-        high: Worst rank that the data allow.
-        groups: Tie groups, from 1: a new one begins where a line differs from any line of the group above it. Lines of
-            different groups can still be within chance of each other; ``low`` and ``high`` say which.
+        ranks: Their ranks.
         differences: Score of the line of the row less that of the column; shape (lines, lines).
         errors: Their standard errors.
         paired: Whether both lines answered some questions in common, so that their errors are not independent.
-        sure: Whether the line of the row differs from that of the column, by the tests of the row's line together.
     """
 
     lines: tuple[int, ...]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    ranks: Ranks
     differences: Floats
     errors: Floats
     paired: NDArray[np.bool_]
-    sure: NDArray[np.bool_]
 
 
 def ranking(board: Board, entries: Sequence[Entry], standings: Sequence[Standing], level: float = LEVEL) -> Ranking:
@@ -81,17 +66,22 @@ def ranking(board: Board, entries: Sequence[Entry], standings: Sequence[Standing
     errors = np.sqrt(np.maximum(spread, 0.0))
     np.fill_diagonal(errors, 0.0)
     differences = values[:, None] - values[None, :]
-    sure = _sure(differences, errors, level)
     return Ranking(
         lines=tuple(lines),
-        low=1 + (sure & (differences < 0)).sum(axis=1),
-        high=len(lines) - (sure & (differences > 0)).sum(axis=1),
-        groups=_groups(sure),
+        ranks=ranks_of(differences, _p_values(differences, errors), level),
         differences=differences,
         errors=errors,
         paired=paired,
-        sure=sure,
     )
+
+
+def _p_values(differences: Floats, errors: Floats) -> Floats:
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = np.where(differences == 0, 0.0, np.abs(differences) / errors)
+    p: Floats = 2 * ndtr(-distance)
+    return p
 
 
 def weights(board: Board, entry: Entry) -> dict[str, float]:
@@ -147,42 +137,3 @@ def _shared(items: Sequence[Items]) -> tuple[Floats, Floats]:
         rows[line, columns] = deviations[at]
         known[line, columns] = 1.0
     return rows, known
-
-
-def _sure(differences: Floats, errors: Floats, level: float) -> NDArray[np.bool_]:
-    """Which differences of each row are there, by Holm's step-down over both directions of all of them."""
-    from scipy.special import ndtr
-
-    lines = len(differences)
-    sure = np.zeros(differences.shape, dtype=np.bool_)
-    if lines < 2:
-        return sure
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distance = np.where(differences == 0, 0.0, np.abs(differences) / errors)
-    p = ndtr(-distance)
-    np.fill_diagonal(p, 1.0)
-    order = np.argsort(p, axis=1, kind="stable")
-    # One of the two directions of each pair has the p-value here, the other one more than a half.
-    limits = (1 - level) / (2 * (lines - 1) - np.arange(lines))
-    passed = np.logical_and.accumulate(np.take_along_axis(p, order, axis=1) <= limits, axis=1)
-    np.put_along_axis(sure, order, passed, axis=1)
-    return sure
-
-
-def _groups(sure: NDArray[np.bool_]) -> NDArray[np.int64]:
-    first, group = 0, 1
-    groups = []
-    for line in range(len(sure)):
-        # Of any line, not of the first only: one that is hardly known is told apart from nothing below it.
-        if sure[first:line, line].any():
-            first, group = line, group + 1
-        groups.append(group)
-    return np.array(groups, dtype=np.int64)
-
-
-def ranks_of(ranking: Ranking) -> Mapping[int, tuple[int, int, int]]:
-    """Best rank, worst rank and tie group by the place of the line among the entries."""
-    return {
-        line: (int(low), int(high), int(group))
-        for line, low, high, group in zip(ranking.lines, ranking.low, ranking.high, ranking.groups, strict=True)
-    }

@@ -15,9 +15,9 @@ from fathom.types import FathomError
 if TYPE_CHECKING:
     from fathom.analysis import CurvePoint, EffectiveLength, LongScore, Steady
     from fathom.analysis.effective import Reach
-    from fathom.analysis.interval import Interval
     from fathom.analysis.steady import Estimate
     from fathom.report.table import Cell, Column, Table
+    from fathom.stats.intervals import Interval
 
 Base: TypeAlias = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""What a report measures over questions that count alike: breakdowns, repeats, ranks, the gain of thinking."""
+"""What a report measures over questions that count alike: breakdowns, repeats, the gain of thinking."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fathom.analysis import GroupScore, Neighbour, Repeats, ThinkingGain
+from fathom.analysis import GroupScore, Repeats, ThinkingGain
 from fathom.analysis.breakdown import RUN, breakdown
-from fathom.analysis.neighbours import neighbours
+from fathom.analysis.questions import asked
+from fathom.analysis.ranking import Ranked, ranking_of_questions
 from fathom.analysis.repeats import repeats
 from fathom.analysis.thinking import thinking_gain
 from fathom.stats.columns import facet
@@ -34,7 +35,7 @@ class ByQuestion:
         runs: Published means of single repeats.
         gains: What thinking adds, where a model was asked in both modes.
         repeats: What repeats say, where there are any.
-        ranks: Models in their order, where two or more share questions.
+        ranking: Models by their mean over questions, where there are no average scores that can be compared.
         chosen: Whether the systems were chosen by name, so that figures leave none of them out.
     """
 
@@ -45,7 +46,7 @@ class ByQuestion:
     runs: tuple[GroupScore, ...] = ()
     gains: tuple[ThinkingGain, ...] = ()
     repeats: tuple[Repeats, ...] = ()
-    ranks: tuple[Neighbour, ...] = ()
+    ranking: tuple[Ranked, ...] = ()
     chosen: bool = False
 
     @property
@@ -65,18 +66,18 @@ class ByQuestion:
             runs=tuple(one for one in self.runs if (one.model, one.variant) in systems),
             gains=tuple(one for one in self.gains if one.model in models),
             repeats=tuple(one for one in self.repeats if (one.model, one.variant) in systems),
-            ranks=tuple(one for one in self.ranks if (one.model, one.variant) in systems),
             chosen=True,
         )
 
 
-def by_question(replies: pl.DataFrame, averages: pl.DataFrame, *, seed: int = 0) -> ByQuestion:
+def by_question(replies: pl.DataFrame, averages: pl.DataFrame, *, seed: int = 0, ranked: bool = False) -> ByQuestion:
     """Measures what counts every question alike.
 
     Args:
         replies: Rows of questions over their whole context; may be empty.
         averages: Rows that are published averages; may be empty.
         seed: Seed of the intervals.
+        ranked: Whether models are ranked by their mean over questions.
     """
     averages = _told_apart(averages, replies)
     rows = pl.concat([replies, averages])
@@ -93,7 +94,7 @@ def by_question(replies: pl.DataFrame, averages: pl.DataFrame, *, seed: int = 0)
         runs=tuple(breakdown(averages, by=(RUN,), seed=seed)) if RUN in named else (),
         gains=(*_gains(replies, own, seed), *_gains(averages, named, seed)),
         repeats=tuple(repeats(replies, seed=seed)) if replies["epoch"].n_unique() > 1 else (),
-        ranks=_ranks(replies, seed),
+        ranking=tuple(ranking_of_questions(asked(replies), seed=seed)) if ranked else (),
     )
 
 
@@ -132,13 +133,6 @@ def _gains(rows: pl.DataFrame, groups: frozenset[str], seed: int) -> tuple[Think
     # One after the other: the models that have both modes need not have all that the others are grouped by.
     by = [name for name in GAINS if name == OVERALL or name in groups]
     return tuple(gain for name in by for gain in thinking_gain(asked, by=(name,), seed=seed))
-
-
-def _ranks(replies: pl.DataFrame, seed: int) -> tuple[Neighbour, ...]:
-    if replies.select("model", "variant").n_unique() < 2:
-        return ()
-    found = neighbours(replies, seed=seed)
-    return tuple(found) if any(one.gap is not None for one in found) else ()
 
 
 def order(scores: Sequence[GroupScore]) -> tuple[tuple[str, str], ...]:

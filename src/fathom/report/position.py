@@ -17,7 +17,7 @@ from fathom.report.table import Cell, Column, Table
 
 ABOUT = (
     "Percentage points by which the score with the answer at one place is above that at another, with 95% intervals. "
-    "Paired: the same items were asked at both places, and p is that of sign flips. Unpaired: depths were drawn at "
+    "Paired: the same items were asked at both places, and p goes with the interval. Unpaired: depths were drawn at "
     "random, so that other items lie in each third of the context, and there is no p-value."
 )
 LINES = Size(250, 150)

@@ -1,32 +1,85 @@
-"""Models in their order, and which of them are told apart from the next one below."""
+"""Models by rank, with their differences; and models by their mean over questions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from fathom.analysis import Neighbour
+from fathom.analysis.ranking import Ranked
 from fathom.report import words
-from fathom.report.results import Results, System
+from fathom.report.results import Results, System, system_of
 from fathom.report.table import Cell, Column, Table
-from fathom.report.tally import beneath_mean
+from fathom.report.tally import beneath_mean, other_score
 
 ABOUT = (
+    "The difference is to the next model below, in percentage points, with its 95% interval and p-value, paired "
+    "question by question. Ranks take all differences of a model together (Holm's step-down): its range holds the true "
+    "rank with 95% confidence. Differences are as a rule known better than the intervals of two scores suggest: they "
+    "can be significant although these overlap."
+)
+AVERAGES = "Average scores in percent, as at the top. "
+MEANS = (
+    "Mean scores in percent over questions, every question alike and its repeats averaged first: these models have no "
+    "average scores that can be compared. "
+)
+BY_QUESTION = (
     "Mean score in percent over a model's questions, every question alike and its repeats averaged first, with 95% "
     "intervals. The gap is to the next model below, in percentage points, over the questions that both have, paired "
-    "question by question; where its interval holds 0 the two are tied: their order is not known. Ties are decided "
-    "by these paired gaps, which are as a rule narrower than the intervals of two scores suggest: models can be told "
-    "apart although theirs overlap."
+    "question by question; where its interval holds 0 the two are not distinguishable. Ranks take all differences of a "
+    "model together."
 )
 APART = "No question is shared with the next model below."
 
 
+def rank_of(one: Ranked | Neighbour) -> str:
+    """A rank, or the range of ranks that the data allow."""
+    return str(one.best) if one.best == one.worst else f"{one.best}–{one.worst}"
+
+
 def rank_tables(results: Results) -> list[Table]:
-    """One table, the highest score first; none where no two models share questions."""
-    return neighbour_tables(results.by_question.ranks, results.systems)
+    """One table, the highest score first; none where no two models are comparable."""
+    by_average = len(results.ranking) > 1
+    ranking = results.ranking if by_average else results.by_question.ranking
+    if len(ranking) < 2:
+        return []
+    numbers = {system: number for number, system in enumerate(results.systems)}
+    columns = (
+        Column("Model", number=False),
+        Column("Rank"),
+        Column("Average score" if by_average else "Mean over questions"),
+        Column("Difference", help="To the next model below, in percentage points"),
+        Column("p"),
+        Column("Significant", number=False, help="By Holm's step-down over all differences of the model"),
+    )
+    rows = tuple(
+        (
+            Cell(system_of(one).name, series=numbers.get(system_of(one))),
+            Cell(rank_of(one)),
+            Cell(
+                words.percent(one.mean),
+                words.bounds(one.interval),
+                beneath=other_score(results, one.mean, one.other),
+            ),
+            *_next_below(one, number + 1),
+        )
+        for number, one in enumerate(ranking)
+    )
+    return [Table("ranks", "ranks", "Ranks", (AVERAGES if by_average else MEANS) + ABOUT, columns, rows)]
+
+
+def _next_below(one: Ranked, below: int) -> tuple[Cell, Cell, Cell]:
+    if below == len(one.gaps):
+        return Cell(), Cell(), Cell()
+    gap = one.gaps[below]
+    return (
+        Cell(words.change(gap.difference), words.bounds(gap.interval, signed=True)),
+        Cell(words.chance_of(gap.p_value).removeprefix("p ")),
+        Cell("yes" if one.significant[below] else "no"),
+    )
 
 
 def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ()) -> list[Table]:
-    """The table of any ranks, for the page and a terminal; none of none.
+    """The table of models by their mean over questions, for a terminal; none of none.
 
     Args:
         found: What ``fathom.analysis.neighbours`` gave, the highest score first.
@@ -41,12 +94,12 @@ def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ())
         Column("Score"),
         Column("Questions"),
         Column("Gap", help="To the next model below, in percentage points"),
-        Column("Told apart", number=False, help="From the next model below"),
+        Column("Distinguishable", number=False, help="From the next model below"),
     )
     rows = tuple(
         (
             Cell(System(one.model, one.variant).name, series=numbers.get((one.model, one.variant))),
-            Cell(str(one.rank)),
+            Cell(rank_of(one)),
             Cell(words.percent(one.score), words.bounds(one.interval), beneath=beneath_mean(one)),
             Cell(words.count(one.questions)),
             _gap(one),
@@ -54,7 +107,7 @@ def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ())
         )
         for number, one in enumerate(found, start=1)
     )
-    return [Table("ranks", "ranks", "Ranks", ABOUT, columns, rows)]
+    return [Table("by-question", "ranks", "Models by their mean over questions", BY_QUESTION, columns, rows)]
 
 
 def _gap(one: Neighbour) -> Cell:
@@ -68,4 +121,4 @@ def _mark(one: Neighbour, *, last: bool) -> Cell:
         return Cell()
     if one.gap is None:
         return Cell(note=APART)
-    return Cell("tied" if one.tied else "yes")
+    return Cell("no" if one.tied else "yes")

@@ -28,7 +28,6 @@ from fathom.analysis import (
     answers,
     average_scores_of,
     cell_counts,
-    comparable,
     curve_of,
     depth_grid,
     effective_length_of,
@@ -42,6 +41,8 @@ from fathom.analysis import (
 )
 from fathom.analysis.categories import category_scores
 from fathom.analysis.graders import Graded, graders
+from fathom.analysis.grid import grids
+from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.printing import printable
 from fathom.report.by_question import ByQuestion, by_question
 from fathom.report.settings import distinct, settings_of, settings_of_averages
@@ -75,6 +76,7 @@ Measure = TypeVar(
     Counts,
     Profile,
     Known,
+    Ranked,
 )
 Key = TypeVar("Key", bound=Hashable)
 
@@ -97,7 +99,7 @@ class Results:
 
     Attributes:
         systems: Models and variants: the comparable ones by average score, then the others likewise.
-        comparable: Systems whose averages are over the same tasks and lengths.
+        ranking: Systems whose averages are over the same tasks and lengths, the highest first, with their ranks.
         tasks: Names of the tasks, in the order of the rows and of the numbers in their names.
         lengths: Lengths in tokens, ascending.
         average: Average score by system and task (``all`` too).
@@ -123,7 +125,7 @@ class Results:
     """
 
     systems: tuple[System, ...]
-    comparable: frozenset[System]
+    ranking: tuple[Ranked, ...]
     tasks: tuple[str, ...]
     lengths: tuple[int, ...]
     average: Mapping[tuple[System, str], AverageScore]
@@ -146,6 +148,11 @@ class Results:
     by_question: ByQuestion = field(default_factory=ByQuestion)
     unanswered: Unanswered = "zero"
     notes: tuple[str, ...] = ()
+
+    @property
+    def comparable(self) -> frozenset[System]:
+        """Systems that have a rank."""
+        return frozenset(map(system_of, self.ranking))
 
     def every(self, system: System, task: str = ALL) -> Counts | None:
         """Counts of every reply of a system with a context, on one task or on all; None where there is none."""
@@ -195,10 +202,12 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswe
         )
     by_cell = cell_counts(asked)
     scores = measure_profiles(profiles(kept, seed=seed))
+    ranking = ranking_of(grids(kept), list(scores.average.values()), seed=seed)
     systems = [System(*pair) for pair in asked.select("model", "variant").unique(maintain_order=True).rows()]
     return replace(
         scores,
         systems=tuple(sorted(systems, key=_place(scores))),
+        ranking=tuple(ranking),
         tasks=numbered(task for task in asked["task"].unique(maintain_order=True) if task != ALL),
         lengths=tuple(sorted(set(asked["length"]))),
         position=tuple(position(kept, seed=seed)),
@@ -215,7 +224,7 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswe
         contrasts=tuple(position_contrasts(kept, seed=seed)),
         truncation=tuple(truncation(shown, seed=seed)),
         categories=tuple(category_scores(kept, seed=seed)),
-        by_question=by_question(kept, averages, seed=seed),
+        by_question=by_question(kept, averages, seed=seed, ranked=len(ranking) < 2 <= len(systems)),
         unanswered=unanswered,
     )
 
@@ -227,10 +236,9 @@ def measure_profiles(ready: Sequence[Profile]) -> Results:
         ready: Profiles of rows, or of a published table of scores.
     """
     average = {(system_of(one), one.task): one for one in average_scores_of(ready)}
-    alike = {system_of(one) for one in comparable(one for one in average.values() if one.task == ALL)}
     scores = Results(
         systems=(),
-        comparable=frozenset(alike),
+        ranking=tuple(ranking_of_profiles(ready, list(average.values()))),
         tasks=tuple(dict.fromkeys(profile.task for profile in ready if profile.task != ALL)),
         lengths=tuple(sorted({int(length) for profile in ready for length in profile.lengths})),
         average=average,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from fathom.analysis import Interval
+from fathom.analysis.ranking import Ranked
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.known import said_of_filter
@@ -140,21 +140,17 @@ def _apart(results: Results) -> str:
 
 
 def _ties(results: Results) -> str:
-    known = {
-        system: interval
-        for system in results.systems
-        if system in results.comparable and (interval := results.average[system, ALL].interval) is not None
-    }
     means = {system: results.average.get((system, ALL)) for system in results.systems}
-    apart = [system.name for system, one in means.items() if system not in known and one and one.mean is not None]
+    ranked = results.comparable
+    apart = [system.name for system, one in means.items() if system not in ranked and one and one.mean is not None]
     said = []
-    if apart and known and len(apart) <= NAMED:
+    if apart and ranked and len(apart) <= NAMED:
         noun, verb = ("average", "is") if len(apart) == 1 else ("averages", "are")
         said.append(f"The {noun} of {words.listed(apart)} {verb} over other tasks or lengths, and {verb} not compared.")
-    elif apart and known:
+    elif apart and ranked:
         said.append(f"The averages of {len(apart)} models are over other tasks or lengths, and are not compared.")
-    if len(known) > 1:
-        said.append(_overlaps(known))
+    if len(ranked) > 1:
+        said.append(_distinguishable(results.ranking))
     return " ".join(said)
 
 
@@ -171,18 +167,14 @@ def _uneven(results: Results) -> str:
     return f"LongScores are averaged over {named}, which all models have; some have further lengths."
 
 
-def _overlaps(known: Mapping[System, Interval]) -> str:
-    tied = [
-        system.name
-        for system, own in known.items()
-        if any(own.low <= other.high and other.low <= own.high for name, other in known.items() if name != system)
-    ]
+def _distinguishable(ranking: Sequence[Ranked]) -> str:
+    tied = [system_of(one).name for one in ranking if one.best < one.worst]
     if not tied:
-        return "No two intervals of the average scores overlap."
+        return "The average scores of all models differ significantly from each other."
     if len(tied) == 2:
-        return f"The intervals of {words.listed(tied)} overlap: their average scores do not tell which is better."
+        return f"The average scores of {words.listed(tied)} do not differ significantly."
     who = words.listed(tied) if len(tied) <= NAMED else f"{len(tied)} models"
-    return f"The intervals of {who} overlap with another's: the table's places say which are told apart."
+    return f"The average scores of {who} do not all differ significantly: models that share a rank are not ordered."
 
 
 def _chance(results: Results) -> str:

@@ -15,9 +15,9 @@ from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
 from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
 from fathom.report.position import contrast_tables
-from fathom.report.ranks import rank_tables
+from fathom.report.ranks import rank_of, rank_tables
 from fathom.report.repeats import repeats_tables
-from fathom.report.results import ALL, Results, System, measure
+from fathom.report.results import ALL, Results, System, measure, system_of
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import CHANCE, RULES, SCORED, chance_cell, counts_tables, failed, other_score, scored_cell
 from fathom.report.thinking import thinking_tables
@@ -96,14 +96,14 @@ def _of_replies(results: Results) -> tuple[Table, ...]:
 def headline(results: Results) -> Table:
     """One row per model: average score, chance, LongScore, effective lengths, replies."""
     several = len(results.systems) > 1
-    places = ranks(results)
+    ranks = {system_of(one): rank_of(one) for one in results.ranking} if len(results.ranking) > 1 else {}
     lines = []
     for number, system in enumerate(results.systems):
         average = results.average.get((system, ALL))
         lines.append(
             (
                 Cell(system.name, series=number),
-                *([places[number]] if several else []),
+                *([Cell(ranks[system]) if system in ranks else Cell()] if several else []),
                 _average_cell(results, average, _gaps(results, system)),
                 chance_cell(results, system, ALL),
                 _longscore_cell(results.longscore.get((system, ALL))),
@@ -111,10 +111,10 @@ def headline(results: Results) -> Table:
                 scored_cell(results, system),
             )
         )
-    place = Column("Place", help="A range where intervals overlap: those models are not told apart")
+    rank = Column("Rank", help="The ranks that the data allow at 95%: models of one range are not distinguishable")
     columns = (
         Column("Model", number=False),
-        *([place] if several else []),
+        *([rank] if several else []),
         Column("Average score", help="Percent; tasks averaged, then lengths"),
         CHANCE,
         Column(
@@ -130,26 +130,10 @@ def headline(results: Results) -> Table:
     )
     if several:
         about += (
-            " A place is a range wherever intervals overlap: within it no order is claimed. "
-            "Only averages over the same tasks and lengths have places."
+            " Models whose difference is not significant share a range of ranks. "
+            "Only averages over the same tasks and lengths have ranks."
         )
     return Table("headline", "headline", "At a glance", about, columns, tuple(lines))
-
-
-def ranks(results: Results) -> list[Cell]:
-    """Places that the intervals allow: "1" where a model stands apart, "1–3" where intervals overlap."""
-    intervals = {system: results.average[system, ALL].interval for system in results.comparable}
-    known = [interval for interval in intervals.values() if interval is not None]
-    places = []
-    for system in results.systems:
-        own = intervals.get(system)
-        if own is None or len(known) < 2:
-            places.append(Cell())
-            continue
-        best = 1 + sum(other.low > own.high for other in known)
-        worst = len(known) - sum(other.high < own.low for other in known)
-        places.append(Cell(str(best) if best == worst else f"{best}–{worst}"))
-    return places
 
 
 def _average_cell(results: Results, average: AverageScore | None, note: str) -> Cell:

@@ -18,7 +18,7 @@ from fathom.report.table import Cell, Column, Table
 ABOUT = (
     "The same questions over their whole prompt and over prompts whose middle was cut out, scores in percent with 95% "
     "intervals. Beneath each score of a cut prompt: the share of the full score that is kept. What the cut costs is "
-    "the full score less the other, in percentage points, paired over items, with its p-value (sign flips). Tasks that "
+    "the full score less the other, in percentage points, paired over items, with its p-value. Tasks that "
     "lose most come first: they need most of the text."
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from fathom.analysis.interval import Interval
+from fathom.stats.intervals import Interval
 
 ABSENT = "–"
 

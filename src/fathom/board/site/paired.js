@@ -1,4 +1,4 @@
-/* Paired differences of two lines: the definitions of fathom.analysis.paired and fathom.analysis.interval.
+/* Paired differences of two lines: the definitions of fathom.stats.differences and fathom.stats.intervals.
 
    Sign-flip permutation test, and the Bayesian bootstrap with one pseudo-item for its interval. Items whose pair of
    scores is the same are drawn together: the sum of their gamma weights is one gamma variate, and the sum of their signs
@@ -42,7 +42,7 @@
     return [...kinds.values()];
   }
 
-  // Weights a little more uneven than Rubin's, as in fathom.analysis.interval, where the reasons are. Each replicate is
+  // Weights a little more uneven than Rubin's, as in fathom.stats.intervals, where the reasons are. Each replicate is
   // a weighted sum of the first scores, one of the second, and the weights.
   function replicates(kinds, items, chance) {
     const shape = items > 400 ? 1 : Math.max(items - 2, 0.5) / items;

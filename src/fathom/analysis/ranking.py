@@ -1,0 +1,181 @@
+"""Ranks of models by their average score, or by their mean over questions, with the differences that they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis.average import AverageScore, average_scores, comparable
+from fathom.analysis.grid import ALL, Grid, grids
+from fathom.analysis.profile import Profile, mean_draws
+from fathom.analysis.questions import Asked
+from fathom.stats.differences import PAIRED_REPLICATES, Gap, Sums, drawn_means, shared_sums
+from fathom.stats.intervals import Floats, Interval, interval_of
+from fathom.stats.outcomes import Unanswered
+from fathom.stats.ranks import gaps_of, ranks_of
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A model among others.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is one only.
+        mean: What is ranked: the average of all tasks (:func:`average_scores`), or the mean over questions.
+        interval: Its 95% interval.
+        other: The mean by the other choice of ``unanswered``; None where there is none.
+        best: Best rank that the data allow, from 1.
+        worst: Worst rank that the data allow.
+        group: Tie group, from 1 (``fathom.stats.ranks``).
+        gaps: Its average less that of every ranked model, in the order of the ranks; its own is 0.
+        significant: Whether it differs significantly from every ranked model, by Holm's step-down over all its gaps.
+    """
+
+    model: str
+    variant: str
+    mean: float
+    interval: Interval
+    other: float | None
+    best: int
+    worst: int
+    group: int
+    gaps: tuple[Gap, ...]
+    significant: tuple[bool, ...]
+
+
+def ranking(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Ranked]:
+    """Models and variants by their average score, the highest first.
+
+    Args:
+        rows: A rows table (``fathom.rows``); may be empty.
+        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        seed: Seed of the replicates.
+
+    Returns:
+        Those whose averages are over the same tasks and lengths (:func:`fathom.analysis.average.comparable`).
+    """
+    averages = average_scores(rows, unanswered=unanswered, seed=seed)
+    return ranking_of(grids(rows, unanswered), averages, seed=seed)
+
+
+def ranking_of(
+    tables: Sequence[Grid],
+    averages: Sequence[AverageScore],
+    *,
+    seed: int = 0,
+    replicates: int = PAIRED_REPLICATES,
+) -> list[Ranked]:
+    """The same from grids and averages that are there already."""
+    ordered = _ordered(averages)
+    if not ordered:
+        return []
+    lengths = ordered[0].lengths
+    sums: dict[str, list[Sums]] = {system_key(one.model, one.variant): [] for one in ordered}
+    for task in ordered[0].tasks:
+        own = {system_key(grid.model, grid.variant): grid for grid in tables if grid.task == task}
+        found = shared_sums(
+            {name: (own[name].names, _at(own[name], lengths)) for name in sums}, task, seed, replicates=replicates
+        )
+        for name, parts in sums.items():
+            parts.append(found[name])
+    columns = list(range(len(lengths)))
+    return _ranked(_scores(ordered), np.array([drawn_means(parts, columns) for parts in sums.values()]))
+
+
+def ranking_of_profiles(ready: Sequence[Profile], averages: Sequence[AverageScore]) -> list[Ranked]:
+    """The same from profiles of published scores, whose questions are not known: models are independent.
+
+    Args:
+        ready: The profiles.
+        averages: Their averages.
+    """
+    ordered = _ordered(averages)
+    own = {system_key(one.model, one.variant): one for one in ready if one.task == ALL}
+    draws = [
+        mean_draws(profile, np.isin(profile.lengths, one.lengths))
+        for one in ordered
+        for profile in [own[system_key(one.model, one.variant)]]
+    ]
+    return _ranked(_scores(ordered), np.array(draws))
+
+
+def _ordered(averages: Sequence[AverageScore]) -> list[AverageScore]:
+    alike = comparable(one for one in averages if one.task == ALL)
+    return sorted(alike, key=lambda one: -(one.mean or 0.0))
+
+
+def ranking_of_questions(
+    models: Sequence[Asked], *, seed: int = 0, replicates: int = PAIRED_REPLICATES
+) -> list[Ranked]:
+    """Models by their mean over questions, every question alike and its repeats averaged first.
+
+    Args:
+        models: What they were asked; those with a cell that is not measured are left out.
+        seed: Seed of the replicates.
+        replicates: Number of replicates.
+    """
+    whole = sorted((one for one in models if one.blank.is_empty()), key=lambda one: -float(one.means.mean()))
+    if not whole:
+        return []
+    tables = {system_key(one.model, one.variant): (one.about["name"].to_list(), one.means[:, None]) for one in whole}
+    sums = shared_sums(tables, "questions", seed, replicates=replicates)
+    scores = []
+    for one in whole:
+        mean, own = float(one.means.mean()), sums[system_key(one.model, one.variant)]
+        interval = interval_of(drawn_means([own], [0], pseudo=1), mean)
+        scores.append(_Score(one.model, one.variant, mean, interval, one.other))
+    return _ranked(scores, np.array([drawn_means([one], [0]) for one in sums.values()]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Score:
+    """What is ranked."""
+
+    model: str
+    variant: str
+    mean: float
+    interval: Interval
+    other: float | None
+
+
+def _scores(ordered: Sequence[AverageScore]) -> list[_Score]:
+    return [
+        _Score(one.model, one.variant, one.mean, one.interval, one.other)
+        for one in ordered
+        if one.mean is not None and one.interval is not None
+    ]
+
+
+def _ranked(ordered: Sequence[_Score], draws: Floats) -> list[Ranked]:
+    means = np.array([one.mean for one in ordered], dtype=np.float64)
+    gaps = gaps_of(means, draws)
+    p_values = np.array([[gap.p_value for gap in own] for own in gaps]).reshape(len(ordered), len(ordered))
+    ranks = ranks_of(means[:, None] - means[None, :], p_values)
+    return [
+        Ranked(
+            model=one.model,
+            variant=one.variant,
+            mean=one.mean,
+            interval=one.interval,
+            other=one.other,
+            best=int(ranks.best[number]),
+            worst=int(ranks.worst[number]),
+            group=int(ranks.groups[number]),
+            gaps=tuple(gaps[number]),
+            significant=tuple(ranks.significant[number].tolist()),
+        )
+        for number, one in enumerate(ordered)
+    ]
+
+
+def system_key(model: str, variant: str) -> str:
+    """The name by which replicates of a model and variant are drawn."""
+    return f"{model}\x1f{variant}"
+
+
+def _at(grid: Grid, lengths: Sequence[int]) -> Floats:
+    return grid.scores[:, np.searchsorted(grid.lengths, lengths)]

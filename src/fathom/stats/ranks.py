@@ -1,0 +1,101 @@
+"""Ranks of scores, as ranges: which differences are significant, which ranks each score can have, and who is tied.
+
+The rank of a score is 1 and the number of scores that are truly higher. Its range holds the true rank with 95%
+confidence, by testing the score against each other one in both directions with Holm's step-down (Holm 1979), whatever
+the dependence between the tests: rejected are only differences that are there, with 95% confidence for all of a score's
+together, and so at least as many scores are higher, and lower, as were found to be. That is the marginal confidence set
+of Mogstad, Romano, Shaikh and Wilhelm (2024), "Inference for Ranks with Applications to Mobility across Neighbourhoods
+and Academic Achievement across Countries", The Review of Economic Studies 91, section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.stats.differences import Gap, gap_of
+from fathom.stats.intervals import LEVEL, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranks:
+    """Ranks of some scores, all in the order of the scores.
+
+    Attributes:
+        best: Best rank that the data allow, from 1.
+        worst: Worst rank that the data allow.
+        groups: Tie groups, from 1: a new one begins where a score differs significantly from any one of the group above
+            it. Scores of different groups may still be indistinguishable; ``best`` and ``worst`` say which.
+        significant: Whether the score of the row differs from that of the column, by the tests of the row together.
+    """
+
+    best: NDArray[np.int64]
+    worst: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    significant: NDArray[np.bool_]
+
+
+def ranks_of(differences: Floats, p_values: Floats, level: float = LEVEL) -> Ranks:
+    """Ranks from the differences of every two scores.
+
+    Args:
+        differences: Score of the row less that of the column, shape (scores, scores); scores are in descending order.
+        p_values: Their two-sided p-values.
+        level: Confidence of each score's range.
+    """
+    found = _significant(p_values, level)
+    return Ranks(
+        best=1 + (found & (differences < 0)).sum(axis=1),
+        worst=len(differences) - (found & (differences > 0)).sum(axis=1),
+        groups=_tie_groups(found),
+        significant=found,
+    )
+
+
+def gaps_of(scores: Floats, draws: Floats) -> list[list[Gap]]:
+    """The difference of every two scores: of that of the row less that of the column.
+
+    Args:
+        scores: Shape (scores,).
+        draws: Their replicates from the same weights, shape (scores, replicates).
+    """
+    found: list[list[Gap]] = [[gap_of(np.zeros(2), 0.0)] * len(scores) for _ in scores]
+    for row in range(len(scores)):
+        for column in range(row):
+            gap = gap_of(draws[row] - draws[column], float(scores[row] - scores[column]))
+            found[row][column], found[column][row] = gap, _turned(gap)
+    return found
+
+
+def _turned(gap: Gap) -> Gap:
+    interval = gap.interval
+    return Gap(-gap.difference, type(interval)(-interval.high, -interval.low, interval.level), gap.p_value)
+
+
+def _significant(p_values: Floats, level: float) -> NDArray[np.bool_]:
+    """Which differences of each row are significant, by Holm's step-down over both directions of all of them."""
+    scores = len(p_values)
+    found = np.zeros(p_values.shape, dtype=np.bool_)
+    if scores < 2:
+        return found
+    one_sided = p_values / 2
+    np.fill_diagonal(one_sided, 1.0)
+    order = np.argsort(one_sided, axis=1, kind="stable")
+    # One of the two directions of each pair has this p-value, the other one more than a half.
+    limits = (1 - level) / (2 * (scores - 1) - np.arange(scores))
+    passed = np.logical_and.accumulate(np.take_along_axis(one_sided, order, axis=1) <= limits, axis=1)
+    np.put_along_axis(found, order, passed, axis=1)
+    return found
+
+
+def _tie_groups(significant: NDArray[np.bool_]) -> NDArray[np.int64]:
+    first, group = 0, 1
+    groups = []
+    for score in range(len(significant)):
+        # Of any score, not of the first only: one that is hardly known differs significantly from nothing below it.
+        if significant[first:score, score].any():
+            first, group = score, group + 1
+        groups.append(group)
+    return np.array(groups, dtype=np.int64)
