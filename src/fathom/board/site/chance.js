@@ -48,19 +48,6 @@
         if (v > 0 && Math.log(uniform()) < 0.5 * x * x + third - third * v + third * Math.log(v)) return third * v;
       }
     }
-
-    /** The sum of `count` signs, each +1 or -1. */
-    function signs(count) {
-      let ones = 0;
-      for (let left = count; left > 0; left -= 32) ones += population(left >= 32 ? bits() : bits() & ((1 << left) - 1));
-      return 2 * ones - count;
-    }
-    return { bits, uniform, gamma, signs };
+    return { bits, uniform, gamma };
   };
-
-  function population(word) {
-    word -= (word >>> 1) & 0x55555555;
-    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333);
-    return Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
-  }
 })(window.fathom);

@@ -116,7 +116,7 @@
     const paired = tested.some((one) => one.rows.some((row) => row.paired));
     const unpaired = tested.some((one) => one.rows.some((row) => !row.paired));
     return [h("p", { class: "muted" },
-      paired && "Over the same questions: intervals by the Bayesian bootstrap, p by 10,000 random sign flips, tasks weighing as on the board. The seed is fixed, so these figures stay the same. ",
+      paired && "Over the same questions: intervals and p by the Bayesian bootstrap, so that p is below .05 where the interval leaves out 0; tasks weighing as on the board. The seed is fixed, so these figures stay the same. ",
       unpaired && "Unpaired: as if both means were independent, with the errors of the board; where only means are published these are the greatest possible, and the test is cautious. ",
       mixed && "Lines of different origin were asked in other words or on other questions, so a difference may be one of the questions. ",
       count > 1 && `${fathom.count(count)} tests are shown, each by itself. If there were no differences, ${fathom.expected(count)} of them would be expected to have p below .05 (${fathom.count(count)} \u00d7 0.05).`)];
