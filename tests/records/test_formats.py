@@ -57,19 +57,19 @@ def as_zip(name: str, data: bytes) -> bytes:
 LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS).encode()
 FILES = {
     "rows.jsonl": LINES,
-    "rows.jsonl.gz": gzip.compress(LINES),
+    "rows.jsonl.gz": gzip.compress(LINES, mtime=0),
     "rows.jsonl.zst": zstandard.compress(LINES),
     "lines.json": LINES,
     "list.json": json.dumps(ROWS, indent=1).encode(),
     "rows.csv": as_csv(","),
-    "rows.csv.gz": gzip.compress(as_csv(",")),
+    "rows.csv.gz": gzip.compress(as_csv(","), mtime=0),
     "utf16.csv": as_csv(",").decode().encode("utf-16"),
     "rows.tsv": as_csv("\t"),
     "rows.parquet": as_parquet(),
     "rows.parquet.zst": zstandard.compress(as_parquet()),
     "stream.arrow": as_arrow(pa.ipc.new_stream),
     "file.arrow": as_arrow(pa.ipc.new_file),
-    "file.arrow.gz": gzip.compress(as_arrow(pa.ipc.new_file)),
+    "file.arrow.gz": gzip.compress(as_arrow(pa.ipc.new_file), mtime=0),
     "jsonl.zip": as_zip("multidoc_qa.jsonl", LINES),
     "csv.zip": as_zip("below/multidoc_qa.csv.zst", zstandard.compress(as_csv(","))),
     "parquet.zip": as_zip("multidoc_qa.parquet", as_parquet()),
@@ -139,7 +139,12 @@ def test_texts_in_an_archive_are_documents(tmp_path: Path) -> None:
         ("a.tsv", b'a\tb\n1\t2\n3\t"4"5\n6\t7\n', 1, ["2: not CSV that can be read: "]),
         ("a.csv", b"a,b,a\n1,2,3\n", 0, ["None: two columns are called 'a'"]),
         ("a.csv", b"", 0, []),
-        ("a.csv.gz", gzip.compress(b"a\n" + b"b\n" * 99)[:-9], 99, ["100: the file is damaged: it ends in the middle"]),
+        (
+            "a.csv.gz",
+            gzip.compress(b"a\n" + b"b\n" * 99, mtime=0)[:-9],
+            99,
+            ["100: the file is damaged: it ends in the middle"],
+        ),
         ("a.json", b'[{"a": 1}, {"a": 2}, {"a": ', 2, ["None: the file is not JSON that can be read after row 2: "]),
         ("a.json", b'{"a": 1}\n{"a": \n{"a": 3}\n', 2, ["2: not JSON: Expecting value at position 7 of the line"]),
         ("a.json", b'{"a":\n1', 0, ["None: the file is not JSON that can be read: Expecting"]),
@@ -186,7 +191,7 @@ def test_an_endless_cell_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_text_bomb_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fathom.records.streams.MOST_AT_ONCE", 1 << 20)
-    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b" " * (2 << 20)))
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b" " * (2 << 20), mtime=0))
     (fault,) = read_records(tmp_path / "a.txt.gz")
     assert fault == Fault(None, "the file is larger than 1 MiB; make JSONL or Parquet of it, or split it")
 
