@@ -1,6 +1,6 @@
 """How fast is the page of the leaderboard, and how heavy? 300 models x 100 tasks, from disk in headless Chromium.
 
-    python benchmarks/board_page.py [--models 300] [--tasks 100] [--runs 7]
+    python performance/board_page.py [--models 300] [--tasks 100] [--runs 7]
 
 First view: from the start of the navigation to the frame in which the table of the board is painted. Weight: bytes of
 the files that this view loads, as they are and as a web server would compress them. Everything else: from the change of

@@ -3,8 +3,8 @@
 Naive building tokenizes the whole prompt for every attempt: it bisects the number of whole documents, then the sentence
 at which the last one is cut. Both sides get the same plans, documents and tokenizer, in one process.
 
-    python benchmarks/build.py            # the full figures: minutes
-    python benchmarks/build.py --quick    # a small version: seconds
+    python performance/build.py            # the full figures: minutes
+    python performance/build.py --quick    # a small version: seconds
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How far a sample of so many items can go at all: the default method beside versions of it that know the answers.
 
-    OMP_NUM_THREADS=1 python benchmarks/compression_bounds.py SCORES [--budget 237] [--splits 50]
+    OMP_NUM_THREADS=1 python performance/compression_bounds.py SCORES [--budget 237] [--splits 50]
 
 SCORES is whatever `fathom compress validate` takes. Each version is tried on the same splits of models into known and
 new ones, at random and with the weakest half known:

@@ -1,6 +1,6 @@
 """How steady are LongScore and the measures beside it? Simulated scores with a known truth.
 
-    python benchmarks/longscore.py [--scores scores.csv] [--simulations 500]
+    python performance/longscore.py [--scores scores.csv] [--simulations 500]
 
 First: how often 95% intervals hold the truth, and the bias of the point. Second: two replications of one study, in
 which every score is drawn anew for 100 items, and how well they agree on the order of the models (Spearman's rho, a

@@ -2,7 +2,7 @@
 
 Every command here is the real one in a process of its own, in a folder of its own. What it leaves in the end is
 compared with what an undisturbed call leaves; what it had stored when it was disturbed has to be there still; and a
-server counts who is asked again. ``benchmarks/reliability.py`` calls all of this and prints the counts.
+server counts who is asked again. ``performance/reliability.py`` calls all of this and prints the counts.
 """
 
 from __future__ import annotations

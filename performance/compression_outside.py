@@ -1,6 +1,6 @@
 """Samples chosen by one table of models, tried on other models' own replies, scored here.
 
-    OMP_NUM_THREADS=1 python benchmarks/compression_outside.py SCORES PREDICTIONS [--share 0.05] [--draws 50]
+    OMP_NUM_THREADS=1 python performance/compression_outside.py SCORES PREDICTIONS [--share 0.05] [--draws 50]
 
 SCORES are MiniLongBench's released ones. PREDICTIONS holds a folder for each model with files ``TASK.jsonl.zst`` of
 LongBench replies (rows in LongBench's order, with ``pred``, ``answers`` and ``all_classes``). The models are not among

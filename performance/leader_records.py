@@ -1,7 +1,7 @@
 """Records in the form of InfiniteBench and LongBench, as long and as many as LongLeader counts, from texts at hand.
 
-    python benchmarks/leader_records.py --out records --tokenizer TOKENIZER            # as many as in table 3
-    python benchmarks/leader_records.py --out records --tokenizer words --share 0.02   # a few
+    python performance/leader_records.py --out records --tokenizer TOKENIZER            # as many as in table 3
+    python performance/leader_records.py --out records --tokenizer words --share 0.02   # a few
 
 Contexts are articles of the generated world, with their own questions and summaries; modules of Python's standard
 library, one function of which has lost the sense of what it returns; and lists of numbers. They are no test of a model:

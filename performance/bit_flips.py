@@ -5,7 +5,7 @@ time, and prompts, gold answers, scores and settings are compared with those bef
 that changes nothing (of an empty page, or of a space) is counted as the same. Ends with 1 where a flip changes
 anything without an error, or where an error is not one of fathom's.
 
-    python benchmarks/bit_flips.py --flips 2000
+    python performance/bit_flips.py --flips 2000
 """
 
 from __future__ import annotations

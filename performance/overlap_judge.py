@@ -4,7 +4,7 @@ It reads the quoted texts of a request and answers in the asked form: a sentence
 longer words stand in the text that it is held against. One reply in a hundred is no judgement at all, as real judges
 have it too.
 
-    python benchmarks/overlap_judge.py --port 8899
+    python performance/overlap_judge.py --port 8899
     fathom judge runs/lexical --judge openai/overlap --judge-base-url http://127.0.0.1:8899/v1
 """
 

@@ -1,7 +1,7 @@
 """A whole run of LongBench Pro's size, with a dead client and a dead server in its middle.
 
-    python benchmarks/pro_records.py --corpus BOOKS --corpus 'LEVAL?text=input' --out records.json
-    python benchmarks/pro_dry_run.py records.json --place FOLDER
+    python performance/pro_records.py --corpus BOOKS --corpus 'LEVAL?text=input' --out records.json
+    python performance/pro_dry_run.py records.json --place FOLDER
 
 Builds the suite ``pro`` from the records, asks a local server that answers after a delay three times for each, kills
 the client at a third of the work and the server at two thirds (it comes back after a while), has the summaries judged

@@ -4,8 +4,8 @@ The plain procedure, in our own words: for each task and length tokenize every s
 random, with replacement, as long as one fits into what is left. Headings and the question are not counted, and nothing
 is cut, so that its prompts come near their length but not to it. Both sides use the same documents and tokenizer.
 
-    python benchmarks/hundred.py --data FOLDER            # the whole suite, 2k to 256k, 100 items: minutes
-    python benchmarks/hundred.py --items 5 --lengths 2k,8k  # a small one from the generated corpus
+    python performance/hundred.py --data FOLDER            # the whole suite, 2k to 256k, 100 items: minutes
+    python performance/hundred.py --items 5 --lengths 2k,8k  # a small one from the generated corpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How often do the intervals hold the truth? Simulated replies with a known truth, 95% intervals.
 
-    python benchmarks/coverage.py [--simulations 1000]
+    python performance/coverage.py [--simulations 1000]
 
 Three tables: the mean of one task and of several (our engine beside the plain percentile bootstrap), LongScore, and
 effective context length under the three definitions (with the candidates for the fitted curve of ``half_base``).

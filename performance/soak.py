@@ -6,8 +6,8 @@ measures itself while it goes on: memory, and time and CPU time from reply to re
 both are as long as the others let them; so a fixed piece of work is measured now and then, and CPU time is told in
 units of it. The script ends with 1 where a reply is not what the schedule says.
 
-    python benchmarks/soak.py                    # 20,000 samples: ten minutes or so
-    python benchmarks/soak.py --count 2000
+    python performance/soak.py                    # 20,000 samples: ten minutes or so
+    python performance/soak.py --count 2000
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ A right bundle of sixteen replies (four tasks, one of them judged) is damaged in
 run. Bundles that are refused, or found incomplete, are counted by what was found; one that is taken or raises is kept
 in a folder, and the benchmark ends with 1. The right bundle has to be taken before and after.
 
-    python benchmarks/bundle_fuzz.py                 # 10,000 bundles: a minute or two
-    python benchmarks/bundle_fuzz.py --count 500
+    python performance/bundle_fuzz.py                 # 10,000 bundles: a minute or two
+    python performance/bundle_fuzz.py --count 500
 """
 
 from __future__ import annotations

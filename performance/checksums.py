@@ -3,8 +3,8 @@
 Prints seconds of a processor, and ratios to the same work without checksums in the same process: to reading the file of
 a suite, to writing and reading rows without a checksum for a store. The medians of several turns, in turn.
 
-    python benchmarks/checksums.py
-    python benchmarks/checksums.py --gigabytes 0.1 --rows 2000
+    python performance/checksums.py
+    python performance/checksums.py --gigabytes 0.1 --rows 2000
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Make the pictures of boards in docs/images again: of the published boards, and of one of offline readers.
 
-    python benchmarks/board_pictures.py [--out docs/images] [--work FOLDER] [ID ...]
+    python performance/board_pictures.py [--out docs/images] [--work FOLDER] [ID ...]
 
 Needs Chromium. The runs of the readers take some minutes; with --work they are kept for the next time. With names
 (board-pro, board-phone, ...) only these pictures are made. Look at each before it is committed.

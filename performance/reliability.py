@@ -1,9 +1,9 @@
 """Every fault that fathom promises to bear, injected many times: what was repeated, lost, changed or crashed. All zero.
 
 A part for each row of the table in ``docs/reliability.md``. Commands are killed at random moments, started twice, run
-out of disk (``benchmarks/interrupted.py``); servers fail (``benchmarks/soak.py``), bits flip
-(``benchmarks/bit_flips.py``), command lines, inputs and bundles are hostile (``benchmarks/command_fuzz.py``,
-``benchmarks/bundle_fuzz.py``), and wrong replies are said to be no answers. For each part it prints:
+out of disk (``performance/interrupted.py``); servers fail (``performance/soak.py``), bits flip
+(``performance/bit_flips.py``), command lines, inputs and bundles are hostile (``performance/command_fuzz.py``,
+``performance/bundle_fuzz.py``), and wrong replies are said to be no answers. For each part it prints:
 
 * cases: how often something was done;
 * repeated: requests for replies that were stored already;
@@ -13,10 +13,10 @@ out of disk (``benchmarks/interrupted.py``); servers fail (``benchmarks/soak.py`
 
 It ends with 1 where one of them is not 0. Parts that mount a disk say where that is not permitted.
 
-    python benchmarks/reliability.py                      # everything: hours
-    python benchmarks/reliability.py --quick              # a few cases of each: a minute
-    python benchmarks/reliability.py --share 0.25         # a quarter of the cases
-    python benchmarks/reliability.py --parts kill,relabel --json counts.json
+    python performance/reliability.py                      # everything: hours
+    python performance/reliability.py --quick              # a few cases of each: a minute
+    python performance/reliability.py --share 0.25         # a quarter of the cases
+    python performance/reliability.py --parts kill,relabel --json counts.json
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Records of the shape of LongBench Pro, of any number and size, made from documents at hand.
 
-    python benchmarks/pro_records.py --corpus BOOKS --corpus 'LEVAL?text=input' --out records.json   # 1,500 records
-    python benchmarks/pro_records.py --out small.json --each 1 --lengths 8k   # from the generated world only
+    python performance/pro_records.py --corpus BOOKS --corpus 'LEVAL?text=input' --out records.json   # 1,500 records
+    python performance/pro_records.py --out small.json --each 1 --lengths 8k   # from the generated world only
 
 Five records for each of the 25 tasks, two languages and six lengths. A context is numbered passages of novels, L-Eval
 documents and generated articles; a few of them hold a note of who moved how many crates, and every question is about

@@ -7,9 +7,9 @@ UTF-8, a value of another type somewhere in its JSON, its Parquet or its SQLite.
 with 0, 1 or 2. Whatever else comes is printed with its traceback and its command line, and the benchmark ends with 1.
 No case leaves this machine.
 
-    python benchmarks/command_fuzz.py                        # 10,000 cases
-    python benchmarks/command_fuzz.py --cases 500 --seed 3
-    python benchmarks/command_fuzz.py --case 1234            # one of them again
+    python performance/command_fuzz.py                        # 10,000 cases
+    python performance/command_fuzz.py --cases 500 --seed 3
+    python performance/command_fuzz.py --case 1234            # one of them again
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What asking a model costs beside the model: CPU, bytes written and memory per sample, for ours and for others.
 
-    python benchmarks/run.py            # all sizes
-    python benchmarks/run.py --quick    # a small version
-    python benchmarks/run.py --lm-eval ~/lm/bin/python   # lm-evaluation-harness from an environment of its own
+    python performance/run.py            # all sizes
+    python performance/run.py --quick    # a small version
+    python performance/run.py --lm-eval ~/lm/bin/python   # lm-evaluation-harness from an environment of its own
 
 A server in a process of its own answers every request at once. Each client runs in a process of its own, warms up, and
 is then measured over N prompts with 32 requests in flight: user and system time of its process, bytes handed to write

@@ -2,7 +2,7 @@
 
     python -m venv official
     official/bin/python -m pip install rouge==1.0.1 fuzzywuzzy==0.18.0 jieba==0.42.1 python-Levenshtein zstandard
-    python benchmarks/longbench_scoring.py FOLDER --official official/bin/python
+    python performance/longbench_scoring.py FOLDER --official official/bin/python
 
 FOLDER holds a folder for each model, with files ``TASK.jsonl.zst`` of rows with ``pred``, ``answers`` and
 ``all_classes``, and the ``result.json`` of their source. The other side applies LongBench's rules, in our own words, to

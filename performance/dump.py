@@ -5,8 +5,8 @@ code, links, images and Chinese letters. ``thread_documents`` reads it in a proc
 HTML becomes text, answers find their questions, and the 25,000 most popular threads become documents. What it is
 compared with is ``xml.etree.ElementTree.iterparse`` over the same file, which only clears each row.
 
-    python benchmarks/dump.py                # 2 GB: some minutes
-    python benchmarks/dump.py --size 0.05    # a small version: seconds
+    python performance/dump.py                # 2 GB: some minutes
+    python performance/dump.py --size 0.05    # a small version: seconds
 """
 
 from __future__ import annotations
