@@ -21,12 +21,12 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
+from fathom.benchmarks.starter.passkey import plan
 from fathom.compose import Shelf, compose
 from fathom.corpus.world import generate
 from fathom.counts import CountCache, TokenCounter, cut_points
 from fathom.length import format_length, render
 from fathom.suitefile import open_suite
-from fathom.tasks.passkey import plan
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import Document, Draw, Haystack, Scene, Span
 

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
+from fathom.benchmarks.longbench.tasks import TASKS
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced
 from fathom.compress.methods import METHODS
 from fathom.compress.tables import read_matrix
 from fathom.score.registry import ScoringRow, get_scorer
-from fathom.tasks.longbench import TASKS
 
 OFFICIAL = {task.name: task.official for task in TASKS}
 CHINESE = ("multifieldqa_zh", "dureader", "vcsum", "lsht", "passage_retrieval_zh")

@@ -19,8 +19,8 @@ from pathlib import Path
 import polars as pl
 
 from fathom import api
+from fathom.benchmarks.leader.suite import NAMES
 from fathom.suitefile import open_suite
-from fathom.suites.leader import TASKS
 from fathom.tokens import get_tokenizer
 from leader_records import write
 
@@ -64,7 +64,7 @@ def print_table(found: pl.DataFrame) -> None:
     """The tasks in the order of table 3, ours beside the paper's."""
     ours = {task: (samples, tokens) for task, samples, tokens in found.iter_rows()}
     print("| task | samples | in table 3 | average tokens | in table 3 |\n| --- | --: | --: | --: | --: |")
-    for task in TASKS:
+    for task in NAMES:
         samples, tokens = ours.get(task, (0, 0.0))
         count, average = TABLE_3[task]
         print(f"| `{task}` | {samples:,} | {count:,} | {tokens:,.0f} | {average:,.0f} |")

@@ -20,10 +20,10 @@ from random import Random
 from typing import Any
 
 from fathom.atomic import whole_file
+from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, SECONDARY, SecondaryTask
 from fathom.corpus import read_corpus
 from fathom.corpus.world import generate
 from fathom.length import format_length, parse_length
-from fathom.sources.longbench_pro_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, SECONDARY, SecondaryTask
 from fathom.tokens import Tokenizer, get_tokenizer
 
 NOTES = 8
