@@ -12,34 +12,19 @@ once.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash
-from fathom.score.text import fold, without_reasoning
+from fathom.score.text import caseless, stands_in, without_reasoning
 from fathom.types import Verdict
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
-# Letters and digits that make a word with their neighbours; Chinese runs on without spaces, so it does not count.
-_WORD = "[0-9a-z\u00df-\u024f\u0370-\u052f]"
 
 
 def cleaned(reply: str) -> str:
     """A reply as the released code cleans it before it looks for gold texts: control characters become newlines."""
     return _CONTROL.sub("\n", reply.strip()).strip()
-
-
-def stands_in(text: str, gold: str) -> bool:
-    """Whether a gold text stands in a text as whole words, whatever the case, width and spaces of both."""
-    wanted = _even(gold)
-    before = f"(?<!{_WORD})" if re.match(_WORD, wanted) else ""
-    after = f"(?!{_WORD})" if re.match(_WORD, wanted[-1:]) else ""
-    return bool(wanted) and re.search(before + re.escape(wanted) + after, _even(text)) is not None
-
-
-def _even(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", fold(text)).casefold().split())
 
 
 def _official(share: Callable[[int, int], float], on_none: str) -> Scorer:
@@ -64,7 +49,7 @@ def _strict(share: Callable[[int, int], float]) -> Scorer:
         if not isinstance(row.prediction, str):
             return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
         given = row.answers if isinstance(row.answers, list) else [row.answers]
-        golds = list(dict.fromkeys(str(gold) for gold in given if gold is not None and _even(str(gold))))
+        golds = list(dict.fromkeys(str(gold) for gold in given if gold is not None and caseless(str(gold))))
         if not golds:
             return Verdict(None, False, grader="strict", detail="there is no gold text")
         text = cleaned(without_reasoning(row.prediction))

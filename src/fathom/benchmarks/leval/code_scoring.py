@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from fathom.benchmarks.leader.ruler_scoring import stands_in
 from fathom.score.reading import plain
+from fathom.score.text import stands_in
 
 _OUTPUT = re.compile(r"\b(?:output|answer|result|prints?|printed|returns?|returned)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[\[\]]|(?<![\w.])-?[0-9]+(?:\.[0-9]*)?(?!\w)|\b(?:true|false|none)\b", re.IGNORECASE)

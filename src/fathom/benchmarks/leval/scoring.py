@@ -12,14 +12,13 @@ from collections.abc import Callable
 from decimal import Decimal
 from types import MappingProxyType
 
-from fathom.benchmarks.leader.ruler_scoring import stands_in
 from fathom.benchmarks.leval import official as released
 from fathom.benchmarks.leval.code_scoring import output_strict
 from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
-from fathom.benchmarks.longbench.v2_scoring import choice_letter, choice_letters
+from fathom.score.choices import choice_letter, choice_letters
 from fathom.score.reading import after_cues, plain
 from fathom.score.registry import Metric, Scorer, ScoringRow
-from fathom.score.text import fold, without_reasoning
+from fathom.score.text import fold, stands_in, without_reasoning
 from fathom.types import Verdict
 
 _PARTLY = 0.25  # for some of several right choices, and no wrong one
