@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fathom.benchmarks.leader import icl_tasks, record_tasks
+from fathom.benchmarks.leader.infinitebench_records import ABOUT
+from fathom.benchmarks.leader.prompts import SHORT
 from fathom.build import build, order
-from fathom.sources.infinitebench import ABOUT
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks import leader_icl, leader_records
-from fathom.tasks.leader_prompts import SHORT
 from fathom.types import Grid
 from made import make_document
 from made_records import write_rows
@@ -52,11 +52,11 @@ def write_infinite(folder: Path, count: int = 4, datasets: Sequence[str] = tuple
     return folder
 
 
-GRIDS = {**leader_records.GRIDS, **leader_icl.GRIDS}
+GRIDS = {**record_tasks.GRIDS, **icl_tasks.GRIDS}
 SOURCES = (
     *(f"longbench_{dataset}" for dataset in SHORT),
     "minilongbench",
-    *leader_records.AUTHORS,
+    *record_tasks.AUTHORS,
     *(f"infinitebench_{dataset}" for dataset in ABOUT),
     *("dialogre", "longicl_dialogre", "fewnerd", "fewnerd_demos"),
 )

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
 from fathom.build import build, order
 from fathom.length import render
-from fathom.sources.longbench_records import EVEN, LANGUAGES
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import Sample
 from made import make_document

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fathom.sources.longbench_pro_tasks import DIFFICULTIES, SECONDARY, SecondaryTask
+from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, SECONDARY, SecondaryTask
 from made import make_document
 
 LENGTHS = ("8k", "16k")

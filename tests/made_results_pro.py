@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
-from fathom.sources.longbench_pro_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS, SECONDARY
+from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS, SECONDARY
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "token_length": tuple(LENGTHS),

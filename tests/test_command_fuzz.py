@@ -1,4 +1,4 @@
-"""Some hundred hostile command lines; ``benchmarks/command_fuzz.py`` has ten thousand."""
+"""Some hundred hostile command lines; ``performance/command_fuzz.py`` has ten thousand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "performance"))
 
 from command_fuzz import CLEAR, commands, fuzz
 

@@ -168,7 +168,7 @@ def test_targets_of_make_and_tasks_of_inspect_exist(page: Path) -> None:
                 assert words[2].removeprefix("fathom/") in tasks()
 
 
-CODE = re.compile(r"`((?:python benchmarks/|pytest )[^`]+)`")
+CODE = re.compile(r"`((?:python performance/|pytest )[^`]+)`")
 
 
 def scripts_of(page: Path) -> list[list[str]]:
@@ -181,7 +181,7 @@ def scripts_of(page: Path) -> list[list[str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_scripts_and_their_options_exist_and_tests_have_the_names(page: Path) -> None:
     for words in scripts_of(page):
-        files = [ROOT / word for word in words[1:] if word.startswith(("benchmarks/", "tests/"))]
+        files = [ROOT / word for word in words[1:] if word.startswith(("performance/", "tests/"))]
         assert all(file.exists() for file in files), shlex.join(words)
         source = "".join(file.read_text("utf-8") for file in files if file.is_file())
         if words[0] == "python":
@@ -192,7 +192,7 @@ def test_scripts_and_their_options_exist_and_tests_have_the_names(page: Path) ->
 
 
 def test_the_parts_of_the_matrix_of_faults_are_those_that_the_page_names() -> None:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
+    sys.path.insert(0, str(ROOT / "performance"))
     from reliability import PARTS, chosen_parts
 
     page = ROOT / "docs" / "reliability.md"
@@ -377,7 +377,9 @@ def test_the_readme_names_every_module_and_folder() -> None:
     there = {f"{path.name}{'/' * path.is_dir()}" for path in package.iterdir() if not path.name.startswith("_")}
     named = re.findall(r"^\| `src/fathom/([\w.]+/?)` \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     assert set(named) == {name for name in there if name.endswith((".py", "/"))}
-    for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]*)`", "".join(p.read_text("utf-8") for p in PAGES)):
+    for path in re.findall(
+        r"`((?:src|tests|docs|performance)/[\w./-]*)`", "".join(p.read_text("utf-8") for p in PAGES)
+    ):
         assert (ROOT / path).exists(), f"{path} does not exist"
 
 

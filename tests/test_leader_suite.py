@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from command_line import Call
+from fathom.benchmarks.leader.suite import TOKENIZER
 from fathom.build import Order, build, order
 from fathom.compose import compose
 from fathom.length import format_length
 from fathom.registry import get_suite, get_task
 from fathom.sources.lock import LOCK, data_folder
-from fathom.suites.leader import TOKENIZER
 from fathom.tokens import DEFAULT, is_at_hand
 from fathom.types import FathomError, Plan
 from made import write_corpus

@@ -1,4 +1,4 @@
-"""A few cases of every fault in docs/reliability.md; ``benchmarks/reliability.py`` has all of them."""
+"""A few cases of every fault in docs/reliability.md; ``performance/reliability.py`` has all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "performance"))
 
 import interrupted
 import reliability

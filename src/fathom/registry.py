@@ -1,21 +1,14 @@
-"""Finds tasks and suites: every module of ``fathom.tasks`` and ``fathom.suites``, and those of other packages.
-
-A module declares ``TASKS``, a tuple of ``Task``, or ``SUITES``, a tuple of ``Suite``. Another package adds its own by
-naming such a module in an entry point of the group ``fathom.tasks`` or ``fathom.suites``.
-"""
+"""Tasks and suites by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.discovery``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
-from pkgutil import iter_modules
-from types import MappingProxyType, ModuleType
 from typing import TypeVar
 
+from fathom.discovery import declared
 from fathom.names import unknown
-from fathom.types import FathomError, Suite, Task
+from fathom.types import Suite, Task
 
 T = TypeVar("T")
 
@@ -23,21 +16,13 @@ T = TypeVar("T")
 @cache
 def tasks() -> Mapping[str, Task]:
     """All registered tasks by name."""
-    found: dict[str, Task] = {}
-    for module in _modules("fathom.tasks"):
-        for task in getattr(module, "TASKS", ()):
-            _add(found, task.name, task, module.__name__)
-    return MappingProxyType(found)
+    return declared("tasks", lambda task: task.name)
 
 
 @cache
 def suites() -> Mapping[str, Suite]:
     """All registered suites by name."""
-    found: dict[str, Suite] = {}
-    for module in _modules("fathom.suites"):
-        for suite in getattr(module, "SUITES", ()):
-            _add(found, suite.name, suite, module.__name__)
-    return MappingProxyType(found)
+    return declared("suites", lambda suite: suite.name)
 
 
 def get_task(name: str) -> Task:
@@ -62,16 +47,3 @@ def _get(kind: str, known: Mapping[str, T], name: str) -> T:
     if name not in known:
         raise unknown(kind, name, known)
     return known[name]
-
-
-def _add(found: dict[str, T], name: str, value: T, module: str) -> None:
-    if name in found:
-        raise FathomError(f"module {module} declares {name!r}, which another module declares already; rename one")
-    found[name] = value
-
-
-def _modules(package: str) -> Iterator[ModuleType]:
-    for info in iter_modules(import_module(package).__path__, f"{package}."):
-        yield import_module(info.name)
-    for point in entry_points(group=package):
-        yield import_module(point.value)

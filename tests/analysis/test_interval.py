@@ -31,7 +31,7 @@ def test_interval_of_0_1_scores_is_that_of_jeffreys(right: int, items: int) -> N
 
 
 def test_coverage_is_near_its_level() -> None:
-    # benchmarks/coverage.py has the whole table; 300 simulations have a standard error of 1.3 points.
+    # performance/coverage.py has the whole table; 300 simulations have a standard error of 1.3 points.
     rng = np.random.default_rng(5)
     for truth, items in ((0.5, 20), (0.9, 30), (0.97, 50)):
         held = 0

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from fathom.benchmarks.leader.suite import GRIDS
+from fathom.benchmarks.pro.secondary_tasks import LENGTHS
 from fathom.board.boards import ADA, BOARDS, LEADER_32K, LEADER_128K, MINI, PRO
 from fathom.board.caveats import graded_otherwise, whole
 from fathom.board.measured import measured
@@ -14,8 +16,6 @@ from fathom.board.published import published
 from fathom.board.results import Batch
 from fathom.board.standing import standing
 from fathom.rows import to_frame
-from fathom.sources.longbench_pro_tasks import LENGTHS
-from fathom.suites.leader import GRIDS
 from fathom.types import Row
 from made_results_board import row
 

@@ -12,11 +12,10 @@ import pytest
 
 from fathom.board.boards import BOARDS, HUNDRED, PRO, get_board
 from fathom.board.model import Board, Entry, Z
-from fathom.board.published import published, read_published
+from fathom.board.published import published, published_files, read_published
 from fathom.board.standing import standing
 from fathom.types import FathomError
 
-PAPERS = Path(__file__).parents[2] / "src" / "fathom" / "board" / "papers"
 DIFFICULTIES = {"easy": 482, "moderate": 289, "hard": 289, "extreme": 440}
 """Questions of each: the only whole numbers with which the released summaries give their overall scores."""
 
@@ -27,8 +26,9 @@ def entry_of(board: str, model: str, variant: str = "") -> Entry:
     return found[0]
 
 
-def in_csv(name: str) -> list[dict[str, str]]:
-    with (PAPERS / name).open(encoding="utf-8") as stream:
+def in_csv(benchmark: str, name: str = "published.csv") -> list[dict[str, str]]:
+    path = next(one for one in published_files() if (one.parent.name, one.name) == (benchmark, name))
+    with path.open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
@@ -50,8 +50,8 @@ def test_every_board_has_its_published_lines() -> None:
 
 
 def test_every_figure_has_its_table_and_every_line_its_source() -> None:
-    for path in PAPERS.glob("*.csv"):
-        assert all(row["table"] for row in in_csv(path.name))
+    for path in published_files():
+        assert all(row["table"] for row in in_csv(path.parent.name, path.name))
     for board, entries in published().items():
         for entry in entries:
             # The paper of MiniLongBench prints no score of a single model: they come from the matrix that it released.
@@ -173,7 +173,7 @@ def same(ours: Iterable[tuple[str, str]], theirs: Iterable[tuple[str, str]]) -> 
 
 def test_ada_leval_is_as_printed(shared: Path) -> None:
     rows = in_shared(shared, "golden/published/paper_adaleval.csv")
-    ours = in_csv("ada.csv")
+    ours = in_csv("ada")
     for table in ("Table 2", "Table 3", "Table 4", "Table 5", "Table 6"):
         theirs = [
             (f"{row['model']} {row['task'].lower()} {1024 * int(row['setting'][:-1])}", row["value"])
@@ -196,7 +196,7 @@ def test_longbench_pro_is_as_printed(shared: Path) -> None:
     ]
     mine = [
         (f"{row['model']} {row['variant']} {row['task'].removeprefix('extra/')}", row["value"])
-        for row in in_csv("pro.csv")
+        for row in in_csv("pro")
         if row["table"] == "Table 3"
     ]
     same(mine, theirs)
@@ -208,7 +208,7 @@ def test_100_longbench_is_as_released(shared: Path) -> None:
         for row in in_shared(shared, "data/100longbench/scores_per_length.csv")
         if row["length_k"] != "0"
     ]
-    mine = [(f"{row['task']} {row['length']}", row["value"]) for row in in_csv("hundred.csv") if row["length"]]
+    mine = [(f"{row['task']} {row['length']}", row["value"]) for row in in_csv("hundred") if row["length"]]
     same(mine, theirs)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, SECONDARY, SecondaryTask
 from fathom.rows import to_frame
-from fathom.sources.longbench_pro_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, SECONDARY, SecondaryTask
 from fathom.types import Facet, Row
 
 MODELS: Mapping[tuple[str, str], float] = {

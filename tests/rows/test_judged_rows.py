@@ -84,8 +84,8 @@ def test_another_reply_or_version_is_not_judged_yet(tmp_path: Path, monkeypatch:
     assert rows_from_run(run)["value"].null_count() == 0
     make_run(run, [(sample(0), "blue!")])
     assert rows_from_run(run)["value"].null_count() == 1
-    newer = {name: replace(rubric, version=rubric.version + 1) for name, rubric in rubrics.RUBRICS.items()}
-    monkeypatch.setattr(rubrics, "RUBRICS", newer)
+    newer = {name: replace(rubric, version=rubric.version + 1) for name, rubric in rubrics.rubrics().items()}
+    monkeypatch.setattr(rubrics, "rubrics", lambda: newer)
     assert rows_from_run(run)["value"].null_count() == 2
 
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from command_line import Call
 from fathom.analysis import GroupScore
 from fathom.analysis.breakdown import RUN, breakdown
+from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
 from fathom.rows import SCHEMA, read_rows, rows_from_longbench_pro, to_frame
 from fathom.rows.longbench_pro_fields import Published
 from fathom.rows.longbench_pro_summaries import averages_of
-from fathom.sources.longbench_pro_tasks import LANGUAGES
 from fathom.types import FathomError
 from made_results_pro import GROUPS, falling, make_reply, make_summary, write_replies, write_results, write_summary
 

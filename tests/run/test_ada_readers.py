@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.ada import bestanswer_prompt, tsort
 from fathom.build import build, order
 from fathom.length import render
 from fathom.registry import get_task, tasks
@@ -25,7 +26,6 @@ from fathom.run.readers.asked import understand
 from fathom.run.readers.continuity import in_order
 from fathom.run.readers.pieces import KINDS, Kind, find_pieces
 from fathom.suitefile import open_suite
-from fathom.tasks import bestanswer_prompt, tsort
 from fathom.tokens import get_tokenizer
 from fathom.types import Sample
 from made_books import write_books

@@ -22,7 +22,7 @@ from fathom.run.embedding import Floats
 from fathom.run.embedding_judge import EmbeddingClient, judge_kind, open_embedding_client
 from fathom.run.judgements import judgements, judges
 from fathom.run.model import Call, Settings
-from fathom.score.judge import RUBRICS, Case, UnreadableError
+from fathom.score.judge import Case, UnreadableError, rubrics
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
 from processes import start_program, until
@@ -100,7 +100,7 @@ def test_half_the_cosine_and_half_rouge(tmp_path: Path, server: EmbeddingServer)
 def test_what_points_away_and_what_is_rounded(similarity: float, rouge: float, official: float, strict: float) -> None:
     parts = {f"{name}_{rule}": value for rule in ("official", "strict") for name, value in
              (("similarity", similarity), ("rouge", rouge))}  # fmt: skip
-    found = [RUBRICS["similarity"].value(parts, rule) for rule in ("official", "strict")]
+    found = [rubrics()["similarity"].value(parts, rule) for rule in ("official", "strict")]
     assert found == pytest.approx([official, strict])
 
 
@@ -110,7 +110,7 @@ HUGE = "1" + "0" * 400
 @pytest.mark.parametrize("listed", ["", "2", "NaN", '"1"', "Infinity", "null", "[0.5]", HUGE, f"-{HUGE}"])
 @pytest.mark.parametrize("reply", ['{{"cosines": [{}]}}', "[{}]", "{{}}{}", "{}", "[[[[{}"])
 def test_cosines_that_cannot_be_are_not_read(reply: str, listed: str) -> None:
-    steps = RUBRICS["similarity"].steps(Case("Sum up.", "It is old.", REFERENCES))
+    steps = rubrics()["similarity"].steps(Case("Sum up.", "It is old.", REFERENCES))
     assert json.loads(next(steps).prompt)["summaries"] == ["it is old."]
     with pytest.raises(UnreadableError, match="expected 1 cosines"):
         steps.send(reply.format(listed))

@@ -16,7 +16,7 @@ from scripted_server import Act, ScriptedServer, completion, refusal
 from fathom.run import JudgePlan, JudgeProgress, JudgeSummary, judge
 from fathom.run.judgements import FILE, JudgementStore, case_key, judge_name, judgements, judges, said, spent
 from fathom.run.model import Settings
-from fathom.score.judge import RUBRICS, Case
+from fathom.score.judge import Case, rubrics
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
 from processes import start_program, until
@@ -106,8 +106,8 @@ def test_equal_replies_are_one_case_and_another_reply_is_another(tmp_path: Path,
 def test_a_judgement_stands_for_all_that_the_judge_is_shown(change: dict[str, object]) -> None:
     facts: dict[str, object] = {"asked": "Who?", "reply": "a", "references": ("x",), "language": "en"}
     first, second = (Case(**given) for given in (facts, facts | change))  # type: ignore[arg-type]  # of a test
-    assert case_key(RUBRICS["qa"], first) != case_key(RUBRICS["qa"], second)
-    assert case_key(RUBRICS["qa"], first) != case_key(RUBRICS["summary"], first)
+    assert case_key(rubrics()["qa"], first) != case_key(rubrics()["qa"], second)
+    assert case_key(rubrics()["qa"], first) != case_key(rubrics()["summary"], first)
 
 
 def test_shared_steps_are_asked_once(tmp_path: Path, here: Judge) -> None:
@@ -211,7 +211,7 @@ def test_a_failed_judgement_never_replaces_a_good_one(tmp_path: Path) -> None:
     store = JudgementStore(tmp_path, "lab/judge")
     good, bad = Judgement("ok", {"fluency": 2}), Judgement("unreadable", {}, "what?")
     for one in (bad, good, bad):
-        store.finish("key", RUBRICS["qa"], one)
+        store.finish("key", rubrics()["qa"], one)
     assert store.judgement("key") == good
     store.close()
 

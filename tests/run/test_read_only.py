@@ -21,7 +21,7 @@ from fathom.run.judgements import Judgement, JudgementStore, judges
 from fathom.run.ledger import Ledger
 from fathom.run.store import FILE
 from fathom.run.worker import this_worker
-from fathom.score.judge import RUBRICS
+from fathom.score.judge import rubrics
 from fathom.types import Reply
 from processes import start_program
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     out = tmp_path / "run"
     run(make_suite(tmp_path, 6), "fathom/fake", out=out, max_output_tokens=50)
     store = JudgementStore(out, "lab/judge")
-    store.finish("key", next(iter(RUBRICS.values())), Judgement("ok", {"a": 1.0}))
+    store.finish("key", next(iter(rubrics().values())), Judgement("ok", {"a": 1.0}))
     store.close()
     return out
 

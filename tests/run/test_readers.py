@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.starter.single_doc_qa import PROMPTS
 from fathom.build import build, order
 from fathom.length import render
 from fathom.registry import get_task, tasks
@@ -24,7 +25,6 @@ from fathom.run.readers import get_reader, readers
 from fathom.run.readers.asked import numbered, understand
 from fathom.run.readers.retrieval import rank, sentences
 from fathom.suitefile import open_suite
-from fathom.tasks.single_doc_qa import PROMPTS
 from fathom.tokens import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Sample
 

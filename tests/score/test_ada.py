@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.score.ada import as_order, designation, segment_order
+from fathom.benchmarks.ada.scoring import as_order, designation, segment_order
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.types import Verdict

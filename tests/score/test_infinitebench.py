@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.leader.infinitebench_scoring import METRICS, option_letter
 from fathom.score.files import score_file
-from fathom.score.infinitebench import METRICS, option_letter
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.types import Verdict
 

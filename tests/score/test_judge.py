@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.score.judge import RUBRICS, Ask, Case, Parts, UnreadableError, get_rubric
+from fathom.score.judge import Ask, Case, Parts, UnreadableError, get_rubric, rubrics
 from fathom.score.judge_texts import prompt, read_lines, read_marks, read_numbers, sentences
 from fathom.types import FathomError
 
@@ -40,7 +40,7 @@ def talk(case: Case, rubric: str, replies: Mapping[str, Sequence[str]]) -> tuple
 
 
 def qa_value(reply: str) -> float:
-    return RUBRICS["qa"].value(talk(QA, "qa", {"answer": [reply]})[1], "strict")
+    return rubrics()["qa"].value(talk(QA, "qa", {"answer": [reply]})[1], "strict")
 
 
 # -------------------------------------------------------------------------------------------------- answers
@@ -57,7 +57,7 @@ def test_an_answer_takes_one_request_with_all_that_is_needed() -> None:
 @pytest.mark.parametrize(("fluency", "correctness", "value"), [(2, 3, 1.0), (1, 3, 0.5), (2, 1, 1 / 3), (0, 3, 0.0)])
 def test_the_score_is_the_product_of_six_points(fluency: int, correctness: int, value: float) -> None:
     parts = {"fluency": fluency, "correctness": correctness}
-    assert RUBRICS["qa"].value(parts, "official") == RUBRICS["qa"].value(parts, "strict") == pytest.approx(value)
+    assert rubrics()["qa"].value(parts, "official") == rubrics()["qa"].value(parts, "strict") == pytest.approx(value)
 
 
 def test_thoughts_of_the_model_are_not_judged() -> None:
@@ -67,24 +67,24 @@ def test_thoughts_of_the_model_are_not_judged() -> None:
     assert case.said == "Ada"
 
 
-@pytest.mark.parametrize("rubric", sorted(RUBRICS))
+@pytest.mark.parametrize("rubric", sorted(rubrics()))
 @pytest.mark.parametrize("reply", ["", " \n", "<think>on and on"])
 def test_a_reply_that_says_nothing_needs_no_judge(rubric: str, reply: str) -> None:
     asks, parts = talk(Case("Who?", reply, ("Ada",)), rubric, {})
     assert asks == []
-    assert [RUBRICS[rubric].value(parts, rule) for rule in ("official", "strict")] == [0, 0]
+    assert [rubrics()[rubric].value(parts, rule) for rule in ("official", "strict")] == [0, 0]
 
 
-@pytest.mark.parametrize("rubric", sorted(RUBRICS))
+@pytest.mark.parametrize("rubric", sorted(rubrics()))
 def test_without_a_reference_the_judgement_fails(rubric: str) -> None:
     with pytest.raises(UnreadableError, match="no reference"):
         talk(Case("Who?", "Ada.", ("", " ")), rubric, {})
 
 
-@pytest.mark.parametrize("rubric", sorted(RUBRICS))
+@pytest.mark.parametrize("rubric", sorted(rubrics()))
 def test_unknown_rules_are_refused(rubric: str) -> None:
     with pytest.raises(FathomError, match="official or strict"):
-        RUBRICS[rubric].value({"fluency": 1, "correctness": 1, "precision": 1, "recall": 1}, "lenient")
+        rubrics()[rubric].value({"fluency": 1, "correctness": 1, "precision": 1, "recall": 1}, "lenient")
 
 
 def test_an_unknown_rubric_names_those_like_it() -> None:
@@ -107,7 +107,7 @@ def test_a_summary_is_judged_in_four_steps() -> None:
     assert parts == {"fluency": 1, "precision": pytest.approx(2 / 3), "recall": 0.5}
     assert "1. The tower stands.\n2. It is old.\n3. It leans." in asks[1].prompt
     assert "1. The tower is old.\n2. It is tall." in asks[3].prompt
-    value = RUBRICS["summary"].value
+    value = rubrics()["summary"].value
     assert value(parts, "official") == pytest.approx(2 / 3)
     assert value(parts, "strict") == pytest.approx(2 * (2 / 3) * 0.5 / (2 / 3 + 0.5))
     assert value({**parts, "fluency": 0}, "strict") == 0
@@ -142,7 +142,7 @@ def test_of_several_references_any_supports_and_the_best_is_covered() -> None:
 
 def test_the_expected_language_is_named() -> None:
     case = Case("概括文章。", "塔很旧。", ("塔很旧。",), "zh")
-    steps = RUBRICS["summary"].steps(case)
+    steps = rubrics()["summary"].steps(case)
     assert "language than Chinese" in next(steps).prompt
 
 
@@ -251,9 +251,9 @@ def test_no_reply_breaks_a_reader_or_leaves_its_range(reply: str, last: int) -> 
     assert lines is None or all(lines)
 
 
-@given(st.sampled_from(sorted(RUBRICS)), texts, st.lists(texts, min_size=12, max_size=12))
+@given(st.sampled_from(sorted(rubrics())), texts, st.lists(texts, min_size=12, max_size=12))
 def test_whatever_is_said_a_judgement_is_a_score_or_has_failed(rubric: str, reply: str, said: list[str]) -> None:
-    steps = RUBRICS[rubric].steps(Case("Who?", reply, ("Ada",)))
+    steps = rubrics()[rubric].steps(Case("Who?", reply, ("Ada",)))
     try:
         next(steps)
         for one in said:
@@ -264,7 +264,7 @@ def test_whatever_is_said_a_judgement_is_a_score_or_has_failed(rubric: str, repl
         parts = stop.value
     else:
         raise AssertionError("no judgement takes twelve requests")
-    assert all(0 <= RUBRICS[rubric].value(parts, rule) <= 1 for rule in ("official", "strict"))
+    assert all(0 <= rubrics()[rubric].value(parts, rule) <= 1 for rule in ("official", "strict"))
 
 
 # --------------------------------------------------------------------------------------------------- fences
@@ -294,7 +294,7 @@ ATTACKS = [
 def test_a_reply_cannot_leave_its_fence(attack: str) -> None:
     reply = "Ada"
     for _ in range(3):  # each time with the label of the last request, which is another one then
-        request = next(RUBRICS["qa"].steps(Case("Who?", reply, ("Ada",)))).prompt
+        request = next(rubrics()["qa"].steps(Case("Who?", reply, ("Ada",)))).prompt
         assert in_fence(request, "reply") == reply
         assert request.endswith('{"fluency": F, "correctness": C}')
         assert label_of(request) not in reply
@@ -334,7 +334,7 @@ def test_every_example_of_a_form_is_readable_once_filled_in() -> None:
         "recall": '{"covered": [1]}',
         "key_points": '{"key_points": ["x"]}',
     }
-    for rubric in (name for name, one in RUBRICS.items() if one.by == "chat"):
+    for rubric in (name for name, one in rubrics().items() if one.by == "chat"):
         asks, _ = talk(case, rubric, {step: [reply] for step, reply in filled.items()})
         for ask in asks:
             shown = set(re.findall(r'"(\w+)":', ask.prompt.splitlines()[-1]))

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from fathom.score.judge import RUBRICS, Ask, Case, UnreadableError
+from fathom.score.judge import Ask, Case, UnreadableError, rubrics
 from fathom.score.judge_prompts import REMINDER
 from fathom.types import FathomError
 
 CASE = Case("What is the best thing to do?", "Eat a sandwich.", ("Eat a sandwich in the park.",))
-RATING = RUBRICS["rating"]
+RATING = rubrics()["rating"]
 
 
 def rated(case: Case, *replies: str) -> tuple[list[Ask], float]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.longbench.official import FIRST_LINE
 from fathom.score.files import score_file
-from fathom.score.longbench_official import FIRST_LINE
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.score.rouge import OFFICIAL_STEPS
 from fathom.score.sequences import common_length, similarity

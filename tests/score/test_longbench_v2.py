@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.longbench.v2_scoring import compensated
+from fathom.score.choices import choice_letter
 from fathom.score.files import score_file
-from fathom.score.longbench_v2 import choice_letter, compensated
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.types import Verdict
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.leader.ruler_scoring import cleaned
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
-from fathom.score.ruler import cleaned, stands_in
+from fathom.score.text import stands_in
 from fathom.types import Verdict
 
 ALL, PART = "ruler/string_match_all", "ruler/string_match_part"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.longbench.records import read_record
 from fathom.corpus.records import BadRowError
-from fathom.sources.longbench_records import read_record
 from fathom.sources.templates import filled, read_templates
 from fathom.types import FathomError
 from made_records import (

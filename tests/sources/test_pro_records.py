@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.pro.records import FIELDS, NAME, SOURCES, read_record
+from fathom.benchmarks.pro.secondary_tasks import BY_NAME, LANGUAGES, PRIMARY, SECONDARY
 from fathom.build import build, order
 from fathom.corpus.records import BadRowError
 from fathom.sources import Found, read_sources
-from fathom.sources.longbench_pro import FIELDS, NAME, SOURCES, read_record
-from fathom.sources.longbench_pro_tasks import BY_NAME, LANGUAGES, PRIMARY, SECONDARY
 from fathom.types import FathomError
 from made_records_pro import make_all, make_pro, write_pro
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fathom.benchmarks.leader.dialogre_records import read_demonstration, read_dialogre, read_test
+from fathom.benchmarks.leader.fewnerd_records import read_sentence
 from fathom.corpus.records import BadRowError
 from fathom.sources import read_sources
-from fathom.sources.dialogre import read_demonstration, read_dialogre, read_test
-from fathom.sources.fewnerd import read_sentence
 from fathom.sources.forms import PassedOverError
 from made_shots import as_longicl, make_dialogue, make_sentence, write_shots
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from fathom import api
 from fathom.registry import suites
 from fathom.sources import HubFile, Source, registry
-from fathom.types import FathomError
 
 TABLE_2 = {
     "qa": "qasper multifieldqa_en narrativeqa multidoc_qa legal_contract_qa financial_qa natural_question "
@@ -84,19 +82,3 @@ def test_the_page_about_data_lists_every_source_with_its_pin() -> None:
         assert source.revision[:7] in row
         assert source.licence in row
         assert row.count(" *") == sum(bool(file.sha256) for file in source.files)
-
-
-def test_other_packages_declare_theirs_and_a_name_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = ModuleType("other")
-    vars(other)["SOURCES"] = (registry.sources()["qasper"],)
-    modules = list(registry._modules())
-    registry.sources.cache_clear()
-    try:
-        monkeypatch.setattr(registry, "_modules", lambda: [other])
-        assert list(registry.sources()) == ["qasper"]
-        registry.sources.cache_clear()
-        monkeypatch.setattr(registry, "_modules", lambda: [*modules, other])
-        with pytest.raises(FathomError, match="declares 'qasper' a second time"):
-            registry.sources()
-    finally:
-        registry.sources.cache_clear()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.hundred.meetings_sources import without_noise
 from fathom.corpus import document_id
 from fathom.corpus.records import BadRowError
 from fathom.corpus.text import normalise
@@ -18,7 +19,6 @@ from fathom.registry import suites
 from fathom.sources import Shape, registry
 from fathom.sources.forms import LEFT_OUT, PassedOverError, joined
 from fathom.sources.lookup import LookupShape, with_texts
-from fathom.sources.meetings import without_noise
 from fathom.types import Document
 
 

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fathom.benchmarks.ada import bestanswer
+from fathom.benchmarks.ada.bestanswer_prompt import place
 from fathom.build import build, order
 from fathom.corpus.stackexchange import thread_documents
 from fathom.counts import TokenCounter
@@ -18,8 +20,6 @@ from fathom.length import render
 from fathom.registry import get_task
 from fathom.rows.scoring import score_reply
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks import bestanswer
-from fathom.tasks.bestanswer_prompt import place
 from fathom.tokens import get_tokenizer
 from fathom.types import Document, FathomError, Sample, Scene
 from made_threads import answer, answers_of, made_thread, sentences, thread, write_lines, write_threads

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from fathom.benchmarks.leader import icl_tasks
 from fathom.build import build, order
 from fathom.length import render
 from fathom.registry import get_suite, get_task, suites, tasks
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks import leader_icl
 from fathom.types import FathomError, Sample
 from made import write_corpus
 from made_books import write_books
@@ -22,7 +22,7 @@ LENGTHS = (2048, 4096)
 # LongBench Pro's stand at lengths of their own, and have answers of many lines: see test_pro.
 NAMES = sorted(name for name in tasks() if not name.startswith("pro_"))
 # Published cases and records have the length that they have.
-PUBLISHED = {name for name, task in tasks().items() if task.gold in (("case",), ("record",))} - set(leader_icl.GRIDS)
+PUBLISHED = {name for name, task in tasks().items() if task.gold in (("case",), ("record",))} - set(icl_tasks.GRIDS)
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.hundred.multi_doc_qa import stock as multi_doc_qa_stock
+from fathom.benchmarks.hundred.multi_doc_summary import stock as multi_doc_summary_stock
+from fathom.benchmarks.hundred.single_doc_summary import score
+from fathom.benchmarks.hundred.single_doc_summary import stock as single_doc_summary_stock
 from fathom.corpus import document_id
 from fathom.counts import TokenCounter
 from fathom.registry import get_task
-from fathom.tasks.evidence import cards_of_questions, distinct, evidence_of
-from fathom.tasks.multi_doc_qa import stock as multi_doc_qa_stock
-from fathom.tasks.multi_doc_summary import stock as multi_doc_summary_stock
+from fathom.tasks.evidence import cards_of_questions, distinct, evidence_of, requests_of
 from fathom.tasks.several import apart, heads, pieces_of, separate_texts
-from fathom.tasks.single_doc_summary import requests_of, score
-from fathom.tasks.single_doc_summary import stock as single_doc_summary_stock
 from fathom.tasks.stretches import best_stretch, content_words, held_share, sentences_of
 from fathom.tokens import get_tokenizer
 from fathom.types import Document, Draw, Question, Sample, Scene, Span

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.leader import kv_tasks, needle_tasks
+from fathom.benchmarks.leader.sets import SETS, spread
 from fathom.build import build, order
 from fathom.corpus.pairs import key_and_value, pairs_document, size_of
 from fathom.length import render
 from fathom.registry import get_task
 from fathom.score.registry import get_scorer, row_of
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks import leader_kv, leader_needle
-from fathom.tasks.leader_sets import SETS, spread
 from fathom.types import Sample
 from made import write_corpus
 
@@ -73,7 +73,7 @@ def test_recipes_of_thousands_of_pairs_are_short(built: BuiltSuite) -> None:
     for sample in built.samples(tasks=["leader_kv_128k"]):
         pairs = sample.facets["pairs"]
         assert isinstance(pairs, int)
-        assert len(sample.parts) <= 6 + pairs / leader_kv.BLOCK
+        assert len(sample.parts) <= 6 + pairs / kv_tasks.BLOCK
 
 
 def test_all_items_have_other_orders_of_pairs(built: BuiltSuite) -> None:
@@ -106,7 +106,7 @@ def test_needles_differ_and_their_answers_stand_in_them(built: BuiltSuite, name:
 
 @given(st.integers(0, 10**9))
 def test_a_sentence_holds_its_answer_and_what_is_asked_names_it(seed: int) -> None:
-    sentence, asked, answer = leader_needle._drawn(Random(seed))
+    sentence, asked, answer = needle_tasks._drawn(Random(seed))
     assert answer in sentence
     assert answer not in asked
     assert asked.endswith("?")
@@ -127,7 +127,7 @@ def test_a_sentence_holds_its_answer_and_what_is_asked_names_it(seed: int) -> No
 def test_needles_are_scored_by_their_answer_or_by_shared_words(reply: str, value: float, valid: bool) -> None:
     answer = "between a tin whistle and a box of chalk"
     sample = Sample("a", "a", "leader_needle_32k", (), (answer,), 2000, 1)
-    verdict = leader_needle.score(reply, sample)
+    verdict = needle_tasks.score(reply, sample)
     assert verdict.value == pytest.approx(value)
     assert verdict.valid is valid
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.leader.icl_tasks import FORMS, GRIDS
+from fathom.benchmarks.leader.shots import in_rounds
 from fathom.registry import get_task
 from fathom.score.registry import get_scorer, row_of
 from fathom.suitefile import BuiltSuite
-from fathom.tasks.leader_icl import FORMS, GRIDS
-from fathom.tasks.leader_shots import in_rounds
 from fathom.types import Sample, Span
 from made_infinitebench import build_leader
 from made_records import prompts_of, write_rows

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.leader.infinitebench_records import LETTERS
+from fathom.benchmarks.leader.prompts import LONG, SHORT, UNSEEN
+from fathom.benchmarks.leader.record_tasks import GRIDS, _with
 from fathom.build import build, order
 from fathom.registry import get_task
 from fathom.score.registry import get_scorer, row_of
-from fathom.sources.infinitebench import LETTERS
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks.leader_prompts import LONG, SHORT, UNSEEN
-from fathom.tasks.leader_records import GRIDS, _with
 from fathom.tasks.natural import JOINS
 from fathom.types import FathomError, Sample
 from made_infinitebench import build_leader, make_infinite, write_infinite

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.tasks.longbench_prompts import PROMPTS
+from fathom.benchmarks.longbench.prompts import PROMPTS
 from fathom.tokens import get_tokenizer
 from made_records import (
     build_records,

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from fathom.benchmarks.longbench.mini_records import ANCHORS
+from fathom.benchmarks.longbench.prompts import PROMPTS
+from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
+from fathom.benchmarks.longbench.tasks import KINDS
 from fathom.build import build, order
 from fathom.registry import get_suite, get_task
 from fathom.score.registry import get_scorer, row_of
-from fathom.sources.longbench_records import EVEN, LANGUAGES
-from fathom.sources.minilongbench import ANCHORS
 from fathom.suitefile import open_suite
-from fathom.tasks.longbench import KINDS
-from fathom.tasks.longbench_prompts import PROMPTS
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 from made_records import (

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from fathom.benchmarks.longbench.v2_records import read_record
 from fathom.build import build, order
 from fathom.corpus.records import BadRowError
 from fathom.registry import get_task
-from fathom.sources.longbench_v2 import read_record
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import FathomError
 from made_records_v2 import TEMPLATES, make_v2, write_v2, write_v2_templates

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.longbench.v2_records import read_record
+from fathom.benchmarks.longbench.v2_tasks import ANSWER, IN_TEXT, NOT_READ, READ, THINK, follow_up
 from fathom.build import build, order
 from fathom.corpus.records import BadRowError
 from fathom.length import render
@@ -23,9 +25,7 @@ from fathom.run.readers import get_reader
 from fathom.run.readers.asked import understand
 from fathom.score.registry import get_scorer, row_of
 from fathom.sources import read_sources
-from fathom.sources.longbench_v2 import read_record
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks.longbench_v2 import ANSWER, IN_TEXT, NOT_READ, READ, THINK, follow_up
 from fathom.types import FathomError, Sample
 from made_records_v2 import CHOICES, make_v2, write_v2, write_v2_templates
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Call
+from fathom.benchmarks.pro.secondary_tasks import LENGTHS, SECONDARY, SUMMARY_PASSES_ABOVE
+from fathom.benchmarks.pro.tasks import METRIC_NAMES, chance_of, options_of
 from fathom.build import build, order
 from fathom.length import render, thinking
 from fathom.registry import get_suite, get_task
-from fathom.sources.longbench_pro_tasks import LENGTHS, SECONDARY, SUMMARY_PASSES_ABOVE
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks.pro import METRICS, chance_of, options_of
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError, Sample
 from made_records_pro import make_all, make_pro, write_pro
@@ -277,7 +277,7 @@ def test_only_accuracy_has_a_chance(tmp_path: Path) -> None:
     rows = [make_pro(n, question_nonthinking=f"Who?\n{OPTIONS}", answer=["A"]) for n in range(25)]
     for sample in made(tmp_path, rows=rows).samples():
         found.setdefault(get_task(sample.task).metric, set()).add(sample.chance)
-    assert found == {metric: {0.25 if metric == "accuracy" else 0.0} for metric in METRICS.values()}
+    assert found == {metric: {0.25 if metric == "accuracy" else 0.0} for metric in METRIC_NAMES.values()}
 
 
 # --------------------------------------------------------------------------------------------------- declarations
@@ -293,7 +293,7 @@ def test_the_suite_is_all_25_tasks_at_six_lengths() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_tasks_are_scored_by_the_metric_of_the_paper(name: str) -> None:
     task, about = get_task(name), BY_TASK[name]
-    assert (task.metric, task.official) == (METRICS[about.metric], f"longbench_pro/{about.metric}")
+    assert (task.metric, task.official) == (METRIC_NAMES[about.metric], f"longbench_pro/{about.metric}")
     assert (task.max_output_tokens, task.capped, task.languages) == (1024, True, ("en", "zh"))
     assert task.rubric == ("similarity" if about.metric == "Summary" else "")
 

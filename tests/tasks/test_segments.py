@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.ada.segments import Limits, cut, limits, story_of
+from fathom.benchmarks.ada.tsort import stock
 from fathom.corpus import document_id
 from fathom.corpus.books import read_book
 from fathom.counts import TokenCounter
-from fathom.tasks.segments import Limits, cut, limits, story_of
-from fathom.tasks.tsort import stock
 from fathom.tokens import get_tokenizer
 from fathom.types import Document, Scene
 from made_books import book_document

@@ -16,6 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fathom.benchmarks.ada.segments import limits, story_of
+from fathom.benchmarks.ada.tsort import PROMPTS, Start, stock
 from fathom.build import build, order
 from fathom.compose import Shelf
 from fathom.corpus.books import read_book
@@ -24,8 +26,6 @@ from fathom.length import render
 from fathom.registry import get_task, tasks
 from fathom.rows.scoring import score_reply
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks.segments import limits, story_of
-from fathom.tasks.tsort import PROMPTS, Start, stock
 from fathom.tokens import get_tokenizer
 from fathom.types import Card, Document, Draw, FathomError, Sample, Scene, Span, Whole
 from made_books import book_document, make_book, write_books

@@ -10,7 +10,7 @@ LongScore, or the score at the shortest tested length where no base length was s
 ``half_base``: the length at which the fitted curve crosses half of the own base. The fit is a falling step curve
 (isotonic regression, weighted by scored items) with log-linear interpolation between tested lengths. The other
 candidate was a logistic curve in log length with two parameters. In simulations with a known truth
-(`benchmarks/coverage.py`, 50 items) both points are off by 0.1 octaves where the truth is logistic; behind a window,
+(`performance/coverage.py`, 50 items) both points are off by 0.1 octaves where the truth is logistic; behind a window,
 where it is not, isotonic is off by 0.1 and logistic by 0.25 octaves, and the logistic fit's own intervals hold the
 truth in 76% to 93% of cases, against 93% to 99%. Where a score drops at a sharp edge between two tested lengths,
 neither fit's own interval ever holds it.

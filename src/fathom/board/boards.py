@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from fathom.benchmarks.leader import icl_tasks
+from fathom.benchmarks.pro.secondary_tasks import LENGTHS, PRIMARY, SECONDARY
 from fathom.board.model import Board, Category, Part
 from fathom.names import unknown
-from fathom.sources.longbench_pro_tasks import LENGTHS, PRIMARY, SECONDARY
-from fathom.tasks import leader_icl
 
 # The mean of what a random guess scores at 1k, 2k, 4k, 6k, 8k, 12k and 16k (Ada-LEval, table 3).
 _BEST_OF_MANY = (0.267 + 0.101 + 0.045 + 0.030 + 0.023 + 0.014 + 0.011) / 7
@@ -34,7 +34,7 @@ _KINDS = {
     "lgr": "Logical reasoning",
 }
 # Records, and yet each stands at all lengths: more examples make the prompts longer.
-_LEADER_COUNTED = {task: grid.lengths for task, grid in leader_icl.GRIDS.items()}
+_LEADER_COUNTED = {task: grid.lengths for task, grid in icl_tasks.GRIDS.items()}
 # Of InfiniteBench's records those that have no more than 128,000 tokens (table 3).
 _LEADER_ITEMS = {
     "leader_en_qa": 92,

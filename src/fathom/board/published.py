@@ -68,11 +68,16 @@ class Figure:
     where: str
 
 
+def published_files() -> list[Path]:
+    """The CSVs of published results that come with fathom, in the folders of their benchmarks."""
+    return sorted(Path(__file__).parents[1].joinpath("benchmarks").glob("*/*published.csv"))
+
+
 @lru_cache(maxsize=1)
 def published() -> Published:
     """The published results of the five papers, by board."""
     found: dict[str, list[Entry]] = {}
-    for path in sorted(Path(__file__).with_name("papers").glob("*.csv")):
+    for path in published_files():
         for board, entries in read_published(path).items():
             found.setdefault(board, []).extend(entries)
     return {board: tuple(entries) for board, entries in found.items()}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fathom.sources.longbench_pro_tasks import SECONDARY
-from fathom.tasks.leader_sets import SETS
+from fathom.benchmarks.leader.sets import SETS
+from fathom.benchmarks.pro.secondary_tasks import SECONDARY
 
 _PRO = {task.task: task.name for task in SECONDARY}
 _NAMES = (

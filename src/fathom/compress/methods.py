@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.compress import minilongbench
 from fathom.compress.abilities import without_gaps
 from fathom.compress.assisted import Estimates, Z
@@ -21,7 +22,6 @@ from fathom.compress.clusters import anchors
 from fathom.compress.design import design
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.targets import strata_of, targets_of
-from fathom.sources.minilongbench import ANCHORS
 from fathom.types import FathomError
 
 CANDIDATES = 300  # subsets of which the best one is taken

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from fathom.rows.longbench_pro_fields import SOURCE, SUITE, Published, choice_of, count_of, score_of, shown
-from fathom.sources.longbench_pro_tasks import (
+from fathom.benchmarks.pro.secondary_tasks import (
     BY_NAME,
     DIFFICULTIES,
     LANGUAGES,
@@ -14,6 +13,7 @@ from fathom.sources.longbench_pro_tasks import (
     SUMMARY_PASSES_ABOVE,
     Metric,
 )
+from fathom.rows.longbench_pro_fields import SOURCE, SUITE, Published, choice_of, count_of, score_of, shown
 from fathom.types import Facet, FathomError, Row
 
 METRICS: Mapping[Metric, str] = {

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS
 from fathom.rows.longbench_pro_fields import SOURCE, SUITE, Published, count_of, mapping_of, score_of
-from fathom.sources.longbench_pro_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS
 from fathom.types import Facet, FathomError, Row
 
 ALL = "all"

@@ -1,1 +1,1 @@
-"""Scorers: pure functions from a reply to a verdict, under ``official`` and ``strict`` rules."""
+"""What scorers of several benchmarks share, metrics by name, and judges; scorers are in ``fathom.benchmarks``."""

@@ -1,34 +1,27 @@
 """How a judge scores answers and summaries: requests go out, replies come in, parts of a score come out.
 
 A rubric is a conversation without I/O (``judge_case``). A reply that cannot be read is asked for once more, then the
-judgement has failed, which is not a score of 0. Most rubrics are for models that chat; ``judge_similarity`` is one for
-models that embed. ``judge_rating`` gives one mark from 1 to 10.
-
-The scales of the others are those of 100-LongBench (appendix A.2 and its code): fluency 0 to 2 times correctness 0 to 3
-for answers, fluency 0 or 1 times precision for summaries. The words are our own and tied to no subject. Precision alone
-rewards a summary of one safe sentence; under the rule ``strict`` its place is taken by the F1 of precision and recall
-of key points, as HELMET does (Yen et al. 2024).
+judgement has failed, which is not a score of 0. The rubrics stand with the benchmarks that have them: those of answers
+and of summaries in ``fathom.benchmarks.hundred.rubrics``, LongLeader's rating, and LongBench Pro's similarity, which
+is for models that embed; all others are for models that chat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from types import MappingProxyType
+from collections.abc import Mapping
+from functools import cache
 
+from fathom.discovery import declared
 from fathom.names import unknown
-from fathom.score import judge_prompts as words
-from fathom.score.judge_case import Ask, Case, Parts, Rubric, UnreadableError, asked, check_rule, kept_references
-from fathom.score.judge_rating import RATING
-from fathom.score.judge_similarity import SIMILARITY
-from fathom.score.judge_texts import numbered, prompt, read_lines, read_marks, read_numbers, sentences
+from fathom.score.judge_case import Ask, Case, Parts, Rubric, UnreadableError
 
-__all__ = [
-    "RUBRICS", "Ask", "Case", "Parts", "Rubric", "UnreadableError", "answer_steps", "answer_value", "get_rubric",
-    "summary_steps", "summary_value",
-]  # fmt: skip
+__all__ = ["Ask", "Case", "Parts", "Rubric", "UnreadableError", "get_rubric", "rubrics"]
 
-_MARKS = MappingProxyType({"fluency": 2, "correctness": 3})
-_LANGUAGES = MappingProxyType({"en": "English", "zh": "Chinese"})
+
+@cache
+def rubrics() -> Mapping[str, Rubric]:
+    """All rubrics by name."""
+    return declared("rubrics", lambda rubric: rubric.name)
 
 
 def get_rubric(name: str) -> Rubric:
@@ -37,113 +30,7 @@ def get_rubric(name: str) -> Rubric:
     Raises:
         FathomError: There is none.
     """
-    if name in RUBRICS:
-        return RUBRICS[name]
-    raise unknown("rubric", name, RUBRICS, see="fathom list tasks")
-
-
-# ------------------------------------------------------------------------------------------------- answers
-
-
-def answer_steps(case: Case) -> Generator[Ask, str, Parts]:
-    """One request for both marks, with all acceptable answers."""
-    if not case.said:
-        return dict.fromkeys(_MARKS, 0)
-    answers = kept_references(case)
-    listed = [(f"accepted answer {number}", text) for number, text in enumerate(answers, start=1)]
-    request = prompt(
-        words.ANSWER_INTRO, [("question", case.asked), *listed, ("reply", case.said)], words.ANSWER_REQUEST
-    )
-    return (yield from asked("answer", request, lambda reply: read_marks(reply, _MARKS)))
-
-
-def answer_value(parts: Parts, rule: str) -> float:
-    """Fluency times correctness, as a share of the 6 points; equal under both rules."""
-    check_rule(rule)
-    return parts["fluency"] * parts["correctness"] / 6
-
-
-# ----------------------------------------------------------------------------------------------- summaries
-
-
-def summary_steps(case: Case) -> Generator[Ask, str, Parts]:
-    """Fluency, the sentences that the references support, and the key points of each reference that are covered.
-
-    A sentence may be supported by any of several references; recall is that of the reference that is covered best.
-    """
-    lines = sentences(case.said)
-    if not lines:
-        return {"fluency": 0, "precision": 0, "recall": 0}
-    references = kept_references(case)
-    listed = [(f"reference {number}", text) for number, text in enumerate(references, start=1)]
-    texts = [("request", case.asked), ("summary", case.said)]
-    expected = _LANGUAGES.get(case.language, f"the language with the code {case.language!r}")
-    fluency = yield from asked(
-        "fluency",
-        prompt(words.FLUENCY_INTRO, texts, words.FLUENCY_REQUEST.format(language=expected)),
-        lambda reply: read_marks(reply, {"fluency": 1}),
-    )
-    supported = yield from asked(
-        "precision",
-        prompt(
-            words.PRECISION_INTRO,
-            [*listed, ("sentences", numbered(lines))],
-            words.PRECISION_REQUEST.format(last=len(lines)),
-        ),
-        lambda reply: read_numbers(reply, "supported", len(lines)),
-    )
-    recall = 0.0
-    for reference in references:
-        covered = yield from _covered(reference, case.said)
-        recall = max(recall, covered)
-    return {"fluency": fluency["fluency"], "precision": len(supported) / len(lines), "recall": recall}
-
-
-def _covered(reference: str, summary: str) -> Generator[Ask, str, float]:
-    """Share of the key points of a reference that a summary covers."""
-    # This request is the same for all summaries, so that all are held to the same points and a cache knows them.
-    points = yield from asked(
-        "key_points",
-        prompt(words.POINTS_INTRO, [("reference", reference)], words.POINTS_REQUEST),
-        lambda reply: read_lines(reply, "key_points"),
-    )
-    texts = [("key points", numbered(points)), ("summary", summary)]
-    covered = yield from asked(
-        "recall",
-        prompt(words.RECALL_INTRO, texts, words.RECALL_REQUEST.format(last=len(points))),
-        lambda reply: read_numbers(reply, "covered", len(points)),
-    )
-    return len(covered) / len(points)
-
-
-def summary_value(parts: Parts, rule: str) -> float:
-    """``official``: fluency times precision. ``strict``: fluency times the F1 of precision and recall."""
-    check_rule(rule)
-    precision, recall = parts["precision"], parts["recall"]
-    if rule == "official":
-        return parts["fluency"] * precision
-    return parts["fluency"] * 2 * precision * recall / (precision + recall) if precision and recall else 0.0
-
-
-RUBRICS: Mapping[str, Rubric] = MappingProxyType(
-    {
-        "qa": Rubric(
-            name="qa",
-            version=1,
-            steps=answer_steps,
-            value=answer_value,
-            description="fluency 0 to 2 times correctness 0 to 3, of 6 points",
-            source="100-LongBench, appendix A.2",
-        ),
-        "summary": Rubric(
-            name="summary",
-            version=1,
-            steps=summary_steps,
-            value=summary_value,
-            description="fluency 0 or 1 times precision (official), times F1 of precision and recall (strict)",
-            source="100-LongBench, appendix A.2; recall as in HELMET",
-        ),
-        "rating": RATING,
-        "similarity": SIMILARITY,
-    }
-)
+    known = rubrics()
+    if name in known:
+        return known[name]
+    raise unknown("rubric", name, known, see="fathom list tasks")

@@ -1,22 +1,19 @@
-"""Finds metrics: every module of ``fathom.score`` that declares ``METRICS``, and those of other packages.
+"""Metrics by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.discovery``).
 
 A metric is named ``SUITE/METRIC`` and has one scorer a rule: ``official`` equals the released code of its paper, faults
-and all; ``strict`` has the known faults mended. Another package adds its own by naming a module that declares
-``METRICS`` in an entry point of the group ``fathom.metrics``.
+and all; ``strict`` has the known faults mended.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
-from pkgutil import iter_modules
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import TypeAlias
 
+from fathom.discovery import declared
 from fathom.names import unknown
 from fathom.types import FathomError, Sample, Verdict
 
@@ -71,14 +68,12 @@ class Metric:
 
 @cache
 def metrics() -> Mapping[str, Metric]:
-    """All metrics by their full name."""
-    found: dict[str, Metric] = {}
-    for module in _modules():
-        for metric in getattr(module, "METRICS", ()):
-            if metric.full_name in found:
-                raise FathomError(f"module {module.__name__} declares {metric.full_name!r} a second time; rename one")
-            found[metric.full_name] = metric
-    return MappingProxyType(dict(sorted(found.items())))
+    """All metrics by their full name, in the order of these."""
+    return MappingProxyType(dict(sorted(declared("metrics", _full_name).items())))
+
+
+def _full_name(metric: Metric) -> str:
+    return metric.full_name
 
 
 def get_metric(full_name: str) -> Metric:
@@ -126,10 +121,3 @@ def row_of(reply: str, sample: Sample) -> ScoringRow:
 def crash(exception: str, why: str) -> Verdict:
     """The official verdict where the released code stops with an exception: no score, and which exception."""
     return Verdict(None, valid=False, grader="official", detail=f"{exception}: {why}")
-
-
-def _modules() -> Iterator[ModuleType]:
-    for info in iter_modules(import_module("fathom.score").__path__, "fathom.score."):
-        yield import_module(info.name)
-    for point in entry_points(group="fathom.metrics"):
-        yield import_module(point.value)

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from itertools import chain
 
 from fathom.score.judge_texts import sentences
-from fathom.score.leval_words import all_words, ascii_words
 from fathom.score.rouge import trace
+from fathom.score.text import all_words, ascii_words
 
 
 def official_sentences(text: str) -> list[list[str]]:

@@ -12,6 +12,10 @@ from fathom.score.chinese import cut_words
 
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_ASCII_WORD = re.compile("[a-z0-9]+")
+_WORD = re.compile(r"[^\W_]+")
+# Letters and digits that make a word with their neighbours; Chinese runs on without spaces, so it does not count.
+_WORD_LETTER = "[0-9a-z\u00df-\u024f\u0370-\u052f]"
 _NO_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
 # Full-width forms of ASCII, odd spaces and dashes become plain; what has no width goes.
 _PLAIN = (
@@ -87,6 +91,31 @@ def bag_f1(prediction: Sequence[str], answer: Sequence[str]) -> float:
 def official_words(text: str) -> list[str]:
     """English words as LongBench's scorers cut them: only ASCII punctuation goes, and articles always do."""
     return _ARTICLES.sub(" ", text.lower().translate(_NO_ASCII_PUNCTUATION)).split()
+
+
+def ascii_words(text: str) -> list[str]:
+    """Runs of ASCII letters and digits in lower case: the words of ``rouge_score``."""
+    return _ASCII_WORD.findall(text.lower())
+
+
+def all_words(text: str) -> list[str]:
+    """Words of any script in lower case and plain forms; a text with Chinese in it as jieba cuts it."""
+    plain = _plain(text)
+    parts = cut_words(plain) if has_chinese(plain) else [plain]
+    return [word for part in parts for word in _WORD.findall(part)] or plain.split()
+
+
+def stands_in(text: str, gold: str) -> bool:
+    """Whether a gold text stands in a text as whole words, whatever the case, width and spaces of both."""
+    wanted = caseless(gold)
+    before = f"(?<!{_WORD_LETTER})" if re.match(_WORD_LETTER, wanted) else ""
+    after = f"(?!{_WORD_LETTER})" if re.match(_WORD_LETTER, wanted[-1:]) else ""
+    return bool(wanted) and re.search(before + re.escape(wanted) + after, caseless(text)) is not None
+
+
+def caseless(text: str) -> str:
+    """A text in plain forms, with single spaces, to compare with others whatever their case."""
+    return " ".join(unicodedata.normalize("NFC", fold(text)).casefold().split())
 
 
 def has_chinese(text: str) -> bool:

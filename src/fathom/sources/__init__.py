@@ -1,4 +1,4 @@
-"""Data sources: public data sets by name, found in local folders or fetched from the hub."""
+"""Finds data sets in local folders or fetches them from the hub; they are declared in ``fathom.benchmarks``."""
 
 from __future__ import annotations
 

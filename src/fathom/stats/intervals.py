@@ -14,7 +14,7 @@ percentile bootstrap fails (50 right of 50 gives [1, 1]):
 * Weights are a little more uneven than Rubin's, so that the variance of a mean of n items is s^2/n with the unbiased
   s^2. Without that, many tasks of few items each are given intervals that are too narrow.
 
-`benchmarks/coverage.py` measures the coverage of both engines against a known truth.
+`performance/coverage.py` measures the coverage of both engines against a known truth.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The suites: which tasks at which lengths make up a benchmark. A module declares ``SUITES``."""
+"""Settings of models for suites; the suites themselves are in ``fathom.benchmarks``."""

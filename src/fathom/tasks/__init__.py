@@ -1,7 +1,4 @@
-"""The tasks: one file each, in which an item is drawn and a reply is scored.
-
-A module declares ``TASKS``; ``fathom.registry`` finds it. This file holds what several tasks share.
-"""
+"""What tasks of several benchmarks share; the tasks themselves are in ``fathom.benchmarks``."""
 
 from __future__ import annotations
 

@@ -24,6 +24,15 @@ def askable(document: Document, scene: Scene) -> list[Question]:
     return [question for question in distinct(document.questions) if scene.counter.count(question.text) <= longest]
 
 
+def requests_of(document: Document) -> list[Question]:
+    """The summaries that a document has: of all of it, with no text to ask it by, and those that answer a request."""
+    asked = distinct(question for question in document.questions if question.meta.get("kind") == "summary")
+    if not document.summary:
+        return asked
+    others = [question for question in asked if document.summary not in question.answers]
+    return [Question("", (document.summary,)), *others]
+
+
 def cards_of_questions(documents: Iterable[Document], scene: Scene, tokens: int, most: int) -> list[Card]:
     """Cards of passages of at most ``tokens`` tokens, each with up to ``most`` questions that it answers.
 

@@ -1,7 +1,7 @@
 """Labels that are learned from examples: which labels these show, and for what.
 
 A prompt ends with numbered pairs whose relations are asked for, or with a sentence whose entities are, after examples
-of the same form (``fathom.tasks.leader_icl``).
+of the same form (``fathom.benchmarks.leader.icl_tasks``).
 """
 
 from __future__ import annotations

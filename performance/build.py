@@ -1,0 +1,144 @@
+"""Speed, size and memory of building, against naive building of the same prompts.
+
+Naive building tokenizes the whole prompt for every attempt: it bisects the number of whole documents, then the sentence
+at which the last one is cut. Both sides get the same plans, documents and tokenizer, in one process.
+
+    python performance/build.py            # the full figures: minutes
+    python performance/build.py --quick    # a small version: seconds
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from fathom.benchmarks.starter.passkey import plan
+from fathom.compose import Shelf, compose
+from fathom.corpus.world import generate
+from fathom.counts import CountCache, TokenCounter, cut_points
+from fathom.length import format_length, render
+from fathom.suitefile import open_suite
+from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.types import Document, Draw, Haystack, Scene, Span
+
+
+def naive(plan: Haystack, length: int, fillers: Sequence[Document], tokenizer: Tokenizer) -> str:
+    """The same prompt, found by tokenizing whole prompts. Needles go before the middle document."""
+
+    def prompt(count: int, last: str) -> str:
+        texts = [document.text for document in fillers[:count]] + ([last] if last else [])
+        texts.insert(len(texts) // 2, plan.needles[0].text)
+        return "\n\n".join([plan.intro, *texts, plan.ending.question])
+
+    whole = bisect_right(range(1, len(fillers)), length, key=lambda count: tokenizer.count(prompt(count, "")))
+    text = fillers[whole].text
+    points = cut_points(text)
+    cut = bisect_right(points, length, key=lambda point: tokenizer.count(prompt(whole, text[:point]))) - 1
+    return prompt(whole, text[: points[max(0, cut)]])
+
+
+def compare(lengths: Sequence[int], samples: int, articles: int) -> None:
+    tokenizer = get_tokenizer()
+    documents = list(islice(generate(0, "en"), articles))
+    plans = []
+    for index in range(samples):
+        scene = Scene("en", documents, documents, tuple(lengths), TokenCounter(tokenizer))
+        drawn = plan(Draw(scene, Random(index), Random(index).random(), len(documents)), size=5)
+        assert isinstance(drawn, Haystack)
+        orders = documents.copy()
+        Random(index).shuffle(orders)
+        plans.append((drawn, orders))
+    print(f"passkey over `world`, {samples} samples a length, {len(documents)} articles, tokenizer {tokenizer.name}")
+    print(f"{'length':>8} {'naive ms':>10} {'cold ms':>10} {'warm ms':>10} {'cold x':>8} {'warm x':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        for length in lengths:
+            start = time.perf_counter()
+            for drawn, orders in plans:
+                found = tokenizer.count(naive(drawn, length, orders, tokenizer))
+                assert found <= length
+            slow = (time.perf_counter() - start) / samples
+            path = Path(folder) / f"{length}.sqlite"
+            cold = _ours(plans, documents, length, tokenizer, path) / samples
+            warm = _ours(plans, documents, length, tokenizer, path) / samples
+            print(
+                f"{format_length(length):>8} {slow * 1e3:10.2f} {cold * 1e3:10.2f} {warm * 1e3:10.2f} "
+                f"{slow / cold:8.1f} {slow / warm:8.1f}"
+            )
+
+
+def _ours(
+    plans: Sequence[tuple[Haystack, list[Document]]],
+    documents: list[Document],
+    length: int,
+    tokenizer: Tokenizer,
+    path: Path,
+) -> float:
+    """Seconds for all samples, the cache on disk included."""
+    start = time.perf_counter()
+    cache = CountCache(path)
+    shelf = Shelf({document.id: document for document in documents}, TokenCounter(tokenizer, cache))
+    for drawn, orders in plans:
+        (made,) = compose(drawn, length, [Span(d.id, 0, len(d.text)) for d in orders], shelf)
+        assert 0.99 * length <= made.tokens <= length
+    cache.close()
+    return time.perf_counter() - start
+
+
+def whole_suite(items: int, lengths: Sequence[int]) -> None:
+    """Time, peak memory and size of a whole suite, built in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        code = (
+            "import json, resource, sys, time; from pathlib import Path; from fathom.build import build, order\n"
+            "start = time.perf_counter()\n"
+            f"tasks = {TASKS!r}\n"
+            f"built = build(order(tasks, lengths={tuple(lengths)!r}, items={items}), Path(sys.argv[1]))\n"
+            "print(json.dumps([sum(built.manifest['samples'].values()), time.perf_counter() - start, "
+            "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, f"{folder}/suite"], capture_output=True, text=True, check=True
+        )
+        samples, seconds, peak = json.loads(done.stdout)
+        suite = open_suite(Path(folder) / "suite")
+        texts = suite.texts()
+        rendered = sum(len(render(sample, texts).encode()) for sample in suite.samples())
+        recipes = (suite.folder / "samples.parquet").stat().st_size
+        stored = (suite.folder / "documents.parquet").stat().st_size
+    names = ", ".join(format_length(length) for length in lengths)
+    print(f"\nwhole suite: {samples:,} samples at {names}")
+    print(f"  {seconds:.0f} s, peak memory {peak:.0f} MB")
+    print(
+        f"  rendered {rendered / 1e6:,.0f} MB; recipes {recipes / 1e6:.1f} MB ({100 * recipes / rendered:.2f}% of it), "
+    )
+    print(f"  documents {stored / 1e6:.1f} MB")
+
+
+TASKS = (
+    "kv_retrieval,counting_stars,counting_stars_corrected,passkey,passkey_100,"
+    "passage_count,passage_retrieval,single_doc_qa"
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a small version")
+    quick = parser.parse_args().quick
+    if quick:
+        compare((4096, 16384), samples=5, articles=100)
+        whole_suite(5, (2048, 8192))
+        return
+    compare((8192, 32768, 131072), samples=20, articles=400)
+    whole_suite(100, (2048, 4096, 8192, 16384, 32768, 65536, 262144))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Ada-LEval: the order of segments of books (TSort), and the best of many answers (BestAnswer)."""

@@ -1,0 +1,259 @@
+"""TSort: the segments of a continuous passage of a book, shuffled, are to be put back into their order.
+
+Ada-LEval, section 3 and appendix A. Segments, which the prompt numbers and calls parts, are whole paragraphs that
+follow each other, through the ends of chapters; headings, notes and marks of notes are in none of them. As many
+paragraphs stand in a segment as its limit takes, and before and after the segments the paragraphs next to them. The
+limits are upper ones: where a single paragraph is longer than a segment there is no case, and of one next to the
+segments the nearest sentences are taken.
+
+The segments never stand in their true order, so that two can stand in one order only: ``tsort_2`` tells who follows
+the form and who repeats the order seen, and nothing more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import factorial
+from random import Random
+
+from fathom.benchmarks.ada.scoring import segment_order
+from fathom.benchmarks.ada.segments import GAP, STRIDE, Limits, Paragraph, Story, cut, limits, story_of
+from fathom.corpus.books import read_book
+from fathom.types import (
+    Arranged,
+    Card,
+    Draw,
+    Ending,
+    FathomError,
+    Measure,
+    Ordering,
+    Part,
+    Plan,
+    Sample,
+    Scene,
+    Stock,
+    Task,
+    Verdict,
+    Whole,
+)
+
+SEGMENTS = 4  # the paper's number
+MOST_SEGMENTS = 12
+PROMPTS = {
+    "en": {
+        "intro": "Below are {count} parts of one continuous passage of a book, in random order, with the text just "
+        "before the passage and the text just after it. Find the order in which the parts stand in the book.\n\n"
+        "The answer is a list of part numbers, with the part that comes first in the book at its head: {example} means "
+        "that the passage begins with Part {first} and ends with Part {last}. Reply with one line of exactly this form "
+        "and nothing else; its numbers show the form only and say nothing about the true order:\n\nAnswer: {example}",
+        "before": "Before:\n",
+        "part": "Part {number}:\n",
+        "after": "After:\n",
+        "question": "Now put the {count} parts into the order in which they stand in the book. Reply with the line "
+        '"Answer: [...]" only.',
+    },
+    "zh": {
+        "intro": "下面是一本书中一段连续文字的{count}个片段，顺序是随机的，并附有这段文字前后紧邻的内容。"
+        "请还原它们在书中的顺序。\n\n答案是片段编号的列表，最先出现的写在最前：{example}表示这段文字以片段{first}开头，"
+        "以片段{last}结尾。请只回答一行，形式与下面相同，不要输出别的；其中的编号只说明形式，与实际顺序无关：\n\n"
+        "Answer: {example}",
+        "before": "前文：\n",
+        "part": "片段{number}：\n",
+        "after": "后文：\n",
+        "question": "按书中的顺序排列这{count}个片段，只回答“Answer: [...]”这一行。",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start(Card):
+    """A card for the case whose first segment begins with paragraph number ``paragraph`` (from 0) of a story."""
+
+    story: Story
+    paragraph: int
+
+
+def stock(scene: Scene, segments: int) -> Stock:
+    """A card for each paragraph at which a case can begin at one length of the build or more.
+
+    Books without chapters are left out, and so are those in which no case can stand.
+
+    Raises:
+        FathomError: The text of a book is not as ``fathom.corpus`` reads it, so that offsets would lie elsewhere.
+    """
+    allowed = {length: _limits(scene, length, segments) for length in scene.lengths}
+    cards: list[Start] = []
+    notes = []
+    for document in scene.documents:
+        book = read_book(document.text, document.language)
+        if book.text != document.text:
+            raise FathomError(f"{document.source}: the text is not normalised; read it with fathom.corpus")
+        story = story_of(document, book, scene.counter)
+        if not book.chapters:
+            notes.append(f"{story.name}: no chapters were found; left out")
+            continue
+        if book.guessed:
+            notes.append(f"{story.name}: nothing sets its paragraphs apart; they were guessed from short lines")
+        found = _starts(story, allowed, scene, segments)
+        cards += found
+        if not found:
+            notes.append(f"{story.name}: too short, or its paragraphs too long, for any of the lengths; left out")
+    return Stock((), cards, tuple(notes))
+
+
+def _starts(story: Story, allowed: Mapping[int, Limits], scene: Scene, segments: int) -> list[Start]:
+    found = []
+    for paragraph in range(STRIDE, len(story.paragraphs), STRIDE):
+        able = tuple(
+            length
+            for length, most in allowed.items()
+            if paragraph % most.stride == 0 and cut(story, paragraph, most, segments, scene.counter)
+        )
+        if able:
+            spans = story.paragraphs[paragraph]
+            found.append(Start(story.document, spans, lengths=able, story=story, paragraph=paragraph))
+    return found
+
+
+def _limits(scene: Scene, length: int, segments: int) -> Limits:
+    nothing: list[list[Part]] = [[]] * segments
+    order = tuple(range(1, segments + 1))
+    frame = _prompt(scene.language, [], nothing, [], order)
+    return limits(length, segments, scene.counter.count("".join(part for part in frame if isinstance(part, str))))
+
+
+def plan(draw: Draw, segments: int) -> Plan:
+    """A case at one start, and how its segments are shuffled."""
+    start = draw.card
+    assert isinstance(start, Start)
+    example_seed = draw.rng.random()
+    return Whole(partial(arrange, start, draw.scene, _shuffle(segments, draw.rng), example_seed))
+
+
+def _shuffle(segments: int, rng: Random) -> tuple[int, ...]:
+    """Numbers of the segments in the order in which the book has them; never 1, 2, 3, ..."""
+    order = list(range(1, segments + 1))
+    while order == sorted(order):
+        rng.shuffle(order)
+    return tuple(order)
+
+
+def arrange(
+    start: Start, scene: Scene, order: Sequence[int], example_seed: float, length: int, measure: Measure
+) -> Arranged | None:
+    """The prompt of a case at one length, None where it cannot stand there.
+
+    Args:
+        start: Book and first paragraph.
+        scene: Language and counter.
+        order: The number that the prompt gives to the first segment of the book, then to the second, and so on.
+        example_seed: Seed of the order that the instructions show, which is another one at each length.
+        length: Budget in tokens.
+        measure: Measures a prompt.
+    """
+    story, most = start.story, _limits(scene, length, len(order))
+    texts = cut(story, start.paragraph, most, len(order), scene.counter)
+    if texts is None or start.paragraph % most.stride:
+        return None
+    before, *segments, after = map(_text, texts)
+    example = Random(f"{example_seed}|{length}").sample(range(1, len(order) + 1), len(order))
+    parts = _prompt(scene.language, before, [segments[order.index(n + 1)] for n in range(len(order))], after, example)
+    if measure(parts) > length:
+        return None
+    ending = Ending(
+        PROMPTS[scene.language]["question"].format(count=len(order)),
+        (json.dumps(list(order)),),
+        1 / factorial(len(order)),
+        {
+            "segments": len(order),
+            "example": json.dumps(example),
+            "book": story.name,
+            "paragraph": start.paragraph,
+        },
+    )
+    return Arranged(tuple(parts), ending)
+
+
+def _text(paragraphs: Sequence[Paragraph]) -> list[Part]:
+    """Paragraphs with a blank line between two."""
+    parts: list[Part] = []
+    for pieces in paragraphs:
+        parts += [GAP] * bool(parts) + list(pieces)
+    return parts
+
+
+def _prompt(
+    language: str,
+    before: Sequence[Part],
+    segments: Sequence[Sequence[Part]],
+    after: Sequence[Part],
+    example: Sequence[int],
+) -> list[Part]:
+    """The whole prompt: instructions, each text under its heading, and the request."""
+    prompts, count, shown = PROMPTS[language], len(segments), json.dumps(list(example))
+    parts: list[Part] = [prompts["intro"].format(count=count, example=shown, first=example[0], last=example[-1])]
+    for heading, text in zip(_headings(language, count), (before, *segments, after), strict=True):
+        parts += [GAP + heading, *text]
+    return [*parts, GAP + prompts["question"].format(count=count)]
+
+
+def _headings(language: str, segments: int) -> list[str]:
+    prompts = PROMPTS[language]
+    numbered = [prompts["part"].format(number=number) for number in range(1, segments + 1)]
+    return [prompts["before"], *numbered, prompts["after"]]
+
+
+def ordering(sample: Sample, texts: Mapping[str, str]) -> Ordering:
+    """The segments that a sample asks to put into order, and the texts around them.
+
+    Its recipe tells them apart, whatever the book says: the headings are literal parts that end with them.
+
+    Raises:
+        FathomError: The prompt was cut, so that some of its segments are not there.
+    """
+    if "cut_from" in sample.facets:
+        raise FathomError(f"sample {sample.id}: its prompt was cut, so that not all of its parts are there")
+    waiting = _headings(sample.language, int(sample.facets["segments"]))
+    found: list[str] = []
+    for part in sample.parts[:-1]:
+        if isinstance(part, str) and waiting and part.endswith(GAP + waiting[0]):
+            waiting.pop(0)
+            found.append("")
+        elif found:
+            found[-1] += part if isinstance(part, str) else texts[part.doc][part.start : part.end]
+    before, *segments, after = found
+    return Ordering(before, tuple(segments), after)
+
+
+def score(reply: str, sample: Sample) -> Verdict:
+    """1 if the order that the reply gives is the book's; valid if it gives one, with every number once."""
+    order = segment_order(reply, len(json.loads(sample.targets[0])))
+    found = None if order is None else json.dumps(order)
+    return Verdict(float(found in sample.targets), order is not None, found, "order of segments")
+
+
+def _task(segments: int) -> Task:
+    return Task(
+        name="tsort" if segments == SEGMENTS else f"tsort_{segments}",
+        plan=partial(plan, segments=segments),
+        score=score,
+        metric="accuracy",
+        # The paper's cap. An order takes a few tokens, but a cap that cuts off a model that thinks aloud would measure
+        # the cap; that such replies are not of the asked form is told apart.
+        max_output_tokens=1024,
+        description=f"the order of {segments} shuffled parts of a book",
+        answer="order",
+        source="Ada-LEval, section 3 and Table 11",
+        stock=partial(stock, segments=segments),
+        needs="books in chapters",
+        gold=("book",),
+        noise=(),
+        official="ada_leval/tsort" if segments == SEGMENTS else "",
+        ordering=ordering,
+    )
+
+
+TASKS = tuple(_task(segments) for segments in (SEGMENTS, 2, 3, *range(5, MOST_SEGMENTS + 1)))

@@ -1,0 +1,133 @@
+"""Multi-document QA: questions over several passages that stand apart among others.
+
+100-LongBench, appendix A.2. As in its code the prompt names all passages of the source's record, those among them that
+do not help included. Questions over the same passages share one context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from fathom.benchmarks.starter.single_doc_qa import PROMPTS as SINGLE
+from fathom.benchmarks.starter.single_doc_qa import QUESTIONS, kind_of, left_out, score
+from fathom.tasks import scattered, whole_documents
+from fathom.tasks.evidence import askable, cards_of_questions
+from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, pieces_of, separate_texts
+from fathom.types import Card, Document, Draw, Ending, Layout, Passages, Plan, Question, Scene, Span, Stock, Task
+
+PROMPTS = {
+    "en": {
+        "intro": "Below are numbered passages on many subjects. Read them, then answer a question over some of them.",
+        "question": "Answer the following question about Passages {numbers} from what these passages say.\n"
+        "Question: {question}\nReply with the answer only, without explanation.\nAnswer:",
+    },
+    "zh": {
+        "intro": "下面是若干编了号的文章，内容各不相同。请阅读后回答关于其中几篇文章的问题。",
+        "question": "请根据文章{numbers}的内容回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
+    },
+}
+
+
+def stock(scene: Scene) -> Stock:
+    """Items of up to four questions over several passages; whole documents as distractors.
+
+    Where the passages of a record do not fit the shortest length, those that hold the evidence stay, and as many of the
+    others as fit; a question whose evidence is unknown or too long is left out. One text is cut around the evidence, as
+    for ``single_doc_qa``, and then into pieces.
+    """
+    limit = max(64, int(scene.shortest * SHARE))
+    cards: list[Card] = []
+    for document in scene.documents:
+        if texts := separate_texts(document):
+            cards += _cards_of(document, texts, limit, scene)
+        else:
+            whole = cards_of_questions([document], scene, limit, QUESTIONS)
+            pieces = [(card, pieces_of(document, card.spans[0], scene.counter)) for card in whole]
+            cards += [Card(document, found, card.questions) for card, found in pieces if found]
+    return Stock(whole_documents(scene), cards, left_out(scene.documents, cards))
+
+
+def _cards_of(document: Document, texts: tuple[Span, ...], limit: int, scene: Scene) -> Iterator[Card]:
+    sizes = [scene.counter.between(document, text.start, text.end) + HEADER for text in texts]
+    rest = [(question, _needed(question, texts)) for question in askable(document, scene)]
+    while rest:
+        kept = _kept(sizes, rest[0][1], limit)
+        if not kept:
+            rest.pop(0)
+            continue
+        whole = len(kept) == len(texts)
+        inside = [n for n, (_, needed) in enumerate(rest) if whole or (needed and needed <= kept)][:QUESTIONS]
+        yield Card(document, tuple(texts[n] for n in sorted(kept)), tuple(rest[n][0] for n in inside))
+        rest = [entry for n, entry in enumerate(rest) if n not in inside]
+
+
+def _needed(question: Question, texts: tuple[Span, ...]) -> frozenset[int]:
+    """Numbers of the texts that hold the evidence of a question."""
+    return frozenset(
+        n for n, text in enumerate(texts) for start, end in question.evidence if start < text.end and text.start < end
+    )
+
+
+def _kept(sizes: list[int], needed: frozenset[int], limit: int) -> frozenset[int]:
+    """Numbers of the texts that fit ``limit`` tokens with all that are needed; none where that cannot be."""
+    if sum(sizes) <= limit:
+        return frozenset(range(len(sizes)))
+    left = limit - sum(sizes[n] for n in needed)
+    if not needed or left < 0:
+        return frozenset()
+    kept = set(needed)
+    for number, size in enumerate(sizes):
+        if number not in kept and size <= left:
+            kept.add(number)
+            left -= size
+    return frozenset(kept) if len(kept) > 1 else frozenset()
+
+
+def plan(draw: Draw) -> Plan:
+    """The gold passages apart from each other, and the other documents as distractors."""
+    language, card = draw.scene.language, draw.card
+    assert card is not None
+    return Passages(
+        intro=PROMPTS[language]["intro"],
+        header=SINGLE[language]["header"],
+        gold=apart(draw, card.spans, in_order=not separate_texts(card.document)),
+        finish=partial(finish, language=language, questions=card.questions),
+        shuffle=scattered(draw),
+    )
+
+
+def finish(layout: Layout, language: str, questions: tuple[Question, ...]) -> tuple[Ending, ...]:
+    """The questions name all gold passages by their numbers."""
+    numbers = gold_numbers(layout, language)
+    return tuple(
+        Ending(
+            PROMPTS[language]["question"].format(numbers=numbers, question=question.text),
+            question.answers,
+            chance=0.0,
+            facets={"passages": len(layout.spans), "gold": gold_numbers(layout, "en"), **kind_of(question)},
+            asked=question.text,
+            closed=SINGLE[language]["closed"].format(question=question.text),
+        )
+        for question in questions
+    )
+
+
+TASKS = (
+    Task(
+        name="multi_doc_qa",
+        plan=plan,
+        score=score,
+        metric="token_f1",
+        max_output_tokens=256,
+        description="questions over several named passages",
+        source="100-LongBench, A.2",
+        stock=stock,
+        needs="questions with answers",
+        gold=("multi_qa",),
+        noise=("qa", "noise"),
+        gold_alone=True,
+        rubric="qa",
+        official="100longbench/qa_f1",
+    ),
+)

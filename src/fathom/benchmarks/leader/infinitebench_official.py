@@ -1,0 +1,198 @@
+"""The scorers of InfiniteBench as ``compute_scores.py`` of its repository has them, faults and all.
+
+Each rule reads one reply and the gold answer as the files of the benchmark hold it, which is sometimes a list and
+sometimes a bare text or number, and stops at other forms with the exception that the released code stops with. What is
+odd there:
+
+* Passkeys and numbers: the first run of digits is compared as a text, so that a gold number never matches.
+* ``kv_retrieval``, ``longdialogue_qa_eng``: some marks become spaces, and any of the words may be the gold one; a name
+  of two words never matches.
+* ``code_run``: the last word has to be the number; brackets and asterisks beside it spoil it.
+* ``code_debug``: a choice counts if ``X.`` or ``X:`` begins the reply; else what follows one of four announcements has
+  to begin with the letter or the function's name. "is:" is one of them, and the first that is found decides.
+* ``longbook_choice_eng``: a reply that begins with a letter from A to D chooses it, even in a word ("Answer: B").
+* ``math_find``: the first number, without its sign; ``5.5`` stops the code where the gold number is whole.
+* ``math_calc``: signs are passed over, and if the model is called ``gpt4`` so is the first number.
+* ``longbook_qa_chn``: the F1 of characters.
+* ``longbook_sum_eng``: ROUGE-Lsum, for which a sentence ends where a line does (``rouge_sum``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from fathom.benchmarks.longbench.official import MARKS_ZH
+from fathom.score.registry import Scorer, ScoringRow, crash
+from fathom.score.rouge_sum import official_sentences, rouge_l_sum
+from fathom.score.text import bag_f1, official_words
+from fathom.types import Verdict
+
+Found: TypeAlias = tuple[float, str]
+"""A score, and what was read from the reply: "" if it has nothing of the asked form."""
+Rule: TypeAlias = Callable[[Any, Any, str], Found]
+"""A score from a reply, a gold answer and the name of the model; raises what the released code raises."""
+
+_STOPS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+_NUMBER = re.compile(r"\d+\.\d+|\d+")
+_LETTERS = "ABCD"
+_SPACES = re.compile(" {2,}")
+
+
+def _blanks(marks: str) -> dict[int, str]:
+    return dict.fromkeys(map(ord, marks), " ")
+
+
+_WORD_MARKS = _blanks("\n:\"'.,?!{}")
+_RUN_MARKS = _blanks("\n.`'\":")
+_DEBUG_MARKS = _blanks("\n`'\"-*")
+_CHOICE_MARKS = _blanks("\n\"'.,?!{}")
+_DEBUG_CUES = ("answer is:", "is:", "answer:", "correct option is:")
+_CHOICE_CUES = ("answer is:", "answer:", "answer is", "option is")
+
+
+def official(rule: Rule) -> Scorer:
+    """The scorer of a rule. A reply is valid if something of the asked form was read from it."""
+
+    def score(row: ScoringRow) -> Verdict:
+        try:
+            value, answer = rule(row.prediction, row.answers, str(row.extra.get("model_name", "")))
+        except _STOPS as error:
+            return crash(type(error).__name__, f"the released code stops at this reply or gold answer: {error}")
+        return Verdict(float(value), bool(answer), answer or None, "official")
+
+    return score
+
+
+# ------------------------------------------------------------------------------------------------ retrieval
+
+
+def first_digits(reply: Any, gold: Any, _: str) -> Found:
+    """Passkeys and numbers that are repeated: the first run of digits."""
+    right = gold[0] if isinstance(gold, list) else gold
+    found = re.search("[0-9]+", reply)
+    digits = found[0] if found else ""
+    return right == digits, digits
+
+
+def value_of_key(reply: Any, gold: Any, _: str) -> Found:
+    """The value of a key: any word of the reply."""
+    words = reply.translate(_WORD_MARKS).split()
+    return gold in words, " ".join(words)
+
+
+def name(reply: Any, gold: Any, _: str) -> Found:
+    """The name that was left out of a dialogue: any word of the reply, in capitals."""
+    right = gold[0]
+    words = [word.upper() for word in reply.translate(_WORD_MARKS).split()]
+    return right in words, " ".join(words)
+
+
+# ------------------------------------------------------------------------------------------ code and numbers
+
+
+def last_whole_number(reply: Any, gold: Any, _: str) -> Found:
+    """What a program gives: the last word of the reply as a whole number."""
+    right = gold[0] if isinstance(gold, list) else gold
+    words = reply.translate(_RUN_MARKS).split()
+    try:
+        number = int(words[-1])
+    except (IndexError, ValueError):
+        return 0.0, ""
+    return right == number, words[-1]
+
+
+def faulty_function(reply: Any, gold: Any, _: str) -> Found:
+    """Which of four functions has an error: gold answers are its name and its letter."""
+    text = reply.strip()
+    letter, function = gold[1], gold[0]
+    if text[:2] in (f"{letter}.", f"{letter}:"):
+        return 1.0, text[:1]
+    text = _SPACES.sub(" ", re.sub("[Oo]ption", " ", text.translate(_DEBUG_MARKS)))
+    rest = _announced(text, _DEBUG_CUES)
+    if rest is not None:
+        return bool(rest) and any(rest[1:].startswith(right) for right in (letter, function)), rest.strip()
+    return 0.0, text[:1] if text[1:2] in (".", ":") and text[0] in _LETTERS else ""
+
+
+def _announced(text: str, cues: Sequence[str]) -> str | None:
+    """What follows the first place of the first cue that stands in a text; None if none does."""
+    for cue in cues:
+        if cue in text:
+            return text.partition(cue)[2]
+    return None
+
+
+def first_number(reply: Any, gold: Any, _: str) -> Found:
+    """The largest, the median or another number of a list: the first number of the reply."""
+    right = gold[0] if isinstance(gold, list) else gold
+    if not isinstance(right, int | float):
+        raise TypeError("a gold answer has to be a number")
+    found = _NUMBER.search(reply)
+    if found is None:
+        return 0.0, ""
+    return (int if isinstance(right, int) else float)(found[0]) == right, found[0]
+
+
+def leading_run(reply: Any, gold: Any, model: str) -> Found:
+    """Intermediate results: how many of them are right before the first that is not."""
+    if not isinstance(gold, list):
+        raise AssertionError("gold answers have to be a list")
+    right = gold[0] if isinstance(gold[0], list) else gold
+    numbers = [int(digits) for digits in re.findall("[0-9]+", reply)]
+    if model == "gpt4":  # that model was asked to begin with the first operand
+        numbers = numbers[1:]
+    return run_length(numbers, right) / len(right), f"{len(numbers)} numbers" if numbers else ""
+
+
+def run_length(said: Sequence[object], gold: Sequence[object]) -> int:
+    """How many items at the start of two lists are equal."""
+    pairs = enumerate(zip(said, gold, strict=False))
+    return next((place for place, (mine, theirs) in pairs if mine != theirs), min(len(said), len(gold)))
+
+
+# ---------------------------------------------------------------------------------------------------- books
+
+
+def choice(reply: Any, gold: Any, _: str) -> Found:
+    """A choice from A to D: gold answers are the letter and the text of the choice, in either order."""
+    text = reply.strip()
+    if not text:
+        return 0.0, ""
+    if text[0] in _LETTERS:
+        return text[0] in gold, text[0]
+    if text in gold:
+        return 1.0, text
+    text = _SPACES.sub(" ", text.translate(_CHOICE_MARKS))
+    rest = _announced(text, _CHOICE_CUES)
+    if rest is not None:
+        return bool(rest) and any(rest[1:].startswith(right) for right in gold), rest.strip()
+    # Known fault: "BC" and "ABCD" are letters too.
+    letter = next((word for word in text.split() if word in _LETTERS), "")
+    return letter in gold if letter else 0.0, letter
+
+
+def words_f1(reply: Any, gold: Any, _: str) -> Found:
+    """Words of the reply and of the nearest gold answer."""
+    pairs = ((official_words(reply), official_words(one)) for one in gold)
+    return max((bag_f1(said, right) for said, right in pairs), default=0.0), _said(reply)
+
+
+def characters_f1(reply: Any, gold: Any, _: str) -> Found:
+    """Characters of the reply and of the nearest gold answer, marks and spaces aside."""
+    pairs = ((MARKS_ZH.sub("", reply.lower()), MARKS_ZH.sub("", one.lower())) for one in gold)
+    return max((bag_f1(said, right) for said, right in pairs), default=0.0), _said(reply)
+
+
+def _said(reply: Any) -> str:
+    return reply.strip() if isinstance(reply, str) else ""
+
+
+def summary(reply: Any, gold: Any, _: str) -> Found:
+    """ROUGE-Lsum of the reply and the nearest reference."""
+    references = gold if isinstance(gold, list) else [gold]
+    if not isinstance(reply, str) or not all(isinstance(one, str) for one in references) or not references:
+        raise ValueError("the library takes texts only, and at least one reference")
+    sentences = official_sentences(reply)
+    return max(rouge_l_sum(sentences, official_sentences(one)) for one in references), reply.strip()

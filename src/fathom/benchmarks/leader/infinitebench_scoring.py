@@ -1,0 +1,229 @@
+"""Metrics of InfiniteBench (Zhang et al. 2024).
+
+``official`` equals the released functions (``infinitebench_official`` says what is odd there). ``strict`` never stops,
+leaves thoughts aside, takes gold answers as text, number or list alike, and reads what a reply finally gives:
+
+* Passkeys and numbers: the number with as many digits as the gold one, put together again where the reply breaks it.
+* ``kv_retrieval``: the value may stand in any marks and case, but a reply that lists more than two UUIDs (a key and its
+  value) gives none of them.
+* ``code_run``: the last number that stands alone after the last "answer is" or the like, so that brackets, asterisks,
+  ``-5.0`` and ``= -5`` are no fault, and arguments of calls are no answers.
+* ``code_debug``, ``longbook_choice_eng``: the one letter that the reply takes ("Answer: B" takes B, ``Apple`` none, and
+  a list of the options none); where it takes none, the text of the right choice if the answer is no more than that.
+* ``longdialogue_qa_eng``: any of the gold names, of several words too, in the first line of the answer; a reply that
+  offers several with "or" or a stroke has to be right in all of them.
+* ``longbook_qa_eng``, ``longbook_qa_chn``: punctuation of any script does not count; one gold text is one answer, not
+  one for each letter.
+* ``math_find``: numbers are compared with sign and fraction, so that 5.5 is wrong where 5 is right, and 5.0 is right.
+* ``math_calc``: signs count, and the name of the model does not: the run may begin with the first or the second number,
+  because a prompt may ask for the first operand before the results.
+* ``longbook_sum_eng``: sentences end where they end, and not where lines do; words of any script count.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from types import MappingProxyType
+from typing import TypeAlias
+
+from fathom.benchmarks.leader import infinitebench_official as released
+from fathom.score.answers import digits, first_number, short_answer
+from fathom.score.choices import choice_letter
+from fathom.score.reading import CUE, after_cues, plain
+from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.rouge_sum import rouge_l_sum, strict_sentences
+from fathom.score.text import bag_f1, fold, stands_in, token_f1, without_reasoning
+from fathom.types import Verdict
+
+Found: TypeAlias = tuple[float, str | None]
+"""A score, and the answer that was read from the reply; None if it has none of the asked form."""
+Read: TypeAlias = Callable[[str, list[str]], Found]
+"""A score from a reply and its gold answers, which say something; raises ``ValueError`` where they cannot be used."""
+
+_LETTERS = frozenset("ABCD")
+_UUID = re.compile(r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])")
+_CALL = re.compile(r"(?<!\w)[A-Za-z_]\w*\([^()\n]*(?:\)|$)", re.MULTILINE)
+_ALONE = re.compile(r"(?<![\w.])(?<![0-9],)[-+]?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?!\w|[.,][0-9])")
+_SIGNED = re.compile(r"(?:(?<![0-9A-Za-z])-)?[0-9]+")
+_KEY_AND_VALUE = 2
+_OFFERS = re.compile("/| or ")
+_LINE_MARK = re.compile(r"^[ \t]*(?:[-•][ \t]*)?[(\[\"']?([A-D])[.):\]]", re.MULTILINE)
+_RUNS_ON = re.compile(r"\n[ \t]*Question[ \t]*:")  # base models go on with a question of their own
+# "the function with the error is:\nB. parse", "the answer to your question is C."
+_IS = re.compile(r"\bis:?\s+[(\[\"']?([A-D])(?:[.):,\]\"']|[ \t]*$)", re.MULTILINE)
+
+
+def strict(read: Read) -> Scorer:
+    """The scorer of a reader. A reply is valid if an answer was read from it."""
+
+    def score(row: ScoringRow) -> Verdict:
+        if not isinstance(row.prediction, str):
+            return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+        gold = _texts(row.answers)
+        if not gold:
+            return Verdict(None, False, grader="strict", detail="no gold answer to compare with")
+        try:
+            value, answer = read(without_reasoning(row.prediction), gold)
+        except ValueError as error:
+            return Verdict(None, False, grader="strict", detail=str(error))
+        return Verdict(value, bool(answer), answer or None, "strict")
+
+    return score
+
+
+def _texts(answers: object) -> list[str]:
+    """Gold answers as texts: one alone, a list, or the list that is the only entry of a list."""
+    given = answers if isinstance(answers, list) else [answers]
+    if len(given) == 1 and isinstance(given[0], list):
+        given = given[0]
+    kept = (one for one in given if isinstance(one, str | int | float) and not isinstance(one, bool))
+    return [text for one in kept if (text := str(one).strip())]
+
+
+# ------------------------------------------------------------------------------------------------ retrieval
+
+
+def number_kept(reply: str, gold: list[str]) -> Found:
+    """A number that is repeated digit by digit."""
+    found = digits(reply, len(gold[0]))
+    return float(found == gold[0]), found
+
+
+def key_value(reply: str, gold: list[str]) -> Found:
+    """The value of a key: a UUID that stands there, of no more than two; or any other text that stands there whole."""
+    wanted = gold[0].lower()
+    if not _UUID.fullmatch(wanted):
+        answer = short_answer(reply)
+        return float(answer is not None and stands_in(answer, gold[0])), answer
+    named = dict.fromkeys(_UUID.findall(plain(reply).lower()))
+    if not 1 <= len(named) <= _KEY_AND_VALUE:
+        return 0.0, None
+    return (1.0, wanted) if wanted in named else (0.0, [*named][-1])
+
+
+def name(reply: str, gold: list[str]) -> Found:
+    """Any of the gold names, in the first line of the answer."""
+    answer = short_answer(reply) or short_answer(reply.rstrip(" :：\n"))
+    offers = _OFFERS.split(" ".join(answer.split())) if answer else []
+    right = bool(offers) and all(any(stands_in(offer, one) for one in gold) for offer in offers)
+    return float(right), answer
+
+
+# ------------------------------------------------------------------------------------------ code and numbers
+
+
+def printed_number(reply: str, gold: list[str]) -> Found:
+    """What a program gives: the last number that stands alone."""
+    text = plain(reply)
+    for part in (*after_cues(text), text):
+        if found := _ALONE.findall(_CALL.sub(" ", part)):
+            return float(Decimal(found[-1].replace(",", "")) == _decimal(gold[0])), found[-1]
+    return 0.0, None
+
+
+def number_found(reply: str, gold: list[str]) -> Found:
+    """A number of a list: the first after the last "answer is" that has one after it, else the first of all."""
+    text = plain(reply)
+    found = next(filter(None, map(first_number, (*after_cues(text), CUE.sub(" ", text)))), None)
+    return float(found is not None and Decimal(found) == _decimal(gold[0])), found
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite():
+        raise ValueError("the gold answer is no number")
+    return number
+
+
+def results(reply: str, gold: list[str]) -> Found:
+    """Intermediate results: the share that is right before the first that is not."""
+    right = [_canonical(one) for one in gold]
+    said = [_canonical(one) for one in _SIGNED.findall(plain(reply))]
+    run = max(released.run_length(said, right), released.run_length(said[1:], right))
+    return run / len(right), f"{len(said)} numbers" if said else None
+
+
+def _canonical(number: str) -> str:
+    # As texts: Python does not turn numbers of any length into integers.
+    size = number.lstrip("-").lstrip("0") or "0"
+    return f"-{size}" if number.startswith("-") and size != "0" else size
+
+
+# ---------------------------------------------------------------------------------------------------- books
+
+
+def option(reply: str, gold: list[str]) -> Found:
+    """A choice from A to D: its letter, or else its text and no more."""
+    letters = _LETTERS.intersection(gold)
+    found = option_letter(reply)
+    if found is not None and letters:
+        return float(found in letters), found
+    answer = short_answer(reply)
+    named = answer is not None and any(_even(answer) == _even(one) for one in gold if one not in _LETTERS)
+    return float(named), answer if named else found
+
+
+def option_letter(reply: str) -> str | None:
+    """The one letter from A to D that a reply takes; None if it takes none or several.
+
+    As ``choice_letter`` reads it, else what "is" announces, else the mark of the only line that has one. Marks of
+    several lines are a list of the options, which takes none of them. A further question is no part of the answer.
+    """
+    text = _RUNS_ON.split(plain(reply))[0]
+    marks = set(_LINE_MARK.findall(text))
+    found = choice_letter(text) if len(marks) < 2 or CUE.search(text) else None
+    named = set(_IS.findall(text)) or marks
+    return found or (named.pop() if len(named) == 1 else None)
+
+
+def _even(text: str) -> str:
+    return " ".join(fold(text).casefold().split()).rstrip(".")
+
+
+def words(reply: str, gold: list[str]) -> Found:
+    """Words of the reply and of the nearest gold answer."""
+    return token_f1(reply, gold), reply.strip()
+
+
+def characters(reply: str, gold: list[str]) -> Found:
+    """Characters of the reply and of the nearest gold answer, without marks and spaces."""
+    said = _bare(reply)
+    return max(bag_f1(said, _bare(one)) for one in gold), reply.strip()
+
+
+def _bare(text: str) -> list[str]:
+    letters = [letter for letter in fold(unicodedata.normalize("NFC", text)).lower() if not letter.isspace()]
+    return [letter for letter in letters if unicodedata.category(letter)[0] not in "PS"] or letters
+
+
+def summary(reply: str, gold: list[str]) -> Found:
+    """The sentences of the nearest reference that the reply shares words with."""
+    sentences = strict_sentences(reply)
+    return max(rouge_l_sum(sentences, strict_sentences(one)) for one in gold), reply.strip()
+
+
+def _metric(name: str, rule: released.Rule, read: Read, description: str) -> Metric:
+    rules = {"official": released.official(rule), "strict": strict(read)}
+    return Metric("infinitebench", name, MappingProxyType(rules), description)
+
+
+METRICS = (
+    _metric("passkey", released.first_digits, number_kept, "is the number the hidden one"),
+    _metric("number_string", released.first_digits, number_kept, "the same, where digits are repeated"),
+    _metric("kv_retrieval", released.value_of_key, key_value, "does the value of the key stand in the reply"),
+    _metric("code_run", released.last_whole_number, printed_number, "is the last number the result of the program"),
+    _metric("code_debug", released.faulty_function, option, "is the choice the function with the error"),
+    _metric("math_find", released.first_number, number_found, "is the number the gold one"),
+    _metric("math_calc", released.leading_run, results, "share of the results that are right before the first error"),
+    _metric("longdialogue_qa_eng", released.name, name, "is the name the one that was left out"),
+    _metric("longbook_choice_eng", released.choice, option, "is the choice from A to D the gold one"),
+    _metric("longbook_qa_eng", released.words_f1, words, "overlap of words with the nearest gold answer"),
+    _metric("longbook_qa_chn", released.characters_f1, characters, "the same of Chinese characters"),
+    _metric("longbook_sum_eng", released.summary, summary, "ROUGE-Lsum to the nearest reference"),
+)

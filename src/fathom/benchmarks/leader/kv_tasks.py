@@ -1,0 +1,137 @@
+"""Retrieve.KV of LongLeader: the value of one key in an object of random pairs that fills the whole prompt.
+
+InfiniteBench's Retrieve.KV, which LongLeader takes at the end of each set: 90 and 360 samples of 31,665 and 126,441
+tokens on average (table 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from fathom.benchmarks.ada.bestanswer_prompt import place
+from fathom.benchmarks.leader.sets import EXACT, LANGUAGES, SETS, SOURCE, exact_match, facets, spread
+from fathom.corpus.pairs import WIDTH, key_and_value, size_of
+from fathom.types import (
+    Arranged,
+    Counter,
+    Document,
+    Draw,
+    Ending,
+    Grid,
+    Measure,
+    Part,
+    Plan,
+    Scene,
+    Span,
+    Stock,
+    Task,
+    Whole,
+)
+
+BLOCK = 32
+"""Pairs that follow each other in every prompt that has them: recipes stay short."""
+ROUNDS = 6
+INTRO = "This JSON object maps keys to values:\n\n{\n"
+QUESTION = 'What is the value of the key "{key}" in the object above? Reply with the UUID only.\nValue:'
+ITEMS = {"32k": 90, "128k": 360}
+DEPTHS = 10
+
+
+@dataclass(frozen=True)
+class Hand:
+    """What one item is made of at every length.
+
+    Attributes:
+        document: The pairs.
+        gold: Number of the pair that is asked for.
+        others: Numbers of the others in the order in which lengths take them.
+        depth: Place of the asked pair among all, in [0, 1].
+        counter: Counts pairs.
+    """
+
+    document: Document
+    gold: int
+    others: Sequence[int]
+    depth: float
+    counter: Counter
+
+
+def stock(scene: Scene) -> Stock:
+    """Nothing to fill contexts with: the pairs are all."""
+    return Stock(())
+
+
+def plan(draw: Draw) -> Plan:
+    """One pair that is asked for, and all others in blocks, whose order is drawn once for all lengths and depths."""
+    document = draw.scene.documents[0]
+    gold = draw.rng.randrange(size_of(document))
+    blocks = [range(first, min(first + BLOCK, size_of(document))) for first in range(0, size_of(document), BLOCK)]
+    draw.rng.shuffle(blocks)
+    others = [number for block in blocks for number in block if number != gold]
+    return Whole(partial(arrange, Hand(document, gold, others, draw.depth, draw.scene.counter)))
+
+
+def arrange(hand: Hand, length: int, measure: Measure) -> Arranged | None:
+    """The prompt with as many pairs as a length holds; None where the pairs run out before it is full."""
+    each = hand.counter.size(hand.document) / size_of(hand.document)
+    count, best, full = int(length / each), None, False
+    for _ in range(ROUNDS):
+        count = min(count, 1 + len(hand.others))
+        made = _laid_out(hand, count)
+        tokens = measure(made.parts)
+        if tokens <= length:
+            best, full = made, tokens + 2 * each > length
+        if full or count < 2:
+            break
+        count += int((length - tokens) // each) or 1
+    return best if full else None
+
+
+def _laid_out(hand: Hand, count: int) -> Arranged:
+    """The prompt of so many pairs, the asked one among them."""
+    at = place(hand.depth, count)
+    numbers = [*hand.others[:at], hand.gold, *hand.others[at : count - 1]]
+    key, value = key_and_value(hand.document, hand.gold)
+    question = QUESTION.format(key=key)
+    ending = Ending(question, (value,), chance=0.0, facets={"pairs": count})
+    parts: tuple[Part, ...] = (INTRO, *_borrowed(hand.document, numbers), "\n}\n\n" + question)
+    return Arranged(parts, ending, at / (count - 1) if count > 1 else None)
+
+
+def _borrowed(document: Document, numbers: Sequence[int]) -> list[Span]:
+    """Pairs by their numbers, as few spans as can be; no comma follows the last one."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number:
+            runs[-1] = runs[-1][0], number + 1
+        else:
+            runs.append((number, number + 1))
+    spans = [Span(document.id, first * WIDTH, min(last * WIDTH, len(document.text))) for first, last in runs]
+    last = spans[-1]
+    return [*spans[:-1], Span(last.doc, last.start, runs[-1][1] * WIDTH - len(",\n"))]
+
+
+TASKS = tuple(
+    Task(
+        name=f"leader_kv_{name}",
+        plan=plan,
+        score=exact_match,
+        metric="exact_match",
+        max_output_tokens=256,
+        description=f"the value of one key in an object of random pairs; LongLeader's {name} set",
+        answer="uuid",
+        source=f"{SOURCE}; InfiniteBench (Retrieve.KV)",
+        languages=LANGUAGES,
+        positioned=True,
+        stock=stock,
+        gold=("pairs",),
+        noise=(),
+        official=EXACT,
+        facets=facets(name, "SYR", "kv"),
+    )
+    for name in SETS
+)
+
+GRIDS = {f"leader_kv_{name}": Grid(items, SETS[name][-1:], spread(DEPTHS)) for name, items in ITEMS.items()}

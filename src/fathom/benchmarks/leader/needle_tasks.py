@@ -1,0 +1,126 @@
+"""Needle of LongLeader: a sentence hidden in running text, and a question about it that is answered freely.
+
+Table 3: 11 depths at each length of a set, rated by a judge from 1 to 10. Every item hides another sentence of our own,
+drawn from kinds of sentences with names, places and things: a model cannot know the answer, and no single sentence
+decides a depth's result by being easy to find, as it would where all depths hide the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from fathom.benchmarks.leader.sets import HAY, LANGUAGES, SETS, SOURCE, facets, spread
+from fathom.score.answers import short_answer
+from fathom.score.text import english_words, token_f1
+from fathom.types import Draw, Ending, Grid, Haystack, Needle, Plan, Sample, Task, Verdict
+
+DEPTHS = 11
+INTRO = "Read the text below. Afterwards you will be asked about one thing that it says."
+QUESTION = "According to the text above, {asked} Reply with one sentence that says what the text says.\nAnswer:"
+
+PLACES = (
+    "Ostrel", "Vennick", "Marrowby", "Tilsund", "Corvale", "Quenby", "Hadleth", "Brimscar", "Lutterne", "Oxmere",
+    "Pellworth", "Sarnow", "Driscoe", "Fennimoor", "Gallard", "Wexholm",
+)  # fmt: skip
+PEOPLE = (
+    "Odile Ferrant", "Bram Tolliver", "Ysolde Marsh", "Casper Ruane", "Henrike Volk", "Tobias Alder", "Nadia Corwin",
+    "Ansel Pryce", "Lucinda Okoro", "Matthis Bell", "Rosalind Achterberg", "Ivo Sandoval",
+)  # fmt: skip
+THINGS = (
+    "a brass thimble", "a jar of plum stones", "a blue umbrella", "a cracked violin", "a sack of millet",
+    "a silver spoon", "a coil of red rope", "a pair of wooden clogs", "a lantern without glass", "a stuffed heron",
+    "a box of chalk", "a copper kettle", "a left-handed glove", "a map of the marshes", "a wheel of goat cheese",
+    "a tin whistle",
+)  # fmt: skip
+KINDS = (
+    (
+        "The baker {person} keeps the spare key of the bakery between {one} and {other}.",
+        "where does the baker {person} keep the spare key of the bakery?",
+        "between {one} and {other}",
+    ),
+    (
+        "Whoever wants to cross the bridge of {place} at night has to leave {one} and {other} with the guard.",
+        "what does one have to leave with the guard to cross the bridge of {place} at night?",
+        "{one} and {other}",
+    ),
+    (
+        "The children of {place} end the last day of school by burying {one} next to {other}.",
+        "how do the children of {place} end the last day of school?",
+        "by burying {one} next to {other}",
+    ),
+    (
+        "In a wager about the weather, {person} once won {one} and gave {other} in return.",
+        "what did {person} once win in a wager about the weather, and give in return?",
+        "won {one} and gave {other} in return",
+    ),
+    (
+        "The old clock of {place} starts again only after somebody has laid {one} under it and {other} on top.",
+        "what has to be done so that the old clock of {place} starts again?",
+        "laid {one} under it and {other} on top",
+    ),
+    (
+        "The will of {person} leaves {one} to the ferryman and {other} to the schoolmistress.",
+        "what does the will of {person} leave to the ferryman and to the schoolmistress?",
+        "{one} to the ferryman and {other} to the schoolmistress",
+    ),
+    (
+        "On market days in {place}, a room at the inn is paid for with {one} or, in winter, with {other}.",
+        "what is a room at the inn paid for with on market days in {place}?",
+        "{one} or, in winter, with {other}",
+    ),
+    (
+        "To find {place} in the fog, the pilot {person} listens for {one} being struck against {other}.",
+        "what does the pilot {person} listen for to find {place} in the fog?",
+        "{one} being struck against {other}",
+    ),
+)
+"""Sentences, what is asked about them, and the answers, which stand in them word for word."""
+
+
+def plan(draw: Draw) -> Plan:
+    """One sentence at the wanted depth."""
+    sentence, asked, answer = _drawn(draw.rng)
+    ending = Ending(QUESTION.format(asked=asked), (answer,), chance=0.0, asked=asked[0].upper() + asked[1:])
+    return Haystack(intro=INTRO, needles=(Needle(sentence, draw.depth),), ending=ending)
+
+
+def _drawn(rng: Random) -> Sequence[str]:
+    kind = rng.choice(KINDS)
+    one, other = rng.sample(THINGS, 2)
+    slots = {"person": rng.choice(PEOPLE), "place": rng.choice(PLACES), "one": one, "other": other}
+    return [text.format(**slots) for text in kind]
+
+
+def score(reply: str, sample: Sample) -> Verdict:
+    """Without a judge: 1 if the answer stands in the reply, else their token F1; valid if it says something."""
+    found = short_answer(reply)
+    if found is None:
+        return Verdict(0.0, False, None, "token F1")
+    said = f" {' '.join(english_words(found))} "
+    if any(f" {' '.join(english_words(target))} " in said for target in sample.targets):
+        return Verdict(1.0, True, found, "answer in full")
+    return Verdict(token_f1(found, sample.targets), True, found, "token F1")
+
+
+TASKS = tuple(
+    Task(
+        name=f"leader_needle_{name}",
+        plan=plan,
+        score=score,
+        metric="token_f1",
+        max_output_tokens=128,
+        description=f"a question about one sentence hidden in the text; LongLeader's {name} set",
+        answer="sentence",
+        source=SOURCE,
+        languages=LANGUAGES,
+        positioned=True,
+        gold=(),
+        noise=HAY,
+        rubric="rating",
+        facets=facets(name, "SYR", "needle"),
+    )
+    for name in SETS
+)
+
+GRIDS = {f"leader_needle_{name}": Grid(DEPTHS, lengths, spread(DEPTHS)) for name, lengths in SETS.items()}

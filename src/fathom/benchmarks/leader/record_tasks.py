@@ -1,0 +1,249 @@
+"""LongLeader's tasks over records of LongBench and InfiniteBench, each prompt as long as it is.
+
+LongLeader, section 2 and table 3. Six are LongBench's, 200 records each, as the averages of table 3 show; what exceeds
+32k loses its middle, as in LongBench. Five are InfiniteBench's, whose records stand whole or not at all: of its 351,
+229, 103, 394 and 350 records the paper counts 92, 63, 37, 155 and 350, those that fit 128k. Output caps are those of
+the two benchmarks. All prompts are in our own words, those of LongBench's records the words of ``longbench.prompts``.
+
+MuSiQue, HotpotQA and QMSum are made from their authors' files where no record of LongBench is at hand: such questions
+over shorter contexts, with the facet ``form``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from fathom.benchmarks.leader.infinitebench_records import LETTERS
+from fathom.benchmarks.leader.prompts import LONG, QUESTION, SHORT, UNSEEN, Long, Short
+from fathom.benchmarks.leader.sets import LANGUAGES, SOURCE, facets
+from fathom.benchmarks.longbench import tasks as longbench
+from fathom.benchmarks.longbench.prompts import PROMPTS
+from fathom.score.registry import get_scorer, row_of
+from fathom.sources.templates import filled
+from fathom.tasks.natural import most_tokens, natural, stands_at
+from fathom.types import (
+    Arranged,
+    Card,
+    Document,
+    Draw,
+    Ending,
+    FathomError,
+    Grid,
+    Measure,
+    Part,
+    Plan,
+    Sample,
+    Scene,
+    Span,
+    Stock,
+    Task,
+    Verdict,
+    Whole,
+)
+
+AUTHORS = ("musique", "hotpotqa", "qmsum")
+"""LongBench's data sets that are also made from the files of their authors."""
+DATASETS = {"longbook_choice_eng": "choice"}
+"""How metrics know a data set whose own name they do not know."""
+_UP_TO_32K = tuple(range(4000, 32_001, 4000))
+_UP_TO_128K = tuple(range(16_000, 128_001, 16_000))
+
+GRIDS: Mapping[str, Grid] = {
+    **{f"leader_{dataset}": Grid(longbench.SIZE, _UP_TO_32K) for dataset in SHORT},
+    **{kind.name: Grid(kind.size, _UP_TO_128K) for kind in LONG.values()},
+}
+"""Each record stands once, at the smallest of these lengths that holds it: steps are as coarse as a curve needs."""
+
+
+def stock_short(scene: Scene, dataset: str) -> Stock:
+    """LongBench's records of a data set; where there is none, the questions in its authors' files.
+
+    Raises:
+        FathomError: See ``fathom.benchmarks.longbench.tasks.stock``.
+    """
+    stock = longbench.stock(scene, dataset)
+    if stock.cards or dataset not in AUTHORS:
+        return stock
+    cards = []
+    known = (one for one in scene.documents if one.meta.get("dataset") == dataset and "even" not in one.meta)
+    for number, document in enumerate(known):
+        for asked, question in enumerate(document.questions):
+            place = stands_at(_authors_prompt(document, question.text, dataset), document, scene)
+            cards.append(Card(document, (_text(document),), (question,), (place,), f"a{number:04d}-{asked:02d}"))
+    note = "made from the authors' files, because the data hold no record of LongBench: the contexts are other ones"
+    return Stock((), cards, (note,) if cards else (), shuffled=False)
+
+
+def plan_short(draw: Draw, dataset: str) -> Plan:
+    """The prompt of one record; beyond the longest length it loses its middle."""
+    assert draw.card is not None
+    whole = _authors_plan(draw.card, dataset) if draw.card.questions else longbench.plan(draw, dataset)
+    assert isinstance(whole, Whole)
+    arrange = whole.arrange
+
+    def arranged(length: int, measure: Measure) -> Arranged | None:
+        made = arrange(length, measure)
+        return made and replace(made, ending=_of_leader(made.ending, dataset))
+
+    return replace(whole, arrange=arranged)
+
+
+def _of_leader(ending: Ending, dataset: str) -> Ending:
+    """An ending with LongLeader's category instead of LongBench's, and the question alone where it makes sense."""
+    alone = UNSEEN + _with(QUESTION, ending.asked) if SHORT[dataset].alone and ending.asked else ""
+    return replace(ending, facets={**ending.facets, **facets("32k", SHORT[dataset].category, dataset)}, closed=alone)
+
+
+def _authors_plan(card: Card, dataset: str) -> Plan:
+    (question,) = card.questions
+    parts = _authors_prompt(card.document, question.text, dataset)
+    return natural(parts, Ending(_end(parts), question.answers, 0.0, {"form": "authors"}, question.text))
+
+
+def _authors_prompt(document: Document, question: str, dataset: str) -> list[Part]:
+    """The prompt over the whole text, or over its passages under headings like those of LongBench."""
+    before, after = PROMPTS[dataset]
+    parts: list[Part] = [before]
+    for number, (start, end) in enumerate(document.passages, start=1):
+        parts += ["\n\n" * (number > 1) + f"Passage {number}:\n", Span(document.id, start, end)]
+    return [*parts, *([] if document.passages else [_text(document)]), _with(after, question, gap="{input}")]
+
+
+def stock_long(scene: Scene, dataset: str) -> Stock:
+    """The records of one data set of InfiniteBench that fit the longest length, each at the smallest that holds it.
+
+    Raises:
+        FathomError: Two records have the same row.
+    """
+    kind = LONG[dataset]
+    records = _by_row([one for one in scene.documents if one.meta.get("dataset") == dataset], kind.name)
+    cards = []
+    for row, record in sorted(records.items()):
+        tokens = most_tokens(_prompt(record, kind), record, scene)
+        if place := next((length for length in scene.lengths if tokens <= length), None):
+            cards.append(Card(record, (_text(record),), lengths=(place,), name=f"{row:04d}"))
+    lost = len(records) - len(cards)
+    note = (
+        f"{lost} of {len(records)} records left out, whole, because they have more than {scene.lengths[-1]:,} tokens; "
+        f"of the {kind.size} that InfiniteBench has LongLeader counts {kind.fit} at 128k (table 3)"
+    )
+    return Stock((), cards, (note,) if lost else (), shuffled=False, published=kind.size - lost)
+
+
+def _by_row(records: Sequence[Document], name: str) -> Mapping[int, Document]:
+    found: dict[int, Document] = {}
+    for record in records:
+        row = record.meta["row"]
+        assert isinstance(row, int)
+        if (first := found.setdefault(row, record)) is not record:
+            raise FathomError(
+                f"{name}: {first.source} and {record.source}: different records of row {row}; --data should name one "
+                "copy of InfiniteBench"
+            )
+    return found
+
+
+def plan_long(draw: Draw, dataset: str) -> Plan:
+    """The whole prompt of one record."""
+    assert draw.card is not None
+    kind, record = LONG[dataset], draw.card.document
+    parts, asked, options = _prompt(record, kind), _asked(record), _texts(record, "options")
+    ending = Ending(
+        question=_end(parts),
+        targets=tuple(_texts(record, "answers")),
+        chance=1 / len(options) if options else 0.0,
+        asked=asked,
+        closed=_with(kind.closed, asked),
+    )
+    return replace(natural(parts, ending), cut="never")
+
+
+def _prompt(record: Document, kind: Long) -> list[Part]:
+    return [kind.before, _text(record), _with(kind.after, _asked(record))]
+
+
+def _asked(record: Document) -> str:
+    """The question, and its choices in lines of their own."""
+    lines = (f"{letter}. {text}" for letter, text in zip(LETTERS, _texts(record, "options"), strict=False))
+    # What Code.Debug asks is the same in all records, and its prompt says it.
+    question = "" if record.meta["dataset"] == "code_debug" else str(record.meta["input"])
+    return "\n".join(filter(None, (question, *lines)))
+
+
+def _texts(record: Document, field: str) -> list[str]:
+    values = record.meta[field]
+    assert isinstance(values, list)
+    return [str(value) for value in values]
+
+
+def _text(record: Document) -> Span:
+    return Span(record.id, 0, len(record.text))
+
+
+def _end(parts: Sequence[Part]) -> str:
+    end = parts[-1]
+    assert isinstance(end, str)
+    return end
+
+
+def _with(frame: str, asked: str, gap: str = "{asked}") -> str:
+    return "".join(text for text, _ in filled(frame, {gap: asked}))
+
+
+def score(reply: str, sample: Sample, metric: str) -> Verdict:
+    """The ``strict`` rule of ``leader``; see ``fathom.benchmarks.leader.scoring``."""
+    return get_scorer(f"leader/{metric}", "strict")(row_of(reply, sample))
+
+
+def _short(dataset: str, kind: Short) -> Task:
+    known = longbench.KINDS[dataset]
+    return Task(
+        name=f"leader_{dataset}",
+        plan=partial(plan_short, dataset=dataset),
+        score=partial(score, metric=kind.metric),
+        metric=kind.metric,
+        max_output_tokens=known.cap,
+        description=known.about,
+        answer=known.answer,
+        source=SOURCE,
+        languages=LANGUAGES,
+        stock=partial(stock_short, dataset=dataset),
+        data=(f"longbench_{dataset}",),
+        needs=f"records of LongBench's {dataset}",
+        gold=("record",),
+        noise=(),
+        official=f"leader/{kind.metric}",
+        capped=True,
+        continued=known.continued,
+        facets=facets("32k", kind.category, dataset),
+    )
+
+
+def _long(dataset: str, kind: Long) -> Task:
+    return Task(
+        name=kind.name,
+        plan=partial(plan_long, dataset=dataset),
+        score=partial(score, metric=kind.metric),
+        metric=kind.metric,
+        max_output_tokens=kind.cap,
+        description=kind.about,
+        answer=kind.answer,
+        source=SOURCE,
+        languages=LANGUAGES,
+        stock=partial(stock_long, dataset=dataset),
+        data=(f"infinitebench_{dataset}",),
+        needs=f"records of InfiniteBench's {dataset}",
+        gold=("record",),
+        noise=(),
+        official=f"leader/{kind.metric}",
+        capped=True,
+        facets=facets("128k", kind.category, DATASETS.get(dataset, dataset)),
+    )
+
+
+TASKS = (
+    *(_short(dataset, kind) for dataset, kind in SHORT.items()),
+    *(_long(dataset, kind) for dataset, kind in LONG.items()),
+)

@@ -1,0 +1,1 @@
+"""L-Eval: scorers and data sources; it has no suite."""

@@ -1,0 +1,104 @@
+"""Metrics of L-Eval's open tasks ("f1" and "rouge"): words of a reply and of the gold answer.
+
+``official`` equals ``auto_eval.py`` of the paper's repository: token F1 of English words, and ROUGE as Google's
+``rouge_score`` computes it without stemming, for which a word is a run of ASCII letters and digits. So a Chinese reply
+that says what the gold answer says has a ROUGE of 0, an accent cuts a word in two, and thoughts are words too.
+
+``strict`` leaves thoughts aside and takes words of any script in any width, Chinese ones as jieba cuts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+from typing import TypeAlias
+
+from fathom.score.registry import Metric, Scorer, ScoringRow, crash
+from fathom.score.sequences import common_length
+from fathom.score.text import (
+    all_words,
+    ascii_words,
+    bag_f1,
+    has_chinese,
+    official_words,
+    token_f1,
+    without_reasoning,
+)
+from fathom.types import Verdict
+
+Compare: TypeAlias = Callable[[Sequence[str], Sequence[str]], float]
+Alike: TypeAlias = Callable[[str, str], float]  # of a reply and the gold answer
+
+
+def rouge_1(first: Sequence[str], second: Sequence[str]) -> float:
+    """F1 of the words that two texts share, as bags."""
+    return bag_f1(first, second)
+
+
+def rouge_2(first: Sequence[str], second: Sequence[str]) -> float:
+    """F1 of the pairs of neighbouring words that two texts share, as bags."""
+    return bag_f1([f"{one} {other}" for one, other in pairwise(first)], [f"{a} {b}" for a, b in pairwise(second)])
+
+
+def rouge_l(first: Sequence[str], second: Sequence[str]) -> float:
+    """F1 of the longest common subsequence of two whole texts, of which full stops are no part."""
+    common = common_length(first, second)
+    return 2 * common / (len(first) + len(second)) if common else 0.0
+
+
+def _rouge(words: Callable[[str], Sequence[str]], compare: Compare) -> Alike:
+    return lambda reply, gold: compare(words(reply), words(gold))
+
+
+def _f1_official(reply: str, gold: str) -> float:
+    return bag_f1(official_words(reply), official_words(gold))
+
+
+def _f1_strict(reply: str, gold: str) -> float:
+    return token_f1(reply, gold, "zh" if has_chinese(gold) else "en")
+
+
+def _official(alike: Alike) -> Scorer:
+    def score(row: ScoringRow) -> Verdict:
+        gold = _gold(row)
+        if not isinstance(gold, str) or not isinstance(row.prediction, str):
+            return crash("AttributeError", "the released code cannot cut what is no text into words")
+        text = row.prediction.strip()
+        return Verdict(alike(text, gold), bool(text), text or None, "official")
+
+    return score
+
+
+def _strict(alike: Alike) -> Scorer:
+    def score(row: ScoringRow) -> Verdict:
+        gold = _gold(row)
+        if not isinstance(gold, str):
+            return Verdict(None, False, grader="strict", detail="the gold answer is no text")
+        if not isinstance(row.prediction, str):
+            return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+        text = without_reasoning(row.prediction).strip()
+        return Verdict(alike(text, gold) if text else 0.0, bool(text), text or None, "strict")
+
+    return score
+
+
+def _gold(row: ScoringRow) -> object:
+    return row.answers[0] if isinstance(row.answers, list) and len(row.answers) == 1 else row.answers
+
+
+def _metric(name: str, official: Alike, strict: Alike, description: str) -> Metric:
+    rules = {"official": _official(official), "strict": _strict(strict)}
+    return Metric("leval", name, MappingProxyType(rules), description)
+
+
+def _rouge_metric(name: str, compare: Compare, description: str) -> Metric:
+    return _metric(name, _rouge(ascii_words, compare), _rouge(all_words, compare), description)
+
+
+METRICS = (
+    _metric("f1", _f1_official, _f1_strict, "overlap of words with the gold answer (open questions)"),
+    _rouge_metric("rouge1", rouge_1, "words shared with the gold summary (ROUGE-1)"),
+    _rouge_metric("rouge2", rouge_2, "pairs of words shared with the gold summary (ROUGE-2)"),
+    _rouge_metric("rouge", rouge_l, "words in the order of the gold summary (ROUGE-L)"),
+)

@@ -1,0 +1,159 @@
+"""Metrics of L-Eval's closed tasks ("exam"): choices, sums, outputs of code, topics, and two truths of a story.
+
+``official`` equals the released code, faults and all (the module ``official``).
+
+``strict`` reads the answer that a reply finally gives, thoughts left aside, and compares it whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from types import MappingProxyType
+
+from fathom.benchmarks.leval import official as released
+from fathom.benchmarks.leval.code_scoring import output_strict
+from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
+from fathom.score.choices import choice_letter, choice_letters
+from fathom.score.reading import after_cues, plain
+from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.text import fold, stands_in, without_reasoning
+from fathom.types import Verdict
+
+_PARTLY = 0.25  # for some of several right choices, and no wrong one
+_SUM = re.compile(r"(?<![\w.,])-?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?:\.[0-9]+|(?<=[0-9]))(?![0-9])")
+_WHOLE_TRUTH = re.compile(r"(\bnot[ \t]+|n['’]t[ \t]+)?\b(true|false)\b")
+_FACT = re.compile(r"[\[【][ \t]*fact\b[ \t]*:?(.*?)(?:[\]】]|$)", re.IGNORECASE | re.DOTALL)
+
+
+def _strict(judge: Callable[[str, str, str], Verdict]) -> Scorer:
+    """The scorer that gives a reply, the gold answer and the name of the data set to ``judge``."""
+
+    def score(row: ScoringRow) -> Verdict:
+        gold = row.answers[0] if isinstance(row.answers, list) and len(row.answers) == 1 else row.answers
+        if not isinstance(gold, str):
+            return Verdict(None, False, grader="strict", detail="the gold answer is no text")
+        if isinstance(row.prediction, str):
+            return judge(row.prediction, gold, row.dataset)
+        return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+
+    return score
+
+
+# ------------------------------------------------------------------------------------------------- choices
+
+
+def _choice_strict(reply: str, gold: str, dataset: str) -> Verdict:
+    right = "".join(sorted(CHOICES & set(next(iter(gold.split()), ""))))
+    if not right:
+        return Verdict(None, False, grader="strict", detail="the gold answer names no choice")
+    found = choice_letters(reply) if dataset == SEVERAL_CHOICES else choice_letter(reply) or ""
+    return Verdict(_credit(found, right) if found else 0.0, bool(found), found or None, "strict")
+
+
+def _credit(found: str, right: str) -> float:
+    if found == right:
+        return 1.0
+    return _PARTLY if len(found) < len(right) and set(found) <= set(right) else 0.0
+
+
+# ---------------------------------------------------------------------------------------------------- sums
+
+
+def _math_strict(reply: str, gold: str, _: str) -> Verdict:
+    right = _sum(gold)
+    if right is None:
+        return Verdict(None, False, grader="strict", detail="the gold answer holds no number")
+    found = _sum(reply)
+    return Verdict(float(found == right), found is not None, None if found is None else str(found), "strict")
+
+
+def _sum(text: str) -> Decimal | None:
+    """The first number after the last cue that has one, else the last number."""
+    text = plain(text)
+    for part in after_cues(text):
+        if found := _SUM.search(part):
+            return Decimal(found[0].replace(",", ""))
+    numbers = [match[0] for match in _SUM.finditer(text)]
+    return Decimal(numbers[-1].replace(",", "")) if numbers else None
+
+
+# ---------------------------------------------------------------------------------------- outputs and topics
+
+
+def _code_strict(reply: str, gold: str, _: str) -> Verdict:
+    found, equal = output_strict(reply, gold)
+    return Verdict(float(equal), found is not None, found, "strict")
+
+
+def _topic_strict(reply: str, gold: str, _: str) -> Verdict:
+    text = without_reasoning(reply).strip()
+    return Verdict(float(stands_in(text, gold)), bool(text), text or None, "strict")
+
+
+# -------------------------------------------------------------------------------------------------- truths
+
+
+def _truths_strict(reply: str, gold: str, _: str) -> Verdict:
+    found, right = _truths(reply), _truths(gold)
+    if ERROR in right:
+        return Verdict(None, False, grader="strict", detail="the gold answer is not like: True [fact: False]")
+    return Verdict(_agreement(found, right), ERROR not in found, " ".join(found), "strict")
+
+
+def _agreement(found: tuple[str, ...], right: tuple[str, ...]) -> float:
+    pairs = list(zip(found, right, strict=True))
+    return sum(mine == theirs != ERROR for mine, theirs in pairs) / len(pairs)
+
+
+def _truths(text: str) -> tuple[str, ...]:
+    text = fold(without_reasoning(text)).lower()
+    fact = _FACT.search(text)
+    said = text if fact is None else text[: fact.start()] + text[fact.end() :]
+    return (_truth(said), _truth(fact[1] if fact else ""))
+
+
+def _truth(text: str) -> str:
+    found = _WHOLE_TRUTH.search(text)
+    if found is None:
+        return ERROR
+    return {"true": "false", "false": "true"}[found[2]] if found[1] else found[2]
+
+
+def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
+    return Metric("leval", name, MappingProxyType({"official": official, "strict": strict}), description)
+
+
+METRICS = (
+    _metric(
+        "em_choice",
+        released.scorer(released.choice),
+        _strict(_choice_strict),
+        "are the choices from A to D the gold ones; a quarter for some of them (coursera, quality, tpo)",
+    ),
+    _metric(
+        "em_math",
+        released.scorer(released.math),
+        _strict(_math_strict),
+        "is the number the gold one (gsm100)",
+    ),
+    _metric(
+        "em_code",
+        released.scorer(released.code),
+        _strict(_code_strict),
+        "is the output of the program the gold one (codeU)",
+    ),
+    _metric(
+        "em_substring",
+        released.scorer(released.topic),
+        _strict(_topic_strict),
+        "does the gold topic stand in the reply (topic_retrieval_longchat)",
+    ),
+    _metric(
+        "em_judge",
+        released.scorer(released.truths),
+        _strict(_truths_strict),
+        "is it right what a story says, and what is so (sci_fi)",
+    ),
+)

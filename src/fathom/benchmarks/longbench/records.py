@@ -1,0 +1,174 @@
+"""LongBench and LongBench-E as benchmarks: their records as they are, one document each.
+
+Unlike the data sources of ``sources``, whose texts are cleaned to make other benchmarks of, nothing is left out here:
+no blank is stripped, rows with the same text stay apart, and every record knows its row in the original file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from fathom.benchmarks.longbench.sources import ARCHIVE, CITATION, DATASET, REVISION
+from fathom.corpus.identity import document_id
+from fathom.corpus.records import BadRowError
+from fathom.sources.source import ROW, Shape, Source
+from fathom.types import Document, Json
+
+GAP = "\n\n"
+ENGLISH = (
+    "narrativeqa",
+    "qasper",
+    "multifieldqa_en",
+    "hotpotqa",
+    "2wikimqa",
+    "musique",
+    "gov_report",
+    "qmsum",
+    "multi_news",
+    "trec",
+    "triviaqa",
+    "samsum",
+    "passage_count",
+    "passage_retrieval_en",
+)
+CHINESE = ("multifieldqa_zh", "dureader", "vcsum", "lsht", "passage_retrieval_zh")
+CODE = ("lcc", "repobench-p")
+LANGUAGES: Mapping[str, str] = {**dict.fromkeys((*ENGLISH, *CODE), "en"), **dict.fromkeys(CHINESE, "zh")}
+"""The 21 data sets, with the language of their prompts; those of code have English ones."""
+
+EVEN = (
+    "qasper",
+    "multifieldqa_en",
+    "hotpotqa",
+    "2wikimqa",
+    "gov_report",
+    "multi_news",
+    "trec",
+    "triviaqa",
+    "samsum",
+    "passage_count",
+    "passage_retrieval_en",
+    "lcc",
+    "repobench-p",
+)
+"""The 13 data sets of LongBench-E, whose lengths are spread evenly."""
+
+CLASSED = ("trec", "lsht")
+"""The data sets whose answers are classes."""
+
+FIELDS = frozenset({"input", "context", "answers"})
+BESIDES = frozenset({ROW, "index", "length", "all_classes", "dataset"})
+
+
+def read_record(record: Mapping[str, object], where: str, dataset: str, even: bool) -> Document:
+    """A record of LongBench: ``passages`` are its context and its input, ``meta`` the rest.
+
+    Args:
+        record: The record. Its number is the field ``index`` where it has one, else its row in the file.
+        where: What to say it comes from.
+        dataset: Name of its data set.
+        even: Whether it is one of LongBench-E.
+
+    Raises:
+        BadRowError: It has no context, or no answer, or says that it is of another data set.
+    """
+    said = str(record.get("dataset", dataset)).removesuffix("_e")
+    if said != dataset and said in LANGUAGES:
+        raise BadRowError(f"the field 'dataset' is {said!r}, but the file is named after {dataset!r}")
+    context, asked = text_of(record, "context"), text_of(record, "input")
+    if not context:
+        raise BadRowError("the field 'context' is empty")
+    text = context + GAP + asked if asked else context
+    start = len(text) - len(asked)
+    numbered = record.get("index") is not None
+    facts: dict[str, Json] = {"even": even, "whole": False, "numbered": numbered}
+    if isinstance(words := record.get("length"), int) and not isinstance(words, bool):
+        facts["words"] = words
+    passages = ((0, len(context)), (start, len(text)))
+    return document_of(record, where, dataset, "index" if numbered else ROW, text, passages, facts)
+
+
+def document_of(
+    record: Mapping[str, object],
+    where: str,
+    dataset: str,
+    number: str,
+    text: str,
+    passages: tuple[tuple[int, int], ...],
+    facts: Mapping[str, Json],
+) -> Document:
+    """A record as a document.
+
+    Args:
+        record: The record, with ``answers`` and, where there are classes, ``all_classes``.
+        where: What to say it comes from.
+        dataset: Name of its data set.
+        number: Field that holds its row in the original file, from 0.
+        text: Its text.
+        passages: See ``Document``.
+        facts: What else stands in ``meta``: ``even``, ``whole`` (a finished prompt), ``numbered``, ``words``.
+
+    Raises:
+        BadRowError: A field holds something else, or a data set that is scored by classes has none.
+    """
+    index = record.get(number)
+    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
+        raise BadRowError(f"the field {number!r} is {str(index)[:40]!r}; expected a row of the original file, from 0")
+    classes = _texts(record, "all_classes") if record.get("all_classes") not in (None, [], ()) else []
+    if dataset in CLASSED and not classes:
+        raise BadRowError(f"the field 'all_classes' is missing or empty; replies to {dataset} are scored by it")
+    # Equal texts of different rows are different items.
+    name = f"{dataset} {facts['even']} {index}{GAP}{text}"
+    return Document(
+        id=document_id(name),
+        text=text,
+        source=where,
+        language=LANGUAGES[dataset],
+        meta={
+            "dataset": dataset,
+            "index": index,
+            "answers": _texts(record, "answers"),
+            "classes": classes,
+            **facts,
+        },
+        passages=passages,
+    )
+
+
+def text_of(record: Mapping[str, object], field: str) -> str:
+    """The text of a field as it is, but for halves of characters, which cannot be stored."""
+    value = record[field]
+    if not isinstance(value, str):
+        raise BadRowError(f"the field {field!r} holds a value of type {type(value).__name__}, expected a string")
+    return value.encode(errors="replace").decode()
+
+
+def _texts(record: Mapping[str, object], field: str) -> list[str]:
+    value = record[field]
+    if not isinstance(value, list | tuple) or not value or not all(isinstance(one, str) for one in value):
+        raise BadRowError(f"the field {field!r} should be a list of texts, one or more")
+    return [str(one).encode(errors="replace").decode() for one in value]
+
+
+def _source(dataset: str, even: bool) -> Source:
+    file = f"{dataset}_e" if even else dataset
+    read: Callable[[Mapping[str, object], str], Document] = partial(read_record, dataset=dataset, even=even)
+    return Source(
+        name=f"longbench_{file.replace('-', '_')}",
+        dataset=DATASET,
+        revision=REVISION,
+        files=(ARCHIVE,),
+        shapes=(Shape("LongBench", FIELDS, read, BESIDES),),
+        licence="MIT (LongBench)",
+        citation=CITATION,
+        description=f"records of {'LongBench-E' if even else 'LongBench'}: {dataset}",
+        names=(file,),
+        language=LANGUAGES[dataset],
+    )
+
+
+SOURCES = (
+    *(_source(dataset, even=False) for dataset in LANGUAGES),
+    *(_source(dataset, even=True) for dataset in EVEN),
+)

@@ -1,0 +1,45 @@
+"""LongBench and LongBench-E whole, and MiniLongBench's 237 items of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fathom.benchmarks.longbench.mini_records import ANCHORS
+from fathom.benchmarks.longbench.records import EVEN, LANGUAGES, SOURCES
+from fathom.types import Suite
+
+_RECORDS = tuple(source.name for source in SOURCES if source.dataset and not source.name.endswith("_e"))
+_EVEN = tuple(source.name for source in SOURCES if source.dataset and source.name.endswith("_e"))
+
+LONGBENCH = Suite(
+    name="longbench",
+    tasks=tuple(f"longbench_{dataset}" for dataset in LANGUAGES),
+    lengths=(2048, 4096, 8192, 16384, 32768, 65536, 131072),
+    description="LongBench: 21 tasks on published records in English, Chinese and code, at their own lengths",
+    source="LongBench, table 1",
+    items=500,
+    corpus="",
+    sources={"record": _RECORDS},
+)
+
+SUITES = (
+    LONGBENCH,
+    replace(
+        LONGBENCH,
+        name="longbench_e",
+        tasks=tuple(f"longbench_{dataset}" for dataset in EVEN),
+        description="LongBench-E: 13 of the tasks on records whose lengths are spread evenly",
+        source="LongBench (LongBench-E)",
+        sources={"record": _EVEN},
+    ),
+    replace(
+        LONGBENCH,
+        name="mini",
+        description="MiniLongBench: 237 of LongBench's items, chosen to stand for all",
+        source="MiniLongBench, section 3; its repository",
+        sources={"record": (*_RECORDS, "minilongbench")},
+        only=tuple(
+            f"longbench_{dataset}/{LANGUAGES[dataset]}/{row:04d}" for dataset, rows in ANCHORS.items() for row in rows
+        ),
+    ),
+)

@@ -1,0 +1,168 @@
+"""The scorers of LongBench Pro as ``modules/utils.py`` of its repository has them, faults and all.
+
+What follows the last ``[Answer]`` is read, else what follows the last ``[答案]``, else the whole reply; cut into lines
+at line feeds, in lower case, with single spaces. Blank lines are items like others. Summaries are not cut: the whole
+reply is compared, with its thoughts where they stand in it.
+
+The scores are those of the functions. The program around them counts an empty reply, an exception and a score outside
+0 to 1 as 0; ``fathom.rows.scoring`` does so with the last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import TypeAlias
+
+from fathom.benchmarks.longbench.official import spaced
+from fathom.score.registry import Scorer, ScoringRow, crash
+from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
+from fathom.types import Verdict
+
+Compare: TypeAlias = Callable[[Sequence[str], Sequence[str]], float]
+"""A score from the lines of the gold answer and those of the reply."""
+
+MARKERS = ("[Answer]", "[答案]")
+
+
+def fold(text: str) -> str:
+    """A text in lower case, with single spaces and none at its ends."""
+    return " ".join(text.lower().split())
+
+
+def is_chinese(language: str) -> bool:
+    """Whether summaries in a language are compared by Chinese words: its code, or its name in the records."""
+    return language in ("zh", "Chinese")
+
+
+def official_lines(compare: Compare) -> Scorer:
+    """The scorer that puts the lines of a reply to ``compare``."""
+
+    def score(row: ScoringRow) -> Verdict:
+        gold = gold_texts(row)
+        if isinstance(gold, Verdict):
+            return gold
+        if not isinstance(row.prediction, str):
+            # A list can be searched for the marker, and then is no text.
+            found = "AttributeError" if isinstance(row.prediction, list | dict) else "TypeError"
+            return crash(found, "the released code looks for the answer in what is no text")
+        area = _area(row.prediction)
+        lines = [fold(line) for line in area.lower().split("\n")]
+        value = compare(gold, lines) if gold else 0.0
+        return Verdict(value, valid=has_answer(row.prediction), answer=area or None, grader="official")
+
+    return score
+
+
+def gold_texts(row: ScoringRow) -> list[str] | Verdict:
+    """The folded gold answers, or the verdict where the released code stops."""
+    if not isinstance(row.answers, list | str | dict):
+        return crash("TypeError", "the released code needs a list of gold answers")
+    # A text is a list of its letters there.
+    gold: list[object] = list(row.answers)
+    texts = [fold(one) for one in gold if isinstance(one, str)]
+    if len(texts) < len(gold):
+        return crash("AttributeError", "the released code cannot put in lower case what is no text")
+    return texts
+
+
+def has_answer(reply: str) -> bool:
+    """Whether a reply has a marker, and something after it."""
+    return any(marker in reply for marker in MARKERS) and bool(_area(reply))
+
+
+def _area(reply: str) -> str:
+    """The part of a reply that is read."""
+    marker = next((marker for marker in MARKERS if marker in reply), "")
+    return (reply.rpartition(marker)[2] if marker else reply).strip()
+
+
+def accuracy(gold: Sequence[str], lines: Sequence[str]) -> float:
+    """Whether the first lines are equal."""
+    return float(gold[0] == lines[0])
+
+
+def f1(gold: Sequence[str], lines: Sequence[str]) -> float:
+    """F1 of the two sets of lines."""
+    wanted, said = set(gold), set(lines)
+    common = len(wanted & said)
+    if not common:
+        return 0.0
+    precision, recall = common / len(said), common / len(wanted)
+    return 2 * precision * recall / (precision + recall)
+
+
+def sub_em(gold: Sequence[str], lines: Sequence[str]) -> float:
+    """Share of the gold lines that are there, each as often as it stands in the gold answer."""
+    said = set(lines)
+    return sum(one in said for one in gold) / len(gold)
+
+
+def ndcg(gold: Sequence[str], lines: Sequence[str]) -> float:
+    """NDCG at the number of gold lines, with linear gains, as trec_eval computes it.
+
+    Of a line that stands there twice the last place counts, in the gold answer and in the reply. For trec_eval, which
+    is written in C, a text ends at its first NUL.
+    """
+    gains = {one.partition("\0")[0]: len(gold) - place for place, one in enumerate(gold)}
+    places = {one.partition("\0")[0]: place for place, one in enumerate(lines)}
+    ranked = sorted(places, key=places.__getitem__)[: len(gold)]
+    best = sorted(gains.values(), reverse=True)
+    return _discounted([gains.get(one, 0) for one in ranked]) / _discounted(best)
+
+
+def _discounted(gains: Sequence[int]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def pairwise(gold: Sequence[str], lines: Sequence[str]) -> float:
+    """Pairs of gold lines that stand in the right order, as a share of all pairs of lines of the reply.
+
+    A known fault: two right lines are all pairs of a reply of two lines; and with a gold line that stands there twice
+    it is above 1.
+    """
+    if len(gold) < 2 or len(lines) < 2:
+        return 0.0
+    places = {one: place for place, one in enumerate(lines)}
+    correct = sum(
+        first in places and second in places and places[first] < places[second]
+        for first, second in combinations(gold, 2)
+    )
+    return correct / math.comb(len(lines), 2)
+
+
+def max_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> float:
+    """The best ROUGE-L of a folded reply; 0 where the package stops at any of the references.
+
+    Args:
+        reply: The reply, folded.
+        references: The references, folded; at least one.
+        chinese: Whether words are cut as in Chinese.
+    """
+    cut = spaced if chinese else str
+    words = cut(reply)
+    found = [rouge_l(words, cut(one), OFFICIAL_STEPS) for one in references]
+    return 0.0 if None in found else max(value for value in found if value is not None)
+
+
+def rouge_half(row: ScoringRow) -> Verdict:
+    """The half of a summary's score that needs no model."""
+    found = summary_texts(row)
+    if isinstance(found, Verdict):
+        return found
+    reply, references = found
+    if not references:
+        return crash("ValueError", "the released code takes the best of no references")
+    value = max_rouge_l(reply, references, is_chinese(row.language))
+    return Verdict(value, valid=has_answer(str(row.prediction)), answer=reply or None, grader="official")
+
+
+def summary_texts(row: ScoringRow) -> tuple[str, list[str]] | Verdict:
+    """A folded reply and its folded references, or the verdict where the released code stops."""
+    gold = gold_texts(row)
+    if isinstance(gold, Verdict):
+        return gold
+    if not isinstance(row.prediction, str):
+        return crash("AttributeError", "the released code cannot put in lower case what is no text")
+    return fold(row.prediction), gold

@@ -1,0 +1,177 @@
+"""LongBench Pro: 25 tasks on texts in English and Chinese, asked in the words of their records.
+
+Chen et al. (2026), arXiv:2601.02872. A prompt is the context, four newlines and the question, without the blanks around
+the whole, as the released code has it. Every record has two questions: one that asks for the answer at once, and one
+that asks for thoughts before it (``Sample.thinking``). A record stands at the length that it states, however many
+tokens the tokenizer of the suite finds in it, and is never cut in a build.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import partial
+
+from fathom.benchmarks.pro.records import DIFFICULTY, NAME
+from fathom.benchmarks.pro.secondary_tasks import LENGTHS, SECONDARY, SUMMARY_PASSES_ABOVE, Metric, SecondaryTask
+from fathom.score.registry import get_scorer, row_of
+from fathom.types import (
+    Arranged,
+    Card,
+    Document,
+    Draw,
+    Ending,
+    Facet,
+    Json,
+    Measure,
+    Plan,
+    Sample,
+    Scene,
+    Span,
+    Stock,
+    Task,
+    Verdict,
+    Whole,
+)
+
+GAP = "\n\n\n\n"
+OUTPUT_TOKENS = 1024
+METRIC_NAMES: dict[Metric, str] = {
+    "NDCG": "ndcg",
+    "Pairwise_Accuracy": "pairwise_accuracy",
+    "Accuracy": "accuracy",
+    "F1_Score": "f1",
+    "SubEM": "sub_em",
+    "Summary": "summary",
+}
+FACETS = ("primary_task", "secondary_task", "contextual_requirement", DIFFICULTY)
+
+# An option begins a line: "A.", "A)", "(A)", "A:", "A 、" or the letter alone before a blank or Chinese text.
+_OPTION = re.compile(r"[ \t]*[(（]?([A-Z])(?:[ \t]*[.．)）、:：]|[ \t]|(?=[\u4e00-\u9fff]))")
+_MARK = re.compile(r"\[(?:Answer|答案)\]")
+_EXAMPLE = re.compile(r"[A-Z]+(?:/[A-Z]+)*")
+
+
+def stock(scene: Scene, task: SecondaryTask) -> Stock:
+    """The records of a task in the order of their files, each at the length that it states."""
+    records = [record for record in scene.documents if _is_of(record, task)]
+    cards = [
+        Card(record, (_whole(record),), lengths=(length,), name=str(record.meta["id"]))
+        for record in records
+        if (length := LENGTHS[str(record.meta["token_length"])]) in scene.lengths
+    ]
+    # How many were published says nothing of somebody's own benchmark, which has the same form.
+    return Stock((), cards, shuffled=False, stated=True, elsewhere=len(records) - len(cards))
+
+
+def plan(draw: Draw, task: SecondaryTask) -> Plan:
+    """The prompt of one record, whatever its tokens."""
+    assert draw.card is not None
+    return Whole(partial(_arranged, draw.card.document, task), over=math.inf)
+
+
+def score(reply: str, sample: Sample, metric: str) -> Verdict:
+    """The ``strict`` rule of a metric of LongBench Pro; see ``fathom.benchmarks.pro.scoring``."""
+    return get_scorer(metric, "strict")(row_of(reply, sample))
+
+
+def chance_of(question: str, answers: list[str]) -> float:
+    """The chance of a guess among the options that a question lists.
+
+    Args:
+        question: The question with its options, A, B, C, ... at the beginnings of lines.
+        answers: The lines of the right answer.
+
+    Returns:
+        One over the number of options; where the answer or the question's example of one has several letters, one over
+        the number of ways to choose some of them. 0 where the answer is no such letters.
+    """
+    letters = options_of(question)
+    answer = answers[0].strip() if len(answers) == 1 else ""
+    if len(letters) < 2 or not answer or not set(answer) <= set(letters):
+        return 0.0
+    several = len(answer) > 1 or _shows_several(question)
+    return 1 / (2 ** len(letters) - 1) if several else 1 / len(letters)
+
+
+def options_of(question: str) -> str:
+    """The letters of the longest list of options in a question, from A on without a gap; "" where there is none."""
+    best = run = ""
+    for line in question.splitlines():
+        if found := _OPTION.match(line):
+            letter = found[1]
+            if letter == chr(ord("A") + len(run)):
+                run += letter
+            elif letter == "A":
+                run = letter
+            best = max(best, run, key=len)
+    return best if len(best) > 1 else ""
+
+
+def _shows_several(question: str) -> bool:
+    """Whether the example of an answer at the end of a question has several letters, as in ``A/AC/BCD``."""
+    _, *examples = _MARK.split(question)
+    lines = (line.strip() for example in examples for line in example.splitlines())
+    shown = [letters for line in lines if _EXAMPLE.fullmatch(line) for letters in line.split("/")]
+    return any(len(letters) > 1 and sorted(set(letters)) == list(letters) for letters in shown)
+
+
+def _is_of(record: Document, task: SecondaryTask) -> bool:
+    return record.meta.get("dataset") == NAME and record.meta["secondary_task"] == task.name
+
+
+def _arranged(record: Document, task: SecondaryTask, length: int, measure: Measure) -> Arranged:
+    ending = _ending(record, task)
+    return Arranged((_whole(record), ending.question), ending)
+
+
+def _ending(record: Document, task: SecondaryTask) -> Ending:
+    question, answers = str(record.meta["question_nonthinking"]), _strings(record.meta["answer"])
+    return Ending(
+        question=GAP + question,
+        targets=tuple(answers),
+        chance=chance_of(question, answers) if task.metric == "Accuracy" else 0.0,
+        facets=_facets(record, task),
+        asked=question,
+        thinking=GAP + str(record.meta["question_thinking"]),
+    )
+
+
+def _facets(record: Document, task: SecondaryTask) -> dict[str, Facet]:
+    facets: dict[str, Facet] = {"dataset": task.name}
+    facets |= {name: str(record.meta[name]) for name in FACETS if name in record.meta}
+    return facets | ({"pass_above": SUMMARY_PASSES_ABOVE} if task.metric == "Summary" else {})
+
+
+def _strings(value: Json) -> list[str]:
+    assert isinstance(value, list)
+    return [str(one) for one in value]
+
+
+def _whole(record: Document) -> Span:
+    return Span(record.id, 0, len(record.text))
+
+
+def _task(task: SecondaryTask) -> Task:
+    official = f"{NAME}/{task.metric}"
+    return Task(
+        name=task.task,
+        plan=partial(plan, task=task),
+        score=partial(score, metric=official),
+        metric=METRIC_NAMES[task.metric],
+        max_output_tokens=OUTPUT_TOKENS,
+        description=f"{task.name}, {task.requirement.lower()} context",
+        source=f"LongBench Pro, {task.primary}",
+        stock=partial(stock, task=task),
+        data=(NAME,),
+        needs="records of LongBench Pro, or of the same form",
+        gold=("record",),
+        noise=(),
+        rubric="similarity" if task.metric == "Summary" else "",
+        official=official,
+        capped=True,
+        lines=task.metric != "Summary",
+    )
+
+
+TASKS = tuple(map(_task, SECONDARY))

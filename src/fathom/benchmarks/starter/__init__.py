@@ -1,0 +1,1 @@
+"""The suite ``starter``: six tasks that can be made from any documents."""

@@ -1,0 +1,59 @@
+"""What benchmarks declare is found by name, once; other packages add theirs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from types import ModuleType
+
+import pytest
+
+from fathom import discovery
+from fathom.discovery import declared, modules
+from fathom.registry import tasks
+from fathom.score.judge import rubrics
+from fathom.score.registry import metrics
+from fathom.sources.registry import sources
+from fathom.types import FathomError, Task
+
+
+def name_of(task: Task) -> str:
+    return task.name
+
+
+def modules_of(monkeypatch: pytest.MonkeyPatch, **declarations: object) -> None:
+    other = ModuleType("other")
+    vars(other).update(declarations)
+    known = list(modules("tasks"))
+    monkeypatch.setattr(discovery, "modules", lambda kind: [*known, other])
+
+
+def test_a_name_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    modules_of(monkeypatch, TASKS=(replace(tasks()["passkey"], description="another"),))
+    with pytest.raises(FathomError, match="module other declares 'passkey', which another module declares already"):
+        declared("tasks", name_of)
+
+
+def test_a_module_may_import_what_another_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    modules_of(monkeypatch, TASKS=(tasks()["passkey"],))
+    assert declared("tasks", name_of) == tasks()
+
+
+def test_other_packages_add_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    modules_of(monkeypatch, TASKS=(replace(tasks()["passkey"], name="other"),))
+    assert [*declared("tasks", name_of)] == [*tasks(), "other"]
+
+
+@pytest.mark.parametrize("kind", ["tasks", "suites", "metrics", "rubrics", "sources"])
+def test_every_kind_has_a_group_of_entry_points(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    def points(group: str) -> list[EntryPoint]:
+        return [EntryPoint("mine", "made", group)] if group == f"fathom.{kind}" else []
+
+    monkeypatch.setattr(discovery, "entry_points", points)
+    assert [*modules(kind)][-1].__name__ == "made"
+
+
+def test_metrics_rubrics_and_sources_are_in_the_order_of_their_names() -> None:
+    for found in (metrics(), sources()):
+        assert [*found] == sorted(found)
+    assert {*rubrics()} == {"qa", "summary", "rating", "similarity"}
