@@ -255,8 +255,8 @@ def test_both_means_are_shown_where_they_differ_by_half_a_point() -> None:
     silent = pl.int_range(pl.len()) % 10 == 0
     rows = rows.with_columns(status=pl.when(silent).then(pl.lit("refused")).otherwise("status"))
     zero, drop = (measure(rows, unanswered=choice) for choice in ("zero", "drop"))
-    assert "answered: 100.0" in column(tables_of(zero)[0], "Average score")[ACME.name]
-    assert "with 0: 90.0" in column(tables_of(drop)[0], "Average score")[ACME.name]
+    assert "answered only: 100.0" in column(tables_of(zero)[0], "Average score")[ACME.name]
+    assert "unanswered as 0: 90.0" in column(tables_of(drop)[0], "Average score")[ACME.name]
     assert "scores 90.0%" in said(zero)
     assert "(100.0% over the replies that were answered)" in said(zero)
     assert "Unanswered replies are left out of the means (--unanswered drop)" in tables_of(drop)[0].about

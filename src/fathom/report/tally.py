@@ -70,7 +70,7 @@ def other_score(results: Results, mean: float | None, other: float | None) -> tu
     """The mean by the other way of counting what was not answered, where the two differ by half a point."""
     if other is None or not differ(mean, other):
         return ()
-    return (f"{'answered' if results.unanswered == 'zero' else 'with 0'}: {words.percent(other)}",)
+    return (f"{'answered only' if results.unanswered == 'zero' else 'unanswered as 0'}: {words.percent(other)}",)
 
 
 def beneath_mean(one: GroupScore | CategoryScore | Neighbour | Repeats) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def beneath_mean(one: GroupScore | CategoryScore | Neighbour | Repeats) -> tuple
     # The mean over what was answered is the higher one.
     other = []
     if one.other is not None and differ(mean, one.other):
-        other.append(f"{'answered' if one.other > mean else 'with 0'}: {words.percent(one.other)}")
+        other.append(f"{'answered only' if one.other > mean else 'unanswered as 0'}: {words.percent(one.other)}")
     return (*other, *(f"{words.count(number)} {name}" for name, number in numbers.items() if number))
 
 
