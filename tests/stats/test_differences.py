@@ -105,7 +105,7 @@ def test_replicates_of_a_difference_have_the_variance_of_paired_scores() -> None
     found = paired(names, first[:, None], second[:, None], "task", 0)
     draws = drawn_means(found.first, [0]) - drawn_means(found.second, [0])
     of_scores = (first - second).var(ddof=1) / 300
-    of_priors = 2 * 2 * (first.mean() * (1 - first.mean()) + (0.5 - first.mean()) ** 2) / 302**2
+    of_priors = 2 * (first.mean() ** 2 + (1 - first.mean()) ** 2) / 302**2
     assert draws.var() == pytest.approx(of_scores + of_priors, rel=0.06)
     assert draws.mean() == pytest.approx((first - second).mean(), abs=0.001)
 
