@@ -166,6 +166,16 @@ def test_no_run_is_told(tmp_path: Path) -> None:
 anything = st.text(st.characters(codec="utf-8"), max_size=30)
 
 
+def test_a_damaged_name_of_a_process_is_told(tmp_path: Path) -> None:
+    """Checksums are of replies; which process wrote them is read beside them."""
+    ledger = Ledger(tmp_path, this_worker())
+    ledger.finish(sample(1), 1, Reply("error", error="gone"), prompt_hash="", cost=None)
+    ledger._db.execute("UPDATE replies SET worker = CAST(x'31b532' AS TEXT)")
+    with pytest.raises(FathomError, match=r"replies.sqlite is damaged \(Could not decode"):
+        ledger.is_finished((sample(1).id, 1))
+    ledger.close()
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     reply=st.builds(

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
-from fathom.analysis.average import AverageScore, average_scores, comparable
-from fathom.analysis.grid import ALL, Grid, grids
+from fathom.analysis.average import AverageScore, comparable
+from fathom.analysis.grid import ALL, Grid
 from fathom.analysis.profile import Profile, mean_draws
 from fathom.analysis.questions import Asked
 from fathom.stats.differences import PAIRED_REPLICATES, Gap, Sums, drawn_means, shared_sums
 from fathom.stats.intervals import Floats, Interval, interval_of
-from fathom.stats.outcomes import Unanswered
 from fathom.stats.ranks import gaps_of, ranks_of
 
 
@@ -30,7 +28,6 @@ class Ranked:
         other: The mean by the other choice of ``unanswered``; None where there is none.
         best: Best rank that the data allow, from 1.
         worst: Worst rank that the data allow.
-        group: Tie group, from 1 (``fathom.stats.ranks``).
         gaps: Its average less that of every ranked model, in the order of the ranks; its own is 0.
         significant: Whether it differs significantly from every ranked model, by Holm's step-down over all its gaps.
     """
@@ -42,24 +39,8 @@ class Ranked:
     other: float | None
     best: int
     worst: int
-    group: int
     gaps: tuple[Gap, ...]
     significant: tuple[bool, ...]
-
-
-def ranking(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Ranked]:
-    """Models and variants by their average score, the highest first.
-
-    Args:
-        rows: A rows table (``fathom.rows``); may be empty.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
-        seed: Seed of the replicates.
-
-    Returns:
-        Those whose averages are over the same tasks and lengths (:func:`fathom.analysis.average.comparable`).
-    """
-    averages = average_scores(rows, unanswered=unanswered, seed=seed)
-    return ranking_of(grids(rows, unanswered), averages, seed=seed)
 
 
 def ranking_of(
@@ -69,7 +50,17 @@ def ranking_of(
     seed: int = 0,
     replicates: int = PAIRED_REPLICATES,
 ) -> list[Ranked]:
-    """The same from grids and averages that are there already."""
+    """Models and variants by their average score, the highest first.
+
+    Args:
+        tables: Grids of all of them (:func:`fathom.analysis.grid.grids`).
+        averages: Their averages (:func:`fathom.analysis.average.average_scores`).
+        seed: Seed of the replicates.
+        replicates: Number of replicates.
+
+    Returns:
+        Those whose averages are over the same tasks and lengths (:func:`fathom.analysis.average.comparable`).
+    """
     ordered = _ordered(averages)
     if not ordered:
         return []
@@ -164,7 +155,6 @@ def _ranked(ordered: Sequence[_Score], draws: Floats) -> list[Ranked]:
             other=one.other,
             best=int(ranks.best[number]),
             worst=int(ranks.worst[number]),
-            group=int(ranks.groups[number]),
             gaps=tuple(gaps[number]),
             significant=tuple(ranks.significant[number].tolist()),
         )

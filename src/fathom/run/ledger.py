@@ -109,7 +109,8 @@ class Ledger:
         An error is fresh if its process was at work when this one joined, or joined later.
         """
         query = "SELECT status, worker FROM replies WHERE sample = ? AND epoch = ?"
-        row = self._db.execute(query, key).fetchone()
+        with clear_errors(self.folder):
+            row = self._db.execute(query, key).fetchone()
         if row is None:
             return False
         status, worker = row

@@ -326,7 +326,7 @@ def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = f"was locked by another process for {BUSY_SECONDS:g} seconds"
             advice = "End that process, or wait, and run the same command again to go on."
-        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
+        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode" in str(error):
             reason, advice = "is damaged", "Move it away and run again, or restore a copy."
         elif "no such table" in str(error):
             reason, advice = "holds nothing yet", "Run the same command again to go on, or restore a copy."

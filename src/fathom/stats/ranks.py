@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.stats.differences import Gap, gap_of
-from fathom.stats.intervals import LEVEL, Floats
+from fathom.stats.intervals import LEVEL, Floats, Interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ def gaps_of(scores: Floats, draws: Floats) -> list[list[Gap]]:
         scores: Shape (scores,).
         draws: Their replicates from the same weights, shape (scores, replicates).
     """
-    found: list[list[Gap]] = [[gap_of(np.zeros(2), 0.0)] * len(scores) for _ in scores]
+    found = [[Gap(0.0, Interval(0.0, 0.0), 1.0)] * len(scores) for _ in scores]
     for row in range(len(scores)):
         for column in range(row):
             gap = gap_of(draws[row] - draws[column], float(scores[row] - scores[column]))
@@ -70,8 +70,7 @@ def gaps_of(scores: Floats, draws: Floats) -> list[list[Gap]]:
 
 
 def _turned(gap: Gap) -> Gap:
-    interval = gap.interval
-    return Gap(-gap.difference, type(interval)(-interval.high, -interval.low, interval.level), gap.p_value)
+    return Gap(-gap.difference, Interval(-gap.interval.high, -gap.interval.low, gap.interval.level), gap.p_value)
 
 
 def _significant(p_values: Floats, level: float) -> NDArray[np.bool_]:
