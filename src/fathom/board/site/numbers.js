@@ -95,7 +95,7 @@
   /** How many of so many tests have p below .05 where there is no difference: the expectation, not a round number. */
   fathom.expected = (tests) => String(Number((tests * 0.05).toFixed(2)));
 
-  /** A p-value of a test with so many permutations; null: normal approximation. */
+  /** A p-value, as people write it. */
   fathom.pValue = (p) => (p < 0.001 ? "< .001" : p.toFixed(3).replace(/^0/, ""));
 
   /** A rank, or the ranks that the data allow. */
