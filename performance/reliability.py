@@ -268,21 +268,20 @@ PARTS: Mapping[str, Part] = {
     "relabel bundles": relabelled_bundles,
 }
 LEFT_OUT_OF_QUICK = (
-    "two at once: run of a baseline", "full disk: run of a baseline", "full disk: rows", "full disk: report",
+    "kill run of an offline baseline", "kill compress select", "kill report", "two at once: run of a baseline",
+    "two at once: build", "full disk: run of a baseline", "full disk: judge", "full disk: rows", "full disk: report",
 )  # fmt: skip
 FIGURES = ("cases", "repeated", "lost", "silent", "tracebacks")
 
 
 def chosen_parts(names: str, quick: bool) -> dict[str, Part]:
-    """The parts whose names begin with one of these; all by default."""
-    if not names:
-        return {name: part for name, part in PARTS.items() if not (quick and name in LEFT_OUT_OF_QUICK)}
+    """The parts whose names begin with one of these, all by default; if quick, some only if named in full."""
     wanted = [name.strip() for name in names.split(",")]
-    chosen = {name: part for name, part in PARTS.items() if any(name.startswith(one) for one in wanted)}
     for one in wanted:
         if not any(name.startswith(one) for name in PARTS):
             raise SystemExit(f"no part begins with {one!r}; there are: {'; '.join(PARTS)}")
-    return chosen
+    left_out = set(LEFT_OUT_OF_QUICK if quick else ()).difference(wanted)
+    return {name: PARTS[name] for name in PARTS if name.startswith(tuple(wanted)) and name not in left_out}
 
 
 def run_parts(chosen: Mapping[str, Part], seed: int, quick: bool, share: float) -> dict[str, Counts]:

@@ -19,7 +19,7 @@ from interrupted import COMMANDS, Command, Counts, Reference, finish
 @pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 @pytest.mark.parametrize(
     "parts",
-    ["kill run,kill judge", "kill build,kill c,kill rep", "two", "full", "read", "flip,fault,host", "relabel"],
+    ["kill", "two,full,read", "flip,fault,host,relabel"],
 )
 def test_nothing_is_repeated_lost_changed_or_crashed(
     parts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -41,6 +41,8 @@ def test_every_part_is_chosen_by_its_name() -> None:
     assert reliability.chosen_parts("", False) == reliability.PARTS
     for name in reliability.PARTS:
         assert name in reliability.chosen_parts(name, False)
+        assert name in reliability.chosen_parts(name, True)
+    assert not set(reliability.LEFT_OUT_OF_QUICK) & set(reliability.chosen_parts("kill,two", True))
 
 
 def test_what_is_wrong_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
