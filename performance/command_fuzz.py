@@ -130,9 +130,7 @@ class Outcome:
 
 def commands() -> dict[str, tuple[Parameter, ...]]:
     """All commands of the application by their full names, with their parameters."""
-    from typer.main import get_command
-
-    from fathom.cli.app import app
+    from fathom.cli.app import command as whole
 
     found: dict[str, tuple[Parameter, ...]] = {}
 
@@ -143,7 +141,7 @@ def commands() -> dict[str, tuple[Parameter, ...]]:
         if inner is None:
             found[name] = tuple(_parameter(one) for one in command.params)
 
-    walk("", get_command(app))
+    walk("", whole)
     return found
 
 

@@ -73,9 +73,7 @@ def command_lines(block: Block) -> list[list[str]]:
 
 def commands() -> dict[str, Any]:
     """Every command of the application by its full name; "" is the application itself."""
-    from typer.main import get_command
-
-    from fathom.cli.app import app
+    from fathom.cli.app import command as whole
 
     found: dict[str, Any] = {}
 
@@ -84,7 +82,7 @@ def commands() -> dict[str, Any]:
         for part, inner in getattr(command, "commands", {}).items():
             walk(f"{name} {part}".strip(), inner)
 
-    walk("", get_command(app))
+    walk("", whole)
     return found
 
 

@@ -234,7 +234,7 @@ def test_a_start_of_the_wider_stride_stands_at_all_lengths() -> None:
 @pytest.mark.slow
 def test_shared_books_at_all_lengths(shared: Path, tmp_path: Path) -> None:
     books = str(shared / "data" / "books")
-    wanted = order("tsort", books=[books], lengths=[1024 * 2**n for n in range(1, 8)], items=60)
+    wanted = order("tsort", books=[books], lengths=[1024 * 2**n for n in range(1, 8)], items=40)
     suite = open_suite(build(wanted, tmp_path / "suite").folder)
     texts, counts = suite.texts(), Tally[tuple[str, int]]()
     begins = {
@@ -251,8 +251,8 @@ def test_shared_books_at_all_lengths(shared: Path, tmp_path: Path) -> None:
         for gap, part in pairwise(sample.parts[1:]):  # what stands before may begin with a sentence
             if isinstance(part, Span) and isinstance(gap, str) and gap != "\n\n":
                 assert part.start in begins[part.doc]
-    assert all(counts["en", length] >= 30 for length in wanted.lengths)
-    assert all(counts["zh", length] >= 10 for length in wanted.lengths)
+    assert all(counts["en", length] >= 20 for length in wanted.lengths)
+    assert all(counts["zh", length] >= 7 for length in wanted.lengths)
 
 
 def test_stored_replies_are_scored_by_both_rules(built: BuiltSuite) -> None:

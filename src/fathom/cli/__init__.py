@@ -17,10 +17,10 @@ def main() -> None:
     What nobody foresaw is one message too, and exit code 70; with the environment variable ``FATHOM_TRACEBACK`` set to
     1 its traceback goes before it.
     """
-    from fathom.cli.app import app
+    from fathom.cli.app import command
 
     try:
-        app()
+        command()
     except FathomError as error:
         _end(str(error))
     except KeyboardInterrupt:

@@ -69,3 +69,6 @@ app.add_typer(analyze.app, name="analyze")
 app.add_typer(compress.app, name="compress")
 app.add_typer(board.app, name="board")
 app.add_typer(data.app, name="data")
+
+command = typer.main.get_command(app)
+"""What is called; typer would make it from the declarations anew at every call."""
