@@ -24,7 +24,7 @@ from fathom.types import FathomError
 from flipped_bits import KINDS, Kind, flip_bits, flipped, make_all, prompts
 from made_bundles import JUDGE, make_run, make_suite
 
-FLIPS = 200
+FLIPS = 100
 
 
 @pytest.fixture(scope="module")
