@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.analysis.groups import DIMENSIONS, check_dimensions, groups_of, not_there, place
-from fathom.analysis.published import published
+from fathom.analysis.groups import DIMENSIONS, check_dimensions, groups_of, not_there, place, published
 from fathom.analysis.questions import Asked, asked, best_of_first, other_mean, passed, row_means
 from fathom.stats.intervals import Floats, Interval, Scored, interval_of, resampled_together
 from fathom.stats.outcomes import Unanswered, nothing_measured, tally

@@ -118,7 +118,7 @@ def contrast_tables(found: Sequence[PositionContrast], systems: Sequence[System]
     """Front, middle and rear against each other: one table a model, a row for each task and length.
 
     Args:
-        found: What ``fathom.analysis.position_contrasts`` gave.
+        found: What ``fathom.analysis.position.position_contrasts`` gave.
         systems: Models in the order in which they come; by default as they are found.
     """
     order = list(systems) or list(dict.fromkeys(system_of(one) for one in found))

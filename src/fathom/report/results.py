@@ -40,7 +40,7 @@ from fathom.analysis import (
     truncation,
 )
 from fathom.analysis.categories import category_scores
-from fathom.analysis.graders import Graded, graders
+from fathom.analysis.counts import Graded, graders
 from fathom.analysis.grid import grids
 from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.printing import printable
