@@ -247,7 +247,7 @@ def compress_validate(
     from fathom.rows.schema import write_table
 
     if plot is not None:
-        from fathom.report.saving import check_format
+        from fathom.report.figure import check_format
 
         check_format(Path(plot))
     paths = [Path(source) for source in sources]
@@ -266,8 +266,8 @@ def compress_validate(
         write_table(found, Path(out))
     figures = summary(found)
     if plot is not None:
-        from fathom.report.saving import save
-        from fathom.report.validation import validation
+        from fathom.report.compression import validation
+        from fathom.report.figure import save
 
         save(validation(figures), Path(plot))
     reached = None if width is None else reach(matrix, width, splits=drawn, progress=progress)

@@ -97,7 +97,7 @@ def compress_study(
 
     _check(study, use, values, draws, published)
     if plot is not None:
-        from fathom.report.saving import check_format
+        from fathom.report.figure import check_format
 
         check_format(Path(plot))
     paths = [Path(source) for source in sources]
@@ -127,7 +127,7 @@ def compress_study(
         write_table(table, Path(out))
     if plot is not None:
         from fathom.report.compression import study_chart
-        from fathom.report.saving import save
+        from fathom.report.figure import save
 
         save(study_chart(study, table), Path(plot))
     return table

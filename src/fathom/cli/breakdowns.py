@@ -118,10 +118,8 @@ def _print(
 
 def _tables(study: str, found: Sequence[Any]) -> list[Table]:
     """Results as the report has them."""
-    from fathom.report.breakdown import score_tables
+    from fathom.report.breakdown import gain_tables, run_tables, score_tables
     from fathom.report.ranks import neighbour_tables
-    from fathom.report.repeats import run_tables
-    from fathom.report.thinking import gain_tables
 
     tables: Mapping[str, Callable[[Sequence[Any]], list[Table]]] = {
         "breakdown": score_tables,
