@@ -16,10 +16,11 @@ from run_suites import TOKENS, make_suite
 from fathom.run import Preflight, Progress, RunSummary, replies, run
 from fathom.run import model as model_module
 from fathom.run import prices as prices_module
-from fathom.run.model import Settings, reader_client
+from fathom.run.model import Settings
 from fathom.run.overflow import POLICIES, Overflow, fit
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps
 from fathom.run.prices import FREE, UNKNOWN, Price, find_price, price_table
+from fathom.run.readers import reader_client
 from fathom.tokens import get_tokenizer
 from fathom.types import AnswerKind, FathomError
 

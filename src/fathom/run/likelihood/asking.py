@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fathom.registry import get_task, tasks
-from fathom.run.likelihood.client import LikelihoodClient, too_many
+from fathom.run.likelihood.client import METHODS, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
 from fathom.run.likelihood.local import PREFIX, LocalModel
-from fathom.run.likelihood.orders import METHODS, Method, how_many
 from fathom.run.likelihood.tokens import Backend
 from fathom.run.limit import Limit
 from fathom.run.loop import drive
