@@ -1,17 +1,29 @@
-"""Commands ``fathom analyze breakdown``, ``repeats``, ``neighbours`` and ``thinking``: means over questions."""
+"""Commands ``fathom analyze categories``, ``breakdown``, ``repeats``, ``neighbours``, ``thinking``, ``difficulty``."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fathom import api
-from fathom.cli.analyze import Seed, Sources, finite
-from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, Unanswered, known_of, names_of, tell
+from fathom.cli.analyze import Seed, Sources, finite, print_flat
+from fathom.cli.arguments import (
+    AsJson,
+    Filter,
+    Judge,
+    Panel,
+    Threshold,
+    Unanswered,
+    known_of,
+    names_of,
+    print_records,
+    tell,
+)
 
 if TYPE_CHECKING:
     from fathom.report import Table
@@ -21,10 +33,12 @@ _DIMENSIONS = "overall, language, length, task, suite, run, or any facet (diffic
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the application."""
+    app.command("categories")(categories)
     app.command("breakdown")(breakdown)
     app.command("repeats")(repeats)
     app.command("neighbours")(neighbours)
     app.command("thinking")(thinking)
+    app.command("difficulty")(difficulty)
 
 
 def breakdown(
@@ -128,3 +142,117 @@ def _tables(study: str, found: Sequence[Any]) -> list[Table]:
         "thinking": gain_tables,
     }
     return tables[study](found)
+
+
+def categories(
+    sources: Sources,
+    by: Annotated[
+        str, typer.Option(help="Facet to group by: category, bucket, difficulty, v2_length, domain or any other.")
+    ] = "category",
+    tasks: Annotated[bool, typer.Option("--tasks", help="Print each task of a group too.")] = False,
+    compensated: Annotated[
+        bool, typer.Option("--compensated", help="Give replies of the wrong form the chance level instead of 0.")
+    ] = False,
+    seed: Seed = 0,
+    judge: Judge = None,
+    filter: Filter = None,
+    threshold: Threshold = api.THRESHOLD,
+    panel: Panel = None,
+    unanswered: Unanswered = "zero",
+    as_json: AsJson = False,
+) -> None:
+    """Mean of the tasks of each category, and of the categories, as in LongBench."""
+    known = known_of(filter, threshold, panel, unanswered)
+    found = api.analyze(
+        "categories", sources, by=by, compensated=compensated, seed=seed, judge=judge, tell=tell, **known
+    )
+    if as_json:
+        print(json.dumps([finite(dataclasses.asdict(one)) for one in found], indent=2))
+        return
+    if not found:
+        tell("no row has a score")
+    # Without their tasks the column says "all" everywhere: a field that is empty in all is not printed.
+    print_flat(found if tasks else [dataclasses.replace(one, task="") for one in found if one.task == "all"])
+
+
+if TYPE_CHECKING:
+    from fathom.analysis import Difficulty
+
+
+def difficulty(
+    sources: Sources,
+    tiers: Annotated[Path, typer.Option(help="TOML file with the lists of models high, mid and low.")],
+    correct: Annotated[
+        str,
+        typer.Option(
+            help="When a model is right that was asked several times: majority, any or all of its replies pass, or "
+            "their mean would."
+        ),
+    ] = "majority",
+    allowed: Annotated[
+        int, typer.Option(help="Models of a tier that may be right although a question is beyond the tier.")
+    ] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the label of each question here: .parquet, .csv or .jsonl.")
+    ] = None,
+    seed: Seed = 0,
+    judge: Judge = None,
+    filter: Filter = None,
+    threshold: Threshold = api.THRESHOLD,
+    panel: Panel = None,
+    as_json: AsJson = False,
+) -> None:
+    """Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is."""
+    (found,) = api.analyze(
+        "difficulty",
+        sources,
+        tiers=tiers,
+        correct=correct,
+        allowed=allowed,
+        out=out,
+        seed=seed,
+        judge=judge,
+        tell=tell,
+        **known_of(filter, threshold, panel),
+    )
+    if as_json:
+        print(json.dumps(finite(as_record(found)), indent=2))
+        return
+    print_records(_lines(found), as_json=False)
+    if found.labels:
+        print(f"agreement {found.agreement:.3f}: how likely other models of these tiers give a question the same label")
+    for note in found.notes:
+        print(note)
+    if out is not None:
+        print(f"labels of {len(found.labels):,} questions: {out}")
+
+
+def as_record(found: Difficulty) -> dict[str, Any]:
+    """The result as JSON can hold it, which knows no pairs as keys."""
+    from fathom.analysis import label_table
+
+    return {
+        "counts": dict(found.counts),
+        "agreement": found.agreement,
+        "moved": [{"from": one, "to": other, "share": share} for (one, other), share in found.moved.items()],
+        "notes": list(found.notes),
+        "labels": label_table(found).to_dicts(),
+    }
+
+
+def _lines(found: Difficulty) -> list[Mapping[str, str]]:
+    """One line for each label: its questions, and how likely other models would give them which."""
+    asked = sum(found.counts.values())
+    return [
+        {
+            "label": label,
+            "questions": str(count),
+            "share": f"{count / asked:.3f}" if asked else "",
+            **{f"→ {other}": _share(found.moved.get((label, other))) for other in found.counts},
+        }
+        for label, count in found.counts.items()
+    ]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
