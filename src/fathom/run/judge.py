@@ -25,7 +25,7 @@ from fathom.run.options import check_settings, check_work, generation_of
 from fathom.run.preflight import output_caps
 from fathom.run.prices import FREE, Price, find_price
 from fathom.run.retry import Retry
-from fathom.score.judge_case import JudgeKind
+from fathom.score.judge import JudgeKind
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json
 
