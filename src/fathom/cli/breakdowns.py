@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fathom import api
+from fathom.cli import arguments
 from fathom.cli.analyze import Seed, Sources, finite, print_flat
-from fathom.cli.arguments import (
-    AsJson,
-    Filter,
-    Judge,
-    Panel,
-    Threshold,
-    Unanswered,
-    known_of,
-    names_of,
-    print_records,
-    tell,
-)
+from fathom.cli.arguments import known_of, names_of, print_records, tell
 
 if TYPE_CHECKING:
     from fathom.report import Table
@@ -45,13 +35,13 @@ def breakdown(
     sources: Sources,
     by: Annotated[str | None, typer.Option(help=f"What to group by, separated by commas: {_DIMENSIONS}.")] = None,
     measures: Annotated[str, typer.Option(help="Any of mean, best_of and pass_at, separated by commas.")] = "mean",
-    unanswered: Unanswered = "zero",
+    unanswered: arguments.Unanswered = "zero",
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Mean over questions in each group, best of n and pass at n, as in LongBench Pro."""
     dimensions = names_of(by)
@@ -64,13 +54,13 @@ def breakdown(
 
 def repeats(
     sources: Sources,
-    unanswered: Unanswered = "zero",
+    unanswered: arguments.Unanswered = "zero",
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """How much of a mean's error is due to the questions, and how much to few repeats; best of n and pass at n."""
     chosen = known_of(filter, threshold, panel, unanswered)
@@ -79,13 +69,13 @@ def repeats(
 
 def neighbours(
     sources: Sources,
-    unanswered: Unanswered = "zero",
+    unanswered: arguments.Unanswered = "zero",
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Models from the highest score to the lowest, and which cannot be told from the next one below."""
     chosen = known_of(filter, threshold, panel, unanswered)
@@ -95,13 +85,13 @@ def neighbours(
 def thinking(
     sources: Sources,
     by: Annotated[str | None, typer.Option(help=f"What to group by, separated by commas: {_DIMENSIONS}.")] = None,
-    unanswered: Unanswered = "zero",
+    unanswered: arguments.Unanswered = "zero",
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """What models gain by thinking, over the questions that they answered both ways."""
     chosen = known_of(filter, threshold, panel, unanswered) | {"by": names_of(by)}
@@ -154,12 +144,12 @@ def categories(
         bool, typer.Option("--compensated", help="Give replies of the wrong form the chance level instead of 0.")
     ] = False,
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    unanswered: Unanswered = "zero",
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    unanswered: arguments.Unanswered = "zero",
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Mean of the tasks of each category, and of the categories, as in LongBench."""
     known = known_of(filter, threshold, panel, unanswered)
@@ -196,11 +186,11 @@ def difficulty(
         Path | None, typer.Option(help="Write the label of each question here: .parquet, .csv or .jsonl.")
     ] = None,
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is."""
     (found,) = api.analyze(
