@@ -22,10 +22,9 @@ from scripted_server import Act, ScriptedServer, answer_all, completion
 from fathom.run import Progress, replies, run, status
 from fathom.run import ledger as ledger_module
 from fathom.run.ledger import Ledger
-from fathom.run.limit import Limit
 from fathom.run.model import Call
 from fathom.run.overflow import Overflow
-from fathom.run.prices import FREE
+from fathom.run.prices import FREE, Limit
 from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.worker import Worker, retire, this_worker

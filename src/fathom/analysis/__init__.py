@@ -4,7 +4,7 @@ from fathom.analysis.agreement import Agreement, agreement
 from fathom.analysis.answers import AnswerPoint, Third, answers
 from fathom.analysis.average import AverageScore, average_scores, average_scores_of, comparable
 from fathom.analysis.base import BASE_RULES, BaseRule
-from fathom.analysis.breakdown import MEASURES, GroupScore, breakdown
+from fathom.analysis.breakdown import DIMENSIONS, MEASURES, GroupScore, breakdown
 from fathom.analysis.categories import CategoryScore, categories
 from fathom.analysis.compare import Comparison, compare
 from fathom.analysis.counts import Counts, cell_counts, counts
@@ -28,7 +28,6 @@ from fathom.analysis.effective import (
     effective_length,
     effective_length_of,
 )
-from fathom.analysis.groups import DIMENSIONS
 from fathom.analysis.judge import JudgeAgreement, judge_agreement
 from fathom.analysis.known import POLICIES, Filtered, Known, Policy, known_filter
 from fathom.analysis.longscore import LongScore, LongScorePoint, longscore, longscore_of, longscore_of_means

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fathom.analysis import GroupScore, Repeats, ThinkingGain, Trend
-from fathom.analysis.groups import place
+from fathom.analysis.breakdown import place
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.by_question import OVERALL, ByQuestion, order
