@@ -14,13 +14,12 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from fathom.board.serve.answers import AnswerError
+from fathom.board.serve.answers import PAGES, AnswerError, file_answer, not_yet
 from fathom.board.serve.checking import Check
 from fathom.board.serve.desk import Desk
 from fathom.board.serve.limits import Limits, Rate, Shares, Turns
 from fathom.board.serve.publishing import Publisher, living, settle
 from fathom.board.serve.requests import Logged
-from fathom.board.serve.static import PAGES, file_answer, not_yet
 from fathom.board.serve.store import FullStoreError, Store
 from fathom.board.serve.submitting import router
 from fathom.printing import printable
