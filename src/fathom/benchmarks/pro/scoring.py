@@ -11,10 +11,8 @@ Both call a reply valid that has a marker with something after it. A reply witho
 released code does, but is not valid.
 
 Half of the score of a summary is its similarity to the nearest reference, for which the paper takes an embedding model
-(Qwen3-Embedding-8B). ``Summary`` takes characters instead (``similarity``), and its grader says so; a judge of
-embeddings gives the real one (``rubric``).
-
-How alike two texts are by their characters: a stand-in where no embedding model is at hand. The cosine of the counts of
+(Qwen3-Embedding-8B). ``Summary`` takes characters instead, and its grader says so; a judge of embeddings gives
+the real one (``rubric``). How alike two texts are by their characters is the cosine of the counts of
 two and three characters in a row, each count as one plus its logarithm. It needs no model, gives the same everywhere,
 and serves English and Chinese alike. It is not comparable with the similarity of any embedding model: it sees letters,
 not meaning.
