@@ -55,13 +55,13 @@ run(Path(suite), "openai/scripted", out=Path(out), model_base_url=url, max_outpu
 LIGHT_PROGRAM = """
 import json, sys, urllib.request
 from pathlib import Path
-from fathom.run import model, run
+from fathom.run import readers, run
 suite, out, url = sys.argv[1:]
 def read(prompt, answer, rng):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(url + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
-model._find_reader = lambda name: read
+readers.get_reader = lambda name: read
 run(Path(suite), "fathom/ask", out=Path(out), max_output_tokens=50, epochs=2, max_connections=4)
 """
 
