@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from fathom.compress import irt
-from fathom.compress.irt import Floats
+from fathom.compress.matrix import Floats
 from fathom.compress.released import read_embeddings, read_released, read_split
 
 SHARE, FIRST, SECOND, TINY = 0.1, 0.9, 0.999, 1e-8

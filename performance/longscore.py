@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from fathom.analysis import ScoreCell, ScoreTable, longscore_of, read_scores, score_profiles, steady_of
-from fathom.analysis.area import doublings
 from fathom.analysis.profile import Profile
+from fathom.analysis.steady import doublings
 from fathom.stats.intervals import Floats, Interval
 
 ITEMS = 100

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fathom.compress.checking import checked_matrix
-from fathom.compress.matrix import ScoreMatrix
+from fathom.compress.matrix import ScoreMatrix, checked_matrix
 
 
 def made_scores(models: int, items: int = 120, *, tasks: int = 4, seed: int = 0, binary: bool = False) -> ScoreMatrix:

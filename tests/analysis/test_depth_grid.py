@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.analysis import depth_grid
-from fathom.analysis.depth_grid import are_even
+from fathom.analysis.position import are_even
 from fathom.rows.schema import to_frame
 from fathom.types import Row, Status
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from simulated import row
 
-from fathom.analysis.graders import Graded, graders
+from fathom.analysis.counts import Graded, graders
 from fathom.rows import to_frame
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from fathom.analysis.order_measures import adjacent_share, kendall_tau, order_of
+from fathom.analysis.answers import adjacent_share, kendall_tau, order_of
 
 
 @given(

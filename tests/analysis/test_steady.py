@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simulated import drawn, table
 
 from fathom.analysis import ScoreCell, ScoreTable, Steady, longscore_of, score_profiles, steady, steady_of
-from fathom.analysis.area import doublings
+from fathom.analysis.steady import doublings
 
 LENGTHS = (8192, 16384, 32768, 65536, 131072)
 

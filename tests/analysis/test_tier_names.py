@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from simulated import row
 
+from fathom.analysis.difficulty import models_of
 from fathom.analysis.questions import asked
-from fathom.analysis.tiers import models_of
 from fathom.rows import to_frame
 from fathom.types import FathomError
 

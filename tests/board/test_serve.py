@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from fathom.board.serve.answers import PAGES
 from fathom.board.serve.app import make_app
 from fathom.board.serve.limits import HOUR, Limits, Rate
 from fathom.board.serve.publishing import CURRENT, INCOMING, Publisher, settle
-from fathom.board.serve.static import PAGES
 from fathom.board.serve.store import FullStoreError, Store, StoreError, Submission
 from fathom.board.serve.tokens import make_token
 from fathom.types import FathomError

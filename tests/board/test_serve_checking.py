@@ -25,8 +25,8 @@ from fathom.board.serve.app import make_app
 from fathom.board.serve.checking import Policy, check_of, verdict_of
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.publishing import INCOMING, Publisher
-from fathom.board.serve.receiving import receive_bundle
 from fathom.board.serve.store import Store
+from fathom.board.serve.submitting import receive_bundle
 from fathom.board.serve.tokens import make_token
 from fathom.types import FathomError
 from loopback_board import GOOD, list_bundles

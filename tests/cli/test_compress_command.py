@@ -10,10 +10,8 @@ import polars as pl
 import pytest
 
 from command_line import Call
-from fathom.compress.checking import checked_matrix
-from fathom.compress.matrix import ScoreMatrix
-from fathom.compress.minifile import write_mini
-from fathom.compress.minilongbench import select
+from fathom.compress.matrix import ScoreMatrix, checked_matrix
+from fathom.compress.minilongbench import select, write_mini
 from fathom.compress.tables import write_matrix
 from fathom.subsetfile import write_subset
 from fathom.types import Member, Subset

@@ -10,10 +10,9 @@ import polars as pl
 import pytest
 
 from command_line import Call
-from fathom.compress.checking import checked_matrix
-from fathom.compress.matrix import ScoreMatrix
+from fathom.compress.embedding import write_vectors
+from fathom.compress.matrix import ScoreMatrix, checked_matrix
 from fathom.compress.tables import write_matrix
-from fathom.compress.vectors import write_vectors
 
 pytestmark = pytest.mark.slow
 

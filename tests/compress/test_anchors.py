@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.compress.clusters import Floats, anchors, shares
+from fathom.compress.matrix import Floats
+from fathom.compress.minilongbench import anchors, shares
 from fathom.types import FathomError
 
 

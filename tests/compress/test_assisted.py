@@ -10,9 +10,8 @@ import pytest
 
 from fathom.compress.abilities import Abilities
 from fathom.compress.assisted import Calibration, Z, calibrate, estimated, stretched
-from fathom.compress.checking import checked_matrix
 from fathom.compress.design import Design, design
-from fathom.compress.matrix import Floats
+from fathom.compress.matrix import Floats, checked_matrix
 from made_scores import made_scores
 
 

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from fathom import api
 from fathom.api.adaptive import Adapted
 from fathom.compress.design import select
-from fathom.compress.minifile import write_mini
 from fathom.compress.minilongbench import select as select_mini
-from fathom.compress.samplefile import write_sampled
-from fathom.compress.tables import of_rows, write_matrix
+from fathom.compress.minilongbench import write_mini
+from fathom.compress.tables import of_rows, write_matrix, write_sampled
 from fathom.rows import to_frame, write_rows
 from fathom.subsetfile import read_subset
 from fathom.types import STATUSES, FathomError, Row, Status

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.compress.checking import checked_matrix
-from fathom.compress.design import Unit, design, select
+from fathom.compress.design import SHARED, Unit, design, select, strata_of, targets_of
 from fathom.compress.estimates import estimate
-from fathom.compress.targets import SHARED, strata_of, targets_of
+from fathom.compress.matrix import checked_matrix
 from fathom.types import FathomError
 from made_scores import made_scores
 

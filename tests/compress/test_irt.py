@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from fathom.compress.irt import (
     Fit,
-    Floats,
     ItemParameters,
     Prior,
     ability,
@@ -22,6 +21,7 @@ from fathom.compress.irt import (
     sigmoid,
     threshold,
 )
+from fathom.compress.matrix import Floats
 from fathom.compress.released import read_released, read_split
 from fathom.types import FathomError
 

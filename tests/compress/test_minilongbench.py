@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from fathom.compress import released
-from fathom.compress.checking import checked_matrix
-from fathom.compress.irt import Floats, ItemParameters
-from fathom.compress.matrix import ScoreMatrix
-from fathom.compress.minifile import read_mini, write_mini
-from fathom.compress.minilongbench import aligned, predict, published, select
+from fathom.compress.irt import ItemParameters
+from fathom.compress.matrix import Floats, ScoreMatrix, checked_matrix
+from fathom.compress.minilongbench import aligned, predict, published, read_mini, select, write_mini
 from fathom.compress.ranks import agreement, spearman
 from fathom.compress.study import measured
 from fathom.compress.tables import read_matrix

@@ -11,7 +11,7 @@ import pytest
 from fathom.checksums import file_facts
 from fathom.compress.design import select
 from fathom.compress.estimates import estimate
-from fathom.compress.samplefile import read_sampled, write_sampled
+from fathom.compress.tables import read_sampled, write_sampled
 from fathom.types import FathomError
 from made_scores import made_scores
 

@@ -11,12 +11,11 @@ import polars as pl
 import pytest
 
 from fathom.compress import study
-from fathom.compress.checking import checked_matrix
 from fathom.compress.irt import ItemParameters
-from fathom.compress.matrix import ScoreMatrix
+from fathom.compress.matrix import ScoreMatrix, checked_matrix
 from fathom.compress.minilongbench import predict, published, select
 from fathom.compress.ranks import spearman
-from fathom.compress.redundancy import redundancy
+from fathom.compress.study import redundancy
 from fathom.compress.tables import read_matrix
 from fathom.types import FathomError
 

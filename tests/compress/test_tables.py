@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.compress.checking import checked_matrix
-from fathom.compress.matrix import ScoreMatrix
+from fathom.compress.matrix import ScoreMatrix, checked_matrix
 from fathom.compress.tables import read_matrix, write_matrix
 from fathom.rows import to_frame, write_rows
 from fathom.rows.schema import write_table

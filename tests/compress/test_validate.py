@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from fathom.benchmarks.longbench.mini_records import ANCHORS
+from fathom.compress.design import targets_of
 from fathom.compress.methods import METHODS
-from fathom.compress.reaching import reach
-from fathom.compress.targets import targets_of
-from fathom.compress.validate import Split, splits_of, summary, validate
+from fathom.compress.validate import Split, reach, splits_of, summary, validate
 from fathom.types import FathomError
 from made_scores import made_scores
 

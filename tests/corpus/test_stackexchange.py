@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from fathom.corpus import Problem
 from fathom.corpus.stackexchange import Answer, Thread, post_text, read_threads
-from fathom.corpus.stackexchange import posts as posts_module
-from fathom.corpus.stackexchange.dump import site_of
-from fathom.corpus.stackexchange.posts import PostsParser
+from fathom.corpus.stackexchange import dump as dump_module
+from fathom.corpus.stackexchange.dump import PostsParser, site_of
 from fathom.types import FathomError
 
 DATE = "2014-01-{:02}T20:00:00.000"
@@ -217,7 +216,7 @@ def test_damage_is_found_however_the_bytes_come(tmp_path: Path, size: int) -> No
 
 
 def test_row_without_end_does_not_fill_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posts_module, "LONGEST_ROW", 1000)
+    monkeypatch.setattr(dump_module, "LONGEST_ROW", 1000)
     rows: list[str] = []
     reasons: list[str] = []
     parser = PostsParser(lambda line, post: rows.append(post["Id"]), lambda line, reason: reasons.append(reason))

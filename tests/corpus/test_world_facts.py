@@ -6,9 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from fathom.corpus.world.deeds import Cluster
-from fathom.corpus.world.facts import Firm, Person
-from fathom.corpus.world.happenings import cluster_of
+from fathom.corpus.world.cluster import cluster_of
+from fathom.corpus.world.facts import Cluster, Firm, Person
 
 LANGUAGES = ("en", "zh")
 

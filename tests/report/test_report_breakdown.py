@@ -19,15 +19,14 @@ from rich.console import Console
 
 from command_line import Call
 from fathom.report import plot, report, show
-from fathom.report.group_figures import LINED, MAPPED
-from fathom.report.labels import label, legend
+from fathom.report.breakdown import label, legend
+from fathom.report.group_figures import LINED, MAPPED, MOST, apart, left_out
 from fathom.report.page import page
 from fathom.report.plot import chart_of, chosen
 from fathom.report.results import Results, measure
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of
-from fathom.report.trends import MOST, apart, left_out
 from fathom.rows import rows_from_longbench_pro
 from fathom.types import FathomError
 from made_results_pro import write_results, write_summary

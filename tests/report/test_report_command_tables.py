@@ -12,11 +12,10 @@ from rich.console import Console
 
 from fathom.analysis import neighbours
 from fathom.report import Table, show
+from fathom.report.breakdown import gain_tables, run_tables
 from fathom.report.ranks import neighbour_tables
-from fathom.report.repeats import run_tables
 from fathom.report.results import Results, measure
 from fathom.report.tables import tables_of
-from fathom.report.thinking import gain_tables
 
 
 @pytest.fixture(scope="module")

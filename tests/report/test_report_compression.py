@@ -11,11 +11,10 @@ import altair as alt
 import polars as pl
 import pytest
 
-from fathom.report.compression import ESTIMATES, GROUPS, STUDIES, study_chart
+from fathom.report.compression import ESTIMATES, GROUPS, MEASURES, SPLITS, STUDIES, study_chart, validation
 from fathom.report.compression_marks import medians
 from fathom.report.drawing import CONFIG
-from fathom.report.saving import FORMATS, save
-from fathom.report.validation import MEASURES, SPLITS, validation
+from fathom.report.figure import FORMATS, save
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.slow

@@ -31,10 +31,10 @@ from fathom.report.colours import (
 )
 from fathom.report.curves import curve_chart
 from fathom.report.drawing import CONFIG, Size, style
+from fathom.report.figure import inline
 from fathom.report.group_figures import group_charts
 from fathom.report.plot import KINDS, Kind, chart_of
 from fathom.report.results import ALL, Results, measure
-from fathom.report.svg import inline
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.slow

@@ -17,9 +17,8 @@ from fathom.report import plot, words
 from fathom.report.colours import GRID
 from fathom.report.drawing import Size
 from fathom.report.heatmaps import longscore_map
-from fathom.report.hundred import is_hundred, view
+from fathom.report.hundred import abilities, is_hundred, longscore_lines, span_of, view
 from fathom.report.lengths import longscores
-from fathom.report.longscore_lines import abilities, longscore_lines, span_of
 from fathom.report.page import page
 from fathom.report.plot import Kind, chart_of, chosen
 from fathom.report.results import ALL, Results, System, measure, measure_profiles

@@ -12,8 +12,8 @@ from needle_rows import WINDOW, make_needle
 from pro_rows import make_pro
 
 from fathom.report import plot, words
-from fathom.report.needle import FIGURES, grids, needle_charts
 from fathom.report.page import page
+from fathom.report.position import FIGURES, grids, needle_charts
 from fathom.report.results import measure
 from fathom.types import FathomError
 

@@ -20,11 +20,10 @@ from fathom.benchmarks.ada import bestanswer_prompt, tsort
 from fathom.build import build, order
 from fathom.length import render
 from fathom.registry import get_task, tasks
-from fathom.run.model import Call, reader_client
-from fathom.run.readers import get_reader, readers
-from fathom.run.readers.asked import understand
-from fathom.run.readers.continuity import in_order
-from fathom.run.readers.pieces import KINDS, Kind, find_pieces
+from fathom.run.model import Call
+from fathom.run.readers import get_reader, reader_client, readers
+from fathom.run.readers.asked import KINDS, Kind, find_pieces, understand
+from fathom.run.readers.lexical import in_order
 from fathom.suitefile import open_suite
 from fathom.tokens import get_tokenizer
 from fathom.types import Sample
@@ -165,7 +164,7 @@ def test_text_before_and_after_tell_first_and_last() -> None:
 def test_the_best_order_is_the_best_of_all() -> None:
     from itertools import permutations
 
-    from fathom.run.readers.continuity import _best_path
+    from fathom.run.readers.lexical import _best_path
 
     rng = Random(5)
     for size in (1, 2, 3, 6):

@@ -318,14 +318,14 @@ import json, os, sys, urllib.request
 sys.path[:0] = sys.argv[3:]
 from pathlib import Path
 from fathom import registry
-from fathom.run import judge, model
+from fathom.run import judge, readers
 from judged_runs import TASKS
 registry.tasks = lambda: TASKS
 def read(prompt, answer, rng):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(sys.argv[2] + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
-model._find_reader = lambda name: read
+readers.get_reader = lambda name: read
 judge(Path(sys.argv[1]), "fathom/ask", max_connections=4)
 """
 

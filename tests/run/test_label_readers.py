@@ -10,8 +10,7 @@ import pytest
 from fathom.registry import get_task
 from fathom.run.overflow import Overflow, fit
 from fathom.run.readers import get_reader, readers
-from fathom.run.readers.asked import understand
-from fathom.run.readers.labels import any_relations, common_relations, known_entities
+from fathom.run.readers.asked import any_relations, common_relations, known_entities, understand
 from fathom.score.registry import get_scorer, row_of
 from fathom.tokens import get_tokenizer
 from fathom.types import AnswerKind, Sample

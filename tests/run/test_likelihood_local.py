@@ -14,8 +14,8 @@ from fathom.analysis import agreement
 from fathom.rows import load
 from fathom.run import likelihood, read_manifest, replies
 from fathom.run.likelihood import local
+from fathom.run.likelihood.client import candidates
 from fathom.run.likelihood.local import LocalModel
-from fathom.run.likelihood.orders import candidates
 from fathom.run.likelihood.tokens import TokenLogprobs
 from fathom.run.model import RequestError
 from fathom.types import Ordering

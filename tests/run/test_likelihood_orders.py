@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.run.likelihood.client import too_many
-from fathom.run.likelihood.orders import (
+from fathom.run.likelihood.client import (
     Method,
     Name,
     best_chain,
@@ -18,6 +17,7 @@ from fathom.run.likelihood.orders import (
     how_many,
     least_perplexed,
     perplexity,
+    too_many,
 )
 from fathom.types import Ordering
 

@@ -12,8 +12,7 @@ from run_suites import make_suite
 from scripted_server import Act, ScriptedServer
 from test_run_faults import by_number, go
 
-from fathom.run.failures import told
-from fathom.run.provider_errors import Line, meaning, meaning_of_stop, provider_errors
+from fathom.run.failures import Line, meaning, meaning_of_stop, provider_errors, told
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")

@@ -19,9 +19,9 @@ from fathom.benchmarks.starter.single_doc_qa import PROMPTS
 from fathom.build import build, order
 from fathom.length import render
 from fathom.registry import get_task, tasks
-from fathom.run.model import Call, reader_client
+from fathom.run.model import Call
 from fathom.run.overflow import fit
-from fathom.run.readers import get_reader, readers
+from fathom.run.readers import get_reader, reader_client, readers
 from fathom.run.readers.asked import numbered, understand
 from fathom.run.readers.retrieval import rank, sentences
 from fathom.suitefile import open_suite

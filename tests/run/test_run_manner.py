@@ -16,7 +16,7 @@ from scripted_server import Act, ScriptedServer, completion, continuation, refus
 from fathom.registry import get_task
 from fathom.rows import load
 from fathom.run import Preflight, RunSummary, StoredReply, replies, run
-from fathom.run import model as model_module
+from fathom.run import readers as readers_module
 from fathom.run.completions import CompletionsClient, ContinuingClient, open_continuing_client, read_completion
 from fathom.run.manner import Manner, ended, manners, together
 from fathom.run.model import RequestError, Settings
@@ -101,7 +101,7 @@ def test_a_model_that_reasons_is_not_told_but_its_reply_is_cut(tmp_path: Path, s
 
 
 def test_readers_end_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_module, "_find_reader", lambda name: lambda prompt, answer, rng: "one\ntwo")
+    monkeypatch.setattr(readers_module, "get_reader", lambda name: lambda prompt, answer, rng: "one\ntwo")
     run(make_suite(tmp_path, 2, tasks=("passkey", "line")), "fathom/fake", out=tmp_path / "run")
     assert [row.reply.text for _, row in sorted(by_number(tmp_path / "run").items())] == ["one\ntwo", "one"]
 
@@ -324,7 +324,7 @@ def test_a_reader_answers_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
         return "nine" if "You said" in prompt else "thinking"
 
-    monkeypatch.setattr(model_module, "_find_reader", lambda name: read)
+    monkeypatch.setattr(readers_module, "get_reader", lambda name: read)
     run(make_suite(tmp_path, 1, tasks=("thought",)), "fathom/fake", out=tmp_path / "run")
     reply = by_number(tmp_path / "run")[0].reply
     assert (reply.text, reply.reasoning) == ("nine", "thinking")
@@ -343,7 +343,7 @@ def test_a_process_that_ends_between_the_two_keeps_neither(tmp_path: Path, monke
             raise Killed
         return "nine" if "You said" in prompt else "thinking"
 
-    monkeypatch.setattr(model_module, "_find_reader", lambda name: read)
+    monkeypatch.setattr(readers_module, "get_reader", lambda name: read)
     suite = make_suite(tmp_path, 1, tasks=("thought",))
     with pytest.raises(BaseExceptionGroup):
         run(suite, "fathom/fake", out=tmp_path / "run")

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from run_suites import TOKENS, make_suite
 
 from fathom.run import Preflight, Progress, RunSummary, replies, run
-from fathom.run import model as model_module
 from fathom.run import prices as prices_module
-from fathom.run.model import Settings, reader_client
+from fathom.run import readers as readers_module
+from fathom.run.model import Settings
 from fathom.run.overflow import POLICIES, Overflow, fit
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps
 from fathom.run.prices import FREE, UNKNOWN, Price, find_price, price_table
+from fathom.run.readers import reader_client
 from fathom.tokens import get_tokenizer
 from fathom.types import AnswerKind, FathomError
 
@@ -35,7 +36,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         prompts.append(prompt)
         return str(rng.random())
 
-    monkeypatch.setattr(model_module, "_find_reader", lambda name: read)
+    monkeypatch.setattr(readers_module, "get_reader", lambda name: read)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("FATHOM_PRICES", raising=False)
     return prompts
@@ -123,7 +124,7 @@ def test_a_reader_with_a_window_that_holds_the_prompt(tmp_path: Path, seen: list
 def test_a_reader_behind_a_window_cuts_as_a_server_would(
     tmp_path: Path, seen: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_module, "parse_length", int)  # the shortest real window is longer than these prompts
+    monkeypatch.setattr(readers_module, "parse_length", int)  # the shortest real window is longer than these prompts
     _, preflight = go(make_suite(tmp_path, 2), tmp_path / "run", model="fathom/fake?window=100&truncate=middle")
     assert (preflight.window, preflight.window_from, preflight.on_overflow) == (100, "reader", "middle")
     assert (preflight.beyond, preflight.tokens_in) == (2, 200)

@@ -22,10 +22,9 @@ from scripted_server import Act, ScriptedServer, answer_all, completion
 from fathom.run import Progress, replies, run, status
 from fathom.run import ledger as ledger_module
 from fathom.run.ledger import Ledger
-from fathom.run.limit import Limit
 from fathom.run.model import Call
 from fathom.run.overflow import Overflow
-from fathom.run.prices import FREE
+from fathom.run.prices import FREE, Limit
 from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.worker import Worker, retire, this_worker
@@ -56,13 +55,13 @@ run(Path(suite), "openai/scripted", out=Path(out), model_base_url=url, max_outpu
 LIGHT_PROGRAM = """
 import json, sys, urllib.request
 from pathlib import Path
-from fathom.run import model, run
+from fathom.run import readers, run
 suite, out, url = sys.argv[1:]
 def read(prompt, answer, rng):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(url + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
-model._find_reader = lambda name: read
+readers.get_reader = lambda name: read
 run(Path(suite), "fathom/ask", out=Path(out), max_output_tokens=50, epochs=2, max_connections=4)
 """
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from run_suites import FILLER, make_suite, sample
 
 from fathom.run import Progress, read_manifest, replies, run, status
-from fathom.run import model as model_module
+from fathom.run import readers as readers_module
 from fathom.run.ledger import Ledger
 from fathom.run.prices import UNKNOWN
 from fathom.run.store import FILE
@@ -37,7 +37,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(prompt)
         return "nine"
 
-    monkeypatch.setattr(model_module, "_find_reader", lambda name: read)
+    monkeypatch.setattr(readers_module, "get_reader", lambda name: read)
     return seen
 
 

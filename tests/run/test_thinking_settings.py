@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.run.limit import TRUNCATION, find_limit
 from fathom.run.model import Settings
 from fathom.run.overflow import POLICIES
 from fathom.run.preflight import output_caps, reasons
-from fathom.run.prices import UNKNOWN, Price
-from fathom.run.switching import switch_of
-from fathom.run.thinking import Thinking, ThinkingSettings, describe_thinking, doubts, thinking_settings
+from fathom.run.prices import TRUNCATION, UNKNOWN, Price, find_limit
+from fathom.run.thinking import Thinking, ThinkingSettings, describe_thinking, doubts, switch_of, thinking_settings
 from fathom.suites.models import KINDS, SWITCHES, Kind, ModelSettings
 from fathom.types import FathomError
 

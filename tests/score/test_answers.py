@@ -15,7 +15,7 @@ from fathom.score.answers import (
     passage_number,
     short_answer,
 )
-from fathom.score.numerals import in_digits
+from fathom.score.reading import in_digits
 
 UUID = "1a2b3c4d-0000-4000-8000-123456789abc"
 WIDE = str.maketrans("0123456789", "０１２３４５６７８９")

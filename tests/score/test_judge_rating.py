@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fathom.score.judge import Ask, Case, UnreadableError, rubrics
-from fathom.score.judge_prompts import REMINDER
+from fathom.score.judge_texts import REMINDER
 from fathom.types import FathomError
 
 CASE = Case("What is the best thing to do?", "Eat a sandwich.", ("Eat a sandwich in the park.",))

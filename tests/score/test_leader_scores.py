@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fathom.benchmarks.leader.lists import entities_strict, relations_strict
-from fathom.benchmarks.leader.scoring import LISTS, METRICS
+from fathom.benchmarks.leader.scoring import LISTS, METRICS, entities_strict, relations_strict
 from fathom.score.registry import RULES, ScoringRow, get_scorer, row_of
 from fathom.types import Sample, Verdict
 

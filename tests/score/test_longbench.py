@@ -13,7 +13,7 @@ from fathom.benchmarks.longbench.official import FIRST_LINE
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.score.rouge import OFFICIAL_STEPS
-from fathom.score.sequences import common_length, similarity
+from fathom.score.text import common_length, similarity
 
 GOLDEN = ("edge/longbench_v1", "real/longbench_v1", "real/minilongbench")
 SUITES = ("longbench_v1", "minilongbench")

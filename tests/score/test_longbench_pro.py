@@ -11,9 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fathom.benchmarks.pro.answers import answered
 from fathom.benchmarks.pro.official import fold
-from fathom.benchmarks.pro.scoring import METRICS, summary_score
+from fathom.benchmarks.pro.scoring import METRICS, answered, summary_score
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.types import Verdict

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.score.rouge_sum import official_sentences, rouge_l_sum, strict_sentences
+from fathom.score.rouge import official_sentences, rouge_l_sum, strict_sentences
 
 few_words = st.lists(st.lists(st.sampled_from("abcd"), max_size=12), max_size=4)
 

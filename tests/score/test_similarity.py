@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.benchmarks.pro.similarity import character_similarity, nearest
+from fathom.benchmarks.pro.scoring import character_similarity, nearest
 
 
 @given(st.text(), st.text())

@@ -19,7 +19,7 @@ import pytest
 import zstandard
 
 from fathom.sources import Found, read_sources, registry
-from fathom.sources.naming import Claim, claims, known_names
+from fathom.sources.finder import Claim, claims, known_names
 from fathom.types import FathomError
 
 Row = dict[str, Any]

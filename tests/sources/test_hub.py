@@ -18,10 +18,9 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from fathom.sources import HubFile, Source
-from fathom.sources.checking import Checked, verify
 from fathom.sources.fetching import Fetched, fetch
-from fathom.sources.lock import LOCK, Pin, data_folder, place_of, read_pins, write_pin
-from fathom.sources.naming import claims, known_names
+from fathom.sources.finder import claims, known_names
+from fathom.sources.lock import LOCK, Checked, Pin, data_folder, place_of, read_pins, verify, write_pin
 from fathom.sources.registry import sources
 from fathom.types import FathomError
 from loopback_hub import DATASET, LoopbackHub, source_of

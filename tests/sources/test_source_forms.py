@@ -17,8 +17,7 @@ from fathom.corpus.records import BadRowError
 from fathom.corpus.text import normalise
 from fathom.registry import suites
 from fathom.sources import Shape, registry
-from fathom.sources.forms import LEFT_OUT, PassedOverError, joined
-from fathom.sources.lookup import LookupShape, with_texts
+from fathom.sources.forms import LEFT_OUT, LookupShape, PassedOverError, joined, with_texts
 from fathom.types import Document
 
 

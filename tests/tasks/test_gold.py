@@ -16,9 +16,17 @@ from fathom.benchmarks.hundred.single_doc_summary import stock as single_doc_sum
 from fathom.corpus import document_id
 from fathom.counts import TokenCounter
 from fathom.registry import get_task
-from fathom.tasks.evidence import cards_of_questions, distinct, evidence_of, requests_of
+from fathom.tasks.evidence import (
+    best_stretch,
+    cards_of_questions,
+    content_words,
+    distinct,
+    evidence_of,
+    held_share,
+    requests_of,
+    sentences_of,
+)
 from fathom.tasks.several import apart, heads, pieces_of, separate_texts
-from fathom.tasks.stretches import best_stretch, content_words, held_share, sentences_of
 from fathom.tokens import get_tokenizer
 from fathom.types import Document, Draw, Question, Sample, Scene, Span
 from made import make_document

@@ -4,14 +4,22 @@ from fathom.analysis.agreement import Agreement, agreement
 from fathom.analysis.answers import AnswerPoint, Third, answers
 from fathom.analysis.average import AverageScore, average_scores, average_scores_of, comparable
 from fathom.analysis.base import BASE_RULES, BaseRule
-from fathom.analysis.breakdown import MEASURES, GroupScore, breakdown
+from fathom.analysis.breakdown import DIMENSIONS, MEASURES, GroupScore, breakdown
 from fathom.analysis.categories import CategoryScore, categories
-from fathom.analysis.closed_book import Known
 from fathom.analysis.compare import Comparison, compare
 from fathom.analysis.counts import Counts, cell_counts, counts
 from fathom.analysis.curve import CurvePoint, curve, curve_of
-from fathom.analysis.depth_grid import DepthCell, depth_grid
-from fathom.analysis.difficulty import CORRECT, LABELS, Correct, Difficulty, Label, difficulty, label_table
+from fathom.analysis.difficulty import (
+    CORRECT,
+    LABELS,
+    TIERS,
+    Correct,
+    Difficulty,
+    Label,
+    difficulty,
+    label_table,
+    read_tiers,
+)
 from fathom.analysis.effective import (
     DEFINITIONS,
     Censored,
@@ -20,21 +28,24 @@ from fathom.analysis.effective import (
     effective_length,
     effective_length_of,
 )
-from fathom.analysis.groups import DIMENSIONS
 from fathom.analysis.judge import JudgeAgreement, judge_agreement
-from fathom.analysis.known import POLICIES, Filtered, Policy, known_filter
+from fathom.analysis.known import POLICIES, Filtered, Known, Policy, known_filter
 from fathom.analysis.longscore import LongScore, LongScorePoint, longscore, longscore_of, longscore_of_means
 from fathom.analysis.neighbours import Neighbour, neighbours
-from fathom.analysis.position import PositionPoint, position
-from fathom.analysis.position_contrasts import PositionContrast, position_contrasts
+from fathom.analysis.position import (
+    DepthCell,
+    PositionContrast,
+    PositionPoint,
+    depth_grid,
+    position,
+    position_contrasts,
+)
 from fathom.analysis.profile import Profile, profiles
 from fathom.analysis.repeats import Repeats, Trend, repeats
-from fathom.analysis.score_profiles import score_profiles
-from fathom.analysis.scores_table import ScoreCell, ScoreTable, is_score_table, read_scores
+from fathom.analysis.scores_table import ScoreCell, ScoreTable, is_score_table, read_scores, score_profiles
 from fathom.analysis.shared_lengths import at_lengths
 from fathom.analysis.steady import Estimate, Steady, SteadyPoint, steady, steady_of
 from fathom.analysis.thinking import ThinkingGain, thinking_gain
-from fathom.analysis.tiers import TIERS, read_tiers
 from fathom.analysis.truncation import Truncation, truncation
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered

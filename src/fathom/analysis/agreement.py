@@ -11,8 +11,7 @@ from itertools import combinations
 
 import polars as pl
 
-from fathom.analysis.blanks import blank_means
-from fathom.analysis.grid import ALL
+from fathom.analysis.grid import ALL, blank_means
 from fathom.stats.intervals import Interval, generator, mean_interval
 from fathom.stats.outcomes import scored_rows
 from fathom.types import FathomError

@@ -6,22 +6,182 @@ the longest answer. Source: Ada-LEval (Wang et al. 2024), sections 4.3 and 4.5, 
 
 The prompt shows an example of the form of an answer, and the facet ``example`` is what it shows; ``longest`` and
 ``first`` are the answers that two shortcuts take; ``gold`` of ``answers`` says which answer is right, counted from 1.
+What each reply says is columns of 0 and 1. A column is null where the question does not arise: a reply that is not
+valid copies nothing, a sample without numbered answers has no longest one. The mean of a column is then a share of the
+right replies.
+
+An order is written as the numbers of the segments as one reads them: ``[2, 4, 1, 3]`` begins with segment 2. All or
+nothing is a hard measure of such answers; Kendall's tau and the adjacent pairs kept say how much of an order a wrong
+answer has right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 
 import numpy as np
 import polars as pl
 
-from fathom.analysis.answer_columns import FACTS, SHARES, THIRDS, choice_rows, with_answer_columns
 from fathom.analysis.curve import CurvePoint, curve
 from fathom.analysis.grid import ALL
 from fathom.analysis.steady import Estimate
+from fathom.stats.columns import facet, item_name
 from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
 from fathom.stats.outcomes import over_suites, scored_rows
+
+_ORDER = re.compile(r"\s*\[\s*[0-9]{1,4}(?:\s*,\s*[0-9]{1,4})+\s*\]\s*")
+
+
+def order_of(text: str | None) -> tuple[int, ...] | None:
+    """The order that a target or an answer states; None where it states none.
+
+    Args:
+        text: A list of two or more different whole numbers, as JSON: "[2, 4, 1, 3]".
+    """
+    if text is None or not _ORDER.fullmatch(text):
+        return None
+    numbers = tuple(int(number) for number in re.findall(r"[0-9]+", text))
+    return numbers if len(numbers) == len(set(numbers)) else None
+
+
+def kendall_tau(answered: Sequence[int], true: Sequence[int]) -> float:
+    """Kendall's tau (1938) of two orders of the same segments: pairs in the same order less the others, over all pairs.
+
+    Args:
+        answered: Numbers of the segments, each once.
+        true: The same numbers in the true order; two or more.
+
+    Returns:
+        1 for the true order, -1 for its reverse; 0 is the mean over all orders.
+    """
+    place = {segment: number for number, segment in enumerate(answered)}
+    pairs = list(combinations(true, 2))
+    return sum(1 if place[one] < place[other] else -1 for one, other in pairs) / len(pairs)
+
+
+def adjacent_share(answered: Sequence[int], true: Sequence[int]) -> float:
+    """Share of the neighbours in the true order that the answer too has next to each other, in that order.
+
+    Over all orders of N segments its mean is 1/N: of the N! orders, (N-1)! have a given segment right before another.
+
+    Args:
+        answered: Numbers of the segments, each once.
+        true: The same numbers in the true order; two or more.
+    """
+    kept = set(pairwise(answered))
+    pairs = list(pairwise(true))
+    return sum(pair in kept for pair in pairs) / len(pairs)
+
+
+THIRDS = ("front", "middle", "rear")
+SHARES = (
+    *("followed", "accuracy_valid", "copied", "tau", "adjacent"),
+    *(f"{third}_{kind}" for third in THIRDS for kind in ("accuracy", "chosen")),
+)
+"""Columns that are measured: what the model did. ``tau`` is moved to [0, 1]."""
+FACTS = (
+    *("copied_expected", "longest", "first", "adjacent_chance"),
+    *(f"{third}_{kind}" for third in THIRDS for kind in ("gold", "chance")),
+)
+"""Columns that are known of the samples, whatever the model did."""
+_LABEL = r"^A?([0-9]+)$"
+
+
+def choice_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of tasks that ask for one of several answers, or for an order.
+
+    Args:
+        rows: A rows table. A task is one of them if some row of it has a chance level above 0 or the facet ``example``.
+    """
+    chosen = (pl.col("chance").fill_null(0) > 0) | facet("example").is_not_null()
+    return rows.filter(chosen.any().over("task"))
+
+
+def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with their item as ``name`` and the columns of ``SHARES`` and ``FACTS``.
+
+    Args:
+        rows: Rows of a rows table that have a score.
+    """
+    answer, target = _plain(pl.col("answer")), _plain(pl.col("target"))
+    valid = pl.col("valid").fill_null(False)
+    followed = rows.with_columns(
+        item_name(),
+        valid.cast(pl.Float64).alias("followed"),
+        pl.when(valid).then("value").alias("accuracy_valid"),
+        # A valid reply always has an answer; rows of other tools may keep none.
+        pl.when(valid).then(answer == _plain(facet("example"))).cast(pl.Float64).alias("copied"),
+        *(
+            (_plain(facet(shown)) == target).cast(pl.Float64).alias(name)
+            for name, shown in (("copied_expected", "example"), ("longest", "longest"), ("first", "first"))
+        ),
+    )
+    return followed.with_columns(*_orders(followed), *_positions(valid))
+
+
+def _plain(text: pl.Expr) -> pl.Expr:
+    """Answers are the same whatever their spaces and the size of their letters."""
+    return text.str.replace_all(r"\s", "").str.to_uppercase()
+
+
+def _orders(rows: pl.DataFrame) -> list[pl.Series]:
+    """Tau and neighbours of valid replies that put all segments in order, and chance where an order is asked for."""
+    taus: list[float | None] = []
+    kept: list[float | None] = []
+    chances: list[float | None] = []
+    for answer, target, valid in rows.select("answer", "target", "valid").rows():
+        true, answered = order_of(target), order_of(answer) if valid else None
+        whole = true is not None and answered is not None and set(answered) == set(true)
+        taus.append((kendall_tau(answered, true) + 1) / 2 if whole and answered and true else None)
+        kept.append(adjacent_share(answered, true) if whole and answered and true else None)
+        chances.append(1 / len(true) if true else None)
+    columns = {"tau": taus, "adjacent": kept, "adjacent_chance": chances}
+    return [pl.Series(name, values, dtype=pl.Float64) for name, values in columns.items()]
+
+
+def _positions(valid: pl.Expr) -> list[pl.Expr]:
+    """For each third: score and share of samples with the right answer there; share of choices there, and by chance."""
+    answers, gold = _number(facet("answers")), _number(facet("gold"))
+    numbered = gold.is_between(1, answers).fill_null(False)
+    depth = facet("depth").cast(pl.Float64, strict=False)
+    depth = pl.when(depth.is_between(0, 1)).then(depth)
+    place = pl.when(numbered).then(_middle(gold, answers)).otherwise(depth)
+    number = _number(pl.col("answer").str.strip_chars().str.extract(_LABEL, 1))
+    choice = pl.when(valid & numbered & number.is_between(1, answers)).then(_middle(number, answers))
+    made = []
+    for third in THIRDS:
+        made += [
+            pl.when(_in(third, place)).then("value").alias(f"{third}_accuracy"),
+            _in(third, choice).cast(pl.Float64).alias(f"{third}_chosen"),
+            _in(third, place).cast(pl.Float64).alias(f"{third}_gold"),
+            pl.when(numbered).then(_held(third, answers) / answers).alias(f"{third}_chance"),
+        ]
+    return made
+
+
+def _number(text: pl.Expr) -> pl.Expr:
+    return text.cast(pl.Int64, strict=False)
+
+
+def _middle(number: pl.Expr, answers: pl.Expr) -> pl.Expr:
+    """Where answer ``number`` of so many lies: the middle of its share of the context. Never at 1/3 or 2/3 exactly."""
+    return (2 * number - 1) / (2 * answers)
+
+
+def _in(third: str, place: pl.Expr) -> pl.Expr:
+    if third == "front":
+        return place < 1 / 3
+    return place > 2 / 3 if third == "rear" else place.is_between(1 / 3, 2 / 3)
+
+
+def _held(third: str, answers: pl.Expr) -> pl.Expr:
+    """How many of so many answers lie in a third: those with 2 * number - 1 below two thirds of ``answers``."""
+    outer = (2 * answers + 3) // 6
+    return answers - 2 * outer if third == "middle" else outer
+
 
 _KEYS = ["model", "variant", "task"]
 

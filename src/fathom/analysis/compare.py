@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fathom.analysis.blanks import blank_means
-from fathom.analysis.grid import ALL, Grid, grids
+from fathom.analysis.grid import ALL, Grid, blank_means, grids
 from fathom.analysis.ranking import system_key
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired
 from fathom.stats.intervals import Floats, Interval

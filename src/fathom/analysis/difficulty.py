@@ -8,13 +8,27 @@ answered right. Here more than half of its scored repeats must pass, unless anot
 The labels depend on which models stand for a tier. Their stability says how much: how likely as many other models of
 the same tiers give a question the same label. Drawing from the models themselves would be too kind, as a tier in which
 nobody is right stays so in every draw; and a question that is hard for one tier tends to be hard for another, so that
-the tiers cannot be judged each for itself. ``tier_draws`` fits both to the replies.
+the tiers cannot be judged each for itself. Both are fitted to the replies.
+
+The model of what other models of the tiers would answer is a logistic-normal model of random effects (as in item
+response theory; Bock and Aitkin 1981, Psychometrika 46, for the marginal likelihood by quadrature). Of the models of
+tier t, Binomial(size, p) are right on question q:
+
+    logit p = centre_t + spread_t * (sin(a) * u_q + cos(a) * e_qt)
+
+u is the easiness of the question for all tiers, e what is its own for the tier; both are standard normal. sin(a)^2 is
+the correlation of two tiers: a question that is hard for one tends to be hard for another, which decides how likely it
+is that other models agree on all three. Given u, the tiers are independent, so that the sums over e are done for each
+tier by itself and nothing larger than nodes x questions is held.
 """
 
 from __future__ import annotations
 
+import math
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -22,12 +36,180 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.questions import Asked, asked, passed, row_means
-from fathom.analysis.tier_draws import beyond_others
-from fathom.analysis.tiers import TIERS, checked_tiers, models_of
+from fathom.names import system_name, unknown
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import outcome, scored_rows
 from fathom.types import FathomError
+
+TIERS = ("high", "mid", "low")
+_EXPECTED = 'expected three lists of models, for instance high = ["model a", "model b"], and mid and low likewise'
+
+
+def read_tiers(path: Path) -> dict[str, tuple[str, ...]]:
+    """Reads tiers from a TOML file with the lists ``high``, ``mid`` and ``low``.
+
+    Raises:
+        FathomError: It cannot be read, or see ``checked_tiers``.
+    """
+    try:
+        with path.open("rb") as stream:
+            given = tomllib.load(stream)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise FathomError(f"{path}: cannot be read as TOML: {reason}; {_EXPECTED}") from error
+    return checked_tiers(given, f"{path}: ")
+
+
+def checked_tiers(given: Mapping[str, object], source: str = "") -> dict[str, tuple[str, ...]]:
+    """Tiers with the three lists of names that they must have.
+
+    Args:
+        given: The lists by the name of their tier.
+        source: Where they are from, for messages.
+
+    Raises:
+        FathomError: A tier is missing, unknown, empty or no list of texts, or a model is named twice.
+    """
+    if other := sorted(set(given) - set(TIERS)):
+        raise FathomError(f"{source}unknown tier {other[0]!r}; {_EXPECTED}")
+    tiers: dict[str, tuple[str, ...]] = {}
+    for tier in TIERS:
+        names = given.get(tier)
+        if names is None:
+            raise FathomError(f"{source}no tier {tier!r}; {_EXPECTED}")
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise FathomError(f"{source}tier {tier!r} is no list of texts; {_EXPECTED}")
+        if not names:
+            raise FathomError(f"{source}tier {tier!r} names no model; {_EXPECTED}")
+        tiers[tier] = tuple(names)
+    _check_once(((tier, name) for tier in TIERS for name in tiers[tier]), source)
+    return tiers
+
+
+def models_of(tiers: Mapping[str, Sequence[str]], known: Sequence[Asked]) -> dict[str, tuple[Asked, ...]]:
+    """The replies of the models of each tier.
+
+    Args:
+        tiers: Names as ``checked_tiers`` gives them: of a model that has one variant, with its provider or without, or
+            ``model · variant``.
+        known: What models were asked.
+
+    Raises:
+        FathomError: There is no such model, it has several variants or providers, or two names are of the same one.
+    """
+    full = {system_name(one.model, one.variant): one for one in known}
+    chosen = {tier: tuple(_find(name, full) for name in names) for tier, names in tiers.items()}
+    _check_once((tier, system_name(one.model, one.variant)) for tier, models in chosen.items() for one in models)
+    return chosen
+
+
+def _find(name: str, full: Mapping[str, Asked]) -> Asked:
+    if name in full:
+        return full[name]
+    variants = [key for key, one in full.items() if one.model == name]
+    # Papers name models without their providers.
+    variants = variants or [
+        key
+        for key, one in full.items()
+        if name in (last := one.model.rpartition("/")[2], system_name(last, one.variant))
+    ]
+    if len(variants) > 1:
+        raise FathomError(f"model {name!r} has several variants: name one of them, {', '.join(map(repr, variants))}")
+    if not full:
+        raise FathomError(
+            f"no reply of model {name!r}, or of any other, has a score: questions cannot be labelled from averages"
+        )
+    if not variants:
+        raise unknown("model", name, full, "fathom analyze counts")
+    return full[variants[0]]
+
+
+def _check_once(named: Iterable[tuple[str, str]], source: str = "") -> None:
+    seen: dict[str, str] = {}
+    for tier, name in named:
+        if name in seen:
+            where = f"in the tiers {seen[name]!r} and {tier!r}" if seen[name] != tier else f"twice in the tier {tier!r}"
+            raise FathomError(f"{source}model {name!r} is {where}; name it once")
+        seen[name] = tier
+
+
+# Values of u and of e at which the model is computed. They are evenly spaced: where logistic curves are steep, nodes of
+# Gauss and Hermite lie too far apart in the middle, and twice as many were still worse.
+NODES = np.linspace(-4.0, 4.0, 33)
+WEIGHTS = np.exp(-(NODES**2) / 2)
+WEIGHTS /= WEIGHTS.sum()
+
+# Means and standard deviations of weak normal priors of the three centres, the three spreads and the angle. They matter
+# where there are few questions, or none that differ; with the bounds they keep every estimate finite.
+MEANS = np.array([0.0] * 3 + [2.0] * 3 + [math.pi / 4])
+DEVIATIONS = np.array([2.0] * 6 + [0.5])
+BOUNDS = [(-8.0, 8.0)] * 3 + [(0.0, 6.0)] * 3 + [(0.0, math.pi / 2)]
+TINY = 1e-300
+"""Added where a product of many chances may be too small for a number."""
+
+
+def beyond_others(right: NDArray[np.int64], sizes: tuple[int, int, int], allowed: int) -> Floats:
+    """Probability that a question is beyond each set of tiers, if as many other models of the same tiers are asked.
+
+    Args:
+        right: How many models of each tier are right, questions x 3.
+        sizes: Models of each tier.
+        allowed: How many models of a tier may be right in spite of which a question is beyond it.
+
+    Returns:
+        Shape (questions, 2, 2, 2): 1 on the axis of each tier that the question is beyond, else 0.
+    """
+    kinds, kind, times = np.unique(right, axis=0, return_inverse=True, return_counts=True)
+    if not len(kinds):
+        return np.zeros((0, 2, 2, 2))
+    packed = _fitted(kinds, times.astype(np.float64), sizes)
+    easiness = WEIGHTS * np.ones((len(kinds), 1))  # what is known of u, kinds x nodes
+    sides = []
+    for tier, (size, chances) in enumerate(zip(sizes, _chances(packed), strict=True)):
+        table = _binomial(size, chances)
+        asked = table[kinds[:, tier]] * WEIGHTS  # kinds x nodes of u x nodes of e
+        known = asked.sum(axis=-1)
+        beyond = (asked * table[: allowed + 1].sum(axis=0)).sum(axis=-1) / np.maximum(known, TINY)
+        easiness *= known
+        sides.append(np.stack([1 - beyond, beyond]))
+    easiness /= easiness.sum(axis=1, keepdims=True)
+    joint: Floats = np.einsum("qu,aqu,bqu,cqu->qabc", easiness, *sides, optimize=True)
+    return joint[kind.ravel()]
+
+
+def _fitted(kinds: NDArray[np.int64], times: Floats, sizes: tuple[int, int, int]) -> Floats:
+    """The three centres, the three spreads and the angle that are most probable, from counts and how often they are."""
+    from scipy.optimize import minimize
+
+    def loss(packed: Floats) -> float:
+        likelihood = WEIGHTS * np.ones((len(kinds), 1))
+        for tier, (size, chances) in enumerate(zip(sizes, _chances(packed), strict=True)):
+            likelihood *= (_binomial(size, chances) @ WEIGHTS)[kinds[:, tier]]
+        return float(
+            -times @ np.log(likelihood.sum(axis=1) + TINY) + 0.5 * (((packed - MEANS) / DEVIATIONS) ** 2).sum()
+        )
+
+    return np.asarray(minimize(loss, MEANS, method="L-BFGS-B", bounds=BOUNDS).x, dtype=np.float64)
+
+
+def _chances(packed: Floats) -> Floats:
+    """Probability that a model of each tier is right, 3 x nodes of u x nodes of e."""
+    from scipy.special import expit
+
+    mixed = math.sin(packed[6]) * NODES[:, None] + math.cos(packed[6]) * NODES
+    chances: Floats = expit(packed[:3, None, None] + packed[3:6, None, None] * mixed)
+    return chances
+
+
+def _binomial(size: int, chances: Floats) -> Floats:
+    """Probability that 0, 1, ... of so many models are right, (size + 1) x the shape of the chances."""
+    from scipy.special import comb
+
+    counts = np.arange(size + 1).reshape(-1, *[1] * chances.ndim)
+    table: Floats = comb(size, counts) * chances**counts * (1 - chances) ** (size - counts)
+    return table
+
 
 Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
 CORRECT: tuple[Correct, ...] = get_args(Correct)

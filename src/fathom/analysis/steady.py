@@ -8,21 +8,167 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 
-from fathom.analysis.ability import gaps_beyond
-from fathom.analysis.area import area
-from fathom.analysis.base import BaseRule
-from fathom.analysis.corrected import Corrected, corrected, lacking
-from fathom.analysis.effective import Reach, ending
-from fathom.analysis.kept import kept_length
-from fathom.analysis.log_ratio import log_ratios
-from fathom.analysis.profile import Profile, measured_from_start, profiles
-from fathom.analysis.retention import mean_retention, retentions
+from fathom.analysis.ability import BaseAbility, base_note, beyond_base, gaps_beyond, missing_base, own_base
+from fathom.analysis.base import BASE_LENGTHS, BaseRule
+from fathom.analysis.effective import Reach, ending, falling_fit, reach
+from fathom.analysis.profile import Profile, measured_from_start, profiles, shared_draws
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
 from fathom.names import system_name
 from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import Unanswered
+
+BASE_AT = 4096.0
+"""Where a base stands on the axis of lengths that is only called so: the mean of 2k, 4k and 6k."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A profile above chance; the first column is the base, the others are the lengths beyond it.
+
+    Attributes:
+        profile: The profile.
+        base: Its base.
+        lengths: Lengths in tokens; that of the base is the mean of the lengths that it stands for.
+        ability: Score minus chance, may be negative; shape (1 + lengths,).
+        draws: Replicates of ``ability``.
+        shared: Replicates for figures over all lengths (``fathom.analysis.profile.shared_draws``).
+        chance: Chance level, 0 where it is unknown.
+        items: Scored items.
+        undefined: Why there is no ratio to the base; "" if there is one.
+        note: What the reader should know; "" if nothing.
+    """
+
+    profile: Profile
+    base: BaseAbility
+    lengths: Floats
+    ability: Floats
+    draws: Floats
+    shared: Floats
+    chance: Floats
+    items: Floats
+    undefined: str
+    note: str
+
+
+def corrected(profile: Profile) -> Corrected | None:
+    """A profile above chance; None where it has no base, or no score beyond it."""
+    base, later = own_base(profile), beyond_base(profile)
+    if base.interval is None or not later.any():
+        return None
+    # Unknown chance is taken as 0, at the base and beyond it.
+    floors = np.where(np.isnan(profile.chance_draws[:, later]), 0.0, profile.chance_draws[:, later])
+    chance = np.nan_to_num(np.concatenate([[base.chance], profile.chance[later]]))
+    base_ability = (base.draws - base.chance_draws)[:, None]
+    lengths = profile.lengths[later].astype(np.float64)
+    stands_for = profile.base.lengths if profile.base else profile.lengths[base.columns]
+    at = float(np.mean(stands_for)) if len(stands_for) else min(BASE_AT, lengths[0] / 2)
+    counted = profile.base.items if profile.base else profile.scored[base.columns].sum()
+    return Corrected(
+        profile=profile,
+        base=base,
+        lengths=np.concatenate([[at], lengths]),
+        ability=np.concatenate([[base.value], profile.means[later]]) - chance,
+        draws=np.concatenate([base_ability, profile.draws[:, later] - floors], axis=1),
+        shared=np.concatenate([base_ability, shared_draws(profile, later) - floors], axis=1),
+        chance=chance,
+        items=np.concatenate([[counted], profile.scored[later]]).astype(np.float64),
+        undefined=base.undefined,
+        note=base_note(profile, base, BASE_LENGTHS),
+    )
+
+
+def lacking(profile: Profile) -> str:
+    """Why a profile cannot be corrected."""
+    base = own_base(profile)
+    return missing_base(profile) if base.interval is None else "no score at a length beyond the base"
+
+
+def retentions(one: Corrected) -> tuple[Floats, Floats]:
+    """Share of its own base ability that a model keeps at each length beyond a base above chance.
+
+    ``R_l = (S_l - c_l) / (B - c_B)``, 1 where nothing is lost. With a chance level of 0 it is LongScore + 1. Correction
+    for chance matters where guessing scores points: from 0.6 down to 0.4 among five options is a loss of half of what
+    the model could do, and LongScore calls it a third.
+
+    Returns:
+        The figures, and replicates x lengths.
+    """
+    return one.ability[1:] / one.ability[0], one.draws[:, 1:] / one.draws[:, :1]
+
+
+def mean_retention(one: Corrected) -> tuple[float, Floats]:
+    """Its mean over the lengths beyond the base: the figure and its replicates."""
+    draws: Floats = one.shared[:, 1:].mean(axis=1) / one.shared[:, 0]
+    return float(one.ability[1:].mean() / one.ability[0]), draws
+
+
+def area(one: Corrected) -> tuple[float, Floats]:
+    """Area under the curve: mean ability from the base to the longest length, each doubling counting once.
+
+    Ability is ``(score - chance) / (1 - chance)``, so that 0 is guessing and 1 is perfect. The curve is straight
+    between tested lengths on a log axis. Unlike LongScore it is no ratio: nothing is divided by the base, so it is
+    defined for every model, and it says how much a model can do on long texts, not how much of its own ability it
+    keeps.
+
+    Returns:
+        The area, at most 1, and its replicates.
+    """
+    weights = doublings(one.lengths) / (1 - np.minimum(one.chance, 0.999))
+    draws: Floats = one.shared @ weights
+    return float(one.ability @ weights), draws
+
+
+def doublings(lengths: Floats) -> Floats:
+    """Weight of each length in the area (trapezoids over log2 length); they add up to 1."""
+    steps = np.diff(np.log2(lengths))
+    weights: Floats = (np.append(steps, 0.0) + np.append(0.0, steps)) / 2 / steps.sum()
+    return weights
+
+
+def kept_length(one: Corrected, share: float) -> Reach:
+    """The length up to which ``share`` of the base ability is kept (L50 and L85).
+
+    Ability is the score above chance. A falling curve (isotonic regression, weighted by items) is fitted to the base
+    and all lengths beyond it, straight in log length between them, and read off where it falls below that share of its
+    start. Where longer texts score higher than the base, base and lengths are pooled: so a base that came out low by
+    chance does not make a model look as if it kept everything. Intervals are honest about the grid of lengths, as those
+    of ``fathom.analysis.effective`` are, whose machinery this is.
+
+    Args:
+        one: A profile above chance.
+        share: Share of the base ability, between 0 and 1.
+    """
+    curve, draws = falling_fit(one.ability[None], one.items), falling_fit(one.draws, one.items)
+    thresholds = float(share * curve[0, 0]), share * draws[:, 0]
+    return reach(np.round(one.lengths).astype(np.int64), (curve, draws), thresholds, interpolated=True)
+
+
+HALF_ITEM = 0.5
+
+
+def log_ratios(one: Corrected) -> tuple[Floats, Floats]:
+    """The chance-corrected log-ratio with shrinkage at each length beyond the base.
+
+    At length l it is ``log((A_l + k_l) / (A_B + k_B))``, where A is the score above chance (at least 0), B the base,
+    and ``k = 1 / (2 n)`` half an item's worth among the n items behind the score. The half item is that of Haldane
+    (1955) and Walter (1975), who add it to counts before taking logarithms of their ratio: it removes most of the bias,
+    is negligible where there are points enough, and keeps the figure finite where a model has no point at all. A
+    model's summary is the mean over the lengths beyond the base; ``exp`` of it is the share of the base that is kept,
+    as a geometric mean.
+
+    Returns:
+        The figures, and replicates x lengths.
+    """
+    return _ratios(one.ability, one.items), _ratios(one.draws, one.items)
+
+
+def _ratios(ability: Floats, items: Floats) -> Floats:
+    shrunk = np.log(np.maximum(ability, 0.0) + HALF_ITEM / items)
+    ratios: Floats = shrunk[..., 1:] - shrunk[..., :1]
+    return ratios
 
 
 @dataclass(frozen=True, slots=True)

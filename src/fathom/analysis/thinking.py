@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.analysis.groups import check_dimensions, groups_of, not_there, place
+from fathom.analysis.breakdown import check_dimensions, groups_of, not_there, place, published
 from fathom.analysis.neighbours import shared_questions
-from fathom.analysis.published import published
 from fathom.analysis.questions import Asked, asked
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Floats, Interval, Scored, interval_of, resampled_together

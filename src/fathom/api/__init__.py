@@ -4,15 +4,13 @@ Heavy libraries are imported by the functions that need them, so that importing 
 """
 
 from fathom.api.adaptive import compress_adaptive
-from fathom.api.board import board_build, board_diff
+from fathom.api.board import board_build, board_bundle, board_check, board_diff
 from fathom.api.board_server import board_backup, board_restore, board_serve, board_token, board_tokens
-from fathom.api.bundles import board_bundle, board_check
 from fathom.api.compression import SELECTIONS, compress_estimate, compress_select, compress_validate
 from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, compress_study
 from fathom.api.data import data_fetch, data_verify
-from fathom.api.likelihood import likelihood
 from fathom.api.pages import plot, report
-from fathom.api.replies import check_judge, judge, run, status
+from fathom.api.replies import check_judge, judge, likelihood, run, status
 from fathom.api.samples import build, export, show
 from fathom.api.studies import STUDIES, analyze, score_tables
 from fathom.api.table import ORIGINS, THRESHOLD, filtered, rows, score

@@ -221,7 +221,7 @@ def _asked(
 
 def _write(path: Path, made: Design, progress: Progress, choices: Mapping[str, Json]) -> Subset:
     from fathom.compress.design import ADAPTIVE
-    from fathom.compress.samplefile import write_sampled
+    from fathom.compress.tables import write_sampled
 
     matrix = made.matrix
     members = tuple(

@@ -54,7 +54,7 @@ class Validated:
 
     Attributes:
         summary: One line for each kind of split, budget, target and method (``fathom.compress.validate.summary``).
-        reach: Items until intervals are as narrow as wanted (``fathom.compress.reaching``); None where not asked for.
+        reach: Items until intervals are as narrow as wanted (``fathom.compress.validate``); None where not asked for.
     """
 
     summary: pl.DataFrame
@@ -89,10 +89,9 @@ def compress_select(
     Raises:
         FathomError: There is no such method or model, the budget is impossible, or a file cannot be read or written.
     """
-    from fathom.compress import minifile, minilongbench
+    from fathom.compress import minilongbench
     from fathom.compress.design import select
-    from fathom.compress.samplefile import write_sampled
-    from fathom.compress.tables import read_matrix
+    from fathom.compress.tables import read_matrix, write_sampled
 
     if method not in SELECTIONS:
         raise FathomError(f"--method {method}: choose {' or '.join(SELECTIONS)}")
@@ -108,7 +107,7 @@ def compress_select(
     if not float(budget).is_integer():
         raise FathomError(f"--budget {budget:g}: expected a whole number of items")
     mini = minilongbench.select(known, int(budget), embeddings=_embeddings(embeddings, known), seed=seed)
-    minifile.write_mini(mini, Path(out))
+    minilongbench.write_mini(mini, Path(out))
     return mini.subset
 
 
@@ -140,9 +139,8 @@ def compress_estimate(
             missing of every model.
     """
     from fathom.api.table import unanswered_of
-    from fathom.compress import minifile, minilongbench
-    from fathom.compress.samplefile import read_sampled
-    from fathom.compress.tables import read_matrix
+    from fathom.compress import minilongbench
+    from fathom.compress.tables import read_matrix, read_sampled
     from fathom.subsetfile import read_subset
 
     if (published is None) == (subset is None):
@@ -160,7 +158,7 @@ def compress_estimate(
     if published is not None:
         mini = minilongbench.published(Path(published))
     elif own == minilongbench.METHOD:
-        mini = minifile.read_mini(Path(str(subset)))
+        mini = minilongbench.read_mini(Path(str(subset)))
     beside: ScoreMatrix | None = None
     if mini is not None:
         chosen = mini.subset
@@ -240,14 +238,13 @@ def compress_validate(
     Raises:
         FathomError: There are too few models, a method or budget is impossible, or a file cannot be read or written.
     """
-    from fathom.compress.reaching import reach
     from fathom.compress.released import is_released, read_embeddings, read_split
     from fathom.compress.tables import read_matrix
-    from fathom.compress.validate import splits_of, summary, validate
+    from fathom.compress.validate import reach, splits_of, summary, validate
     from fathom.rows.schema import write_table
 
     if plot is not None:
-        from fathom.report.saving import check_format
+        from fathom.report.figure import check_format
 
         check_format(Path(plot))
     paths = [Path(source) for source in sources]
@@ -266,8 +263,8 @@ def compress_validate(
         write_table(found, Path(out))
     figures = summary(found)
     if plot is not None:
-        from fathom.report.saving import save
-        from fathom.report.validation import validation
+        from fathom.report.compression import validation
+        from fathom.report.figure import save
 
         save(validation(figures), Path(plot))
     reached = None if width is None else reach(matrix, width, splits=drawn, progress=progress)
@@ -287,7 +284,7 @@ def _of_models(matrix: ScoreMatrix, names: Sequence[str] | None) -> ScoreMatrix:
 
 
 def _embeddings(path: Path | str | None, matrix: ScoreMatrix) -> Floats | None:
-    from fathom.compress.vectors import read_vectors
+    from fathom.compress.embedding import read_vectors
 
     return None if path is None else read_vectors(Path(path)).of(matrix.items)
 

@@ -86,7 +86,7 @@ def compress_study(
         tell: Told what is being tried.
 
     Returns:
-        The table, see ``fathom.compress.study`` and ``fathom.compress.redundancy``.
+        The table, see ``fathom.compress.study``.
 
     Raises:
         FathomError: There is no such study, or it cannot be made of these scores.
@@ -97,7 +97,7 @@ def compress_study(
 
     _check(study, use, values, draws, published)
     if plot is not None:
-        from fathom.report.saving import check_format
+        from fathom.report.figure import check_format
 
         check_format(Path(plot))
     paths = [Path(source) for source in sources]
@@ -127,7 +127,7 @@ def compress_study(
         write_table(table, Path(out))
     if plot is not None:
         from fathom.report.compression import study_chart
-        from fathom.report.saving import save
+        from fathom.report.figure import save
 
         save(study_chart(study, table), Path(plot))
     return table
@@ -145,7 +145,7 @@ def compress_embed(
 
     Args:
         source: A built suite, or a table with fields ``item`` and ``text``, see
-            ``fathom.compress.vectors.item_texts``.
+            ``fathom.compress.embedding.item_texts``.
         out: An ``.npz`` file with arrays ``items`` and ``embeddings``.
         model: ``tfidf``, which needs no model; ``sentence-transformers/NAME``; or ``openai/NAME`` for a server.
         base_url: Address of the server up to ``/v1``; by default OpenAI's.
@@ -157,8 +157,7 @@ def compress_embed(
     Raises:
         FathomError: The source cannot be read, there is no such model, or it gave no embeddings.
     """
-    from fathom.compress.embedding import embedder
-    from fathom.compress.vectors import check_suffix, item_texts, write_vectors
+    from fathom.compress.embedding import check_suffix, embedder, item_texts, write_vectors
     from fathom.run.embedding import CHARACTERS
 
     check_suffix(Path(out))
@@ -203,7 +202,7 @@ class _Order:
 
 def _made(study: str, of: _Order) -> pl.DataFrame:
     from fathom.compress import study as studies
-    from fathom.compress.redundancy import redundancy
+    from fathom.compress.study import redundancy
 
     matrix, plan, draws = of.matrix, of.plan, of.draws
     whole = [int(value) for value in of.values]
@@ -255,8 +254,8 @@ def _embeddings(
     matrix: ScoreMatrix, paths: Sequence[Path], given: Mapping[str, Path | str] | Path | str | None
 ) -> dict[str, Floats]:
     """Embeddings by name, a row for each item of the matrix; none where there are none."""
+    from fathom.compress.embedding import read_vectors
     from fathom.compress.released import EMBEDDINGS, is_released
-    from fathom.compress.vectors import read_vectors
 
     if isinstance(given, Path | str):
         given = {Path(given).stem: given}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
-    from fathom.sources.checking import Checked
     from fathom.sources.fetching import Fetched
     from fathom.sources.fetching import Progress as FetchProgress
+    from fathom.sources.lock import Checked
     from fathom.sources.source import Source
 
 
@@ -60,8 +60,7 @@ def data_verify(
     Raises:
         FathomError: A name is not known, nothing was fetched, or a file cannot be read.
     """
-    from fathom.sources.checking import verify
-    from fathom.sources.lock import data_folder, recorded
+    from fathom.sources.lock import data_folder, recorded, verify
     from fathom.sources.registry import sources
 
     place = Path(folder or data_folder())

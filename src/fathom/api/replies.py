@@ -1,4 +1,4 @@
-"""Replies of models, and what judges say of them: ``run``, ``judge`` and ``status``."""
+"""Replies of models, and what judges say of them: ``run``, ``likelihood``, ``judge`` and ``status``."""
 
 from __future__ import annotations
 
@@ -163,3 +163,40 @@ def status(folder: Path | str) -> RunStatus:
     from fathom.run import status
 
     return status(Path(folder))
+
+
+if TYPE_CHECKING:
+    from fathom.run import Progress, RunSummary
+
+
+def likelihood(
+    suite: Path | str,
+    model: str,
+    out: Path | str | None = None,
+    *,
+    method: str = "orders",
+    tell: Callable[[str], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    **settings: Any,
+) -> RunSummary:
+    """Answer the questions of a suite that ask for an order by perplexity (command ``fathom likelihood``).
+
+    Args:
+        suite: A folder that ``build`` wrote.
+        model: ``openai/NAME`` with the setting ``model_base_url``, or ``hf/PATH`` for a local Hugging Face model.
+        out: Run folder; by default ``runs/SUITE/MODEL-METHOD``.
+        method: ``orders`` or ``pairs``.
+        tell: Told what is ahead before the first text.
+        progress: Told the state after every reply.
+        settings: Everything else that ``fathom.run.likelihood`` takes.
+
+    Raises:
+        FathomError: See ``fathom.run.likelihood``.
+    """
+    from fathom.run import likelihood
+    from fathom.suitefile import open_suite
+
+    folder = Path(suite)
+    name = str(open_suite(folder).manifest["suite"])
+    place = Path(out) if out is not None else Path("runs") / plain_name(name) / plain_name(f"{model}-{method}")
+    return likelihood(folder, model, out=place, method=method, tell=tell, progress=progress, **settings)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from fathom.analysis.answer_columns import choice_rows, with_answer_columns
+from fathom.analysis.answers import choice_rows, with_answer_columns
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.longscore import LongScore, longscore
 from fathom.board.means import by_length, centred, mean_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fathom.analysis.closed_book import answers_of
+from fathom.analysis.known import answers_of
 from fathom.board import shown
 from fathom.board.examples import Example
 from fathom.board.model import Board

@@ -28,7 +28,7 @@ from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.printing import printable
 from fathom.records import walk
 from fathom.registry import get_task
-from fathom.sources.strict import in_short
+from fathom.sources.finder import in_short
 from fathom.sources.templates import Templates
 from fathom.tokens import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Span

@@ -10,10 +10,9 @@ from typing import TypeAlias, get_args
 
 from fathom.build.order import Order
 from fathom.corpus import Problem, is_world, merged, parse_spec, read_corpus
-from fathom.corpus.pairs import pairs_document
-from fathom.corpus.refrain import refrain_document
 from fathom.corpus.spec import path_of
 from fathom.corpus.stackexchange import case_documents, thread_documents
+from fathom.corpus.synthetic import pairs_document, refrain_document
 from fathom.counts import TokenCounter
 from fathom.registry import get_task
 from fathom.sources import Found, read_sources

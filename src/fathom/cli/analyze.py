@@ -13,18 +13,8 @@ import typer
 
 from fathom import api
 from fathom.api.table import unanswered_of
-from fathom.cli.arguments import (
-    AsJson,
-    Filter,
-    Judge,
-    Panel,
-    Threshold,
-    Unanswered,
-    known_of,
-    lengths_of,
-    print_records,
-    tell,
-)
+from fathom.cli import arguments
+from fathom.cli.arguments import known_of, lengths_of, print_records, tell
 from fathom.cli.longscore import (
     Base,
     Chance,
@@ -79,12 +69,12 @@ def _add_figures(study: str, help: str) -> None:
         where: Where = None,
         chance: Chance = None,
         seed: Seed = 0,
-        judge: Judge = None,
-        filter: Filter = None,
-        threshold: Threshold = api.THRESHOLD,
-        panel: Panel = None,
-        unanswered: Unanswered = "zero",
-        as_json: AsJson = False,
+        judge: arguments.Judge = None,
+        filter: arguments.Filter = None,
+        threshold: arguments.Threshold = api.THRESHOLD,
+        panel: arguments.Panel = None,
+        unanswered: arguments.Unanswered = "zero",
+        as_json: arguments.AsJson = False,
     ) -> None:
         reading = _reading(base, items, scale, where, chance) | {"lengths": lengths_of(lengths)}
         known = known_of(filter, threshold, panel, unanswered)
@@ -143,12 +133,12 @@ def _add(study: str, help: str) -> None:
     def command(
         sources: Sources,
         seed: Seed = 0,
-        judge: Judge = None,
-        filter: Filter = None,
-        threshold: Threshold = api.THRESHOLD,
-        panel: Panel = None,
-        unanswered: Unanswered = "zero",
-        as_json: AsJson = False,
+        judge: arguments.Judge = None,
+        filter: arguments.Filter = None,
+        threshold: arguments.Threshold = api.THRESHOLD,
+        panel: arguments.Panel = None,
+        unanswered: arguments.Unanswered = "zero",
+        as_json: arguments.AsJson = False,
     ) -> None:
         _print(study, sources, seed, judge, as_json, known_of(filter, threshold, panel, unanswered))
 
@@ -164,12 +154,12 @@ def position(
     sources: Sources,
     bins: Annotated[int, typer.Option(help="Equal parts of the context for depths that were drawn at random.")] = 5,
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    unanswered: Unanswered = "zero",
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    unanswered: arguments.Unanswered = "zero",
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Score by where in the context the gold text lies, and front, middle and rear against each other."""
     known = known_of(filter, threshold, panel, unanswered)
@@ -194,8 +184,8 @@ def judge(
         Path, typer.Option(help="CSV or JSONL with a score in [0, 1] for each labelled sample; see docs/judges.md.")
     ],
     seed: Seed = 0,
-    judge: Judge = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
     found = [

@@ -9,17 +9,13 @@ import typer
 from fathom.cli import (
     analyze,
     board,
-    board_bundles,
     board_serve,
     breakdowns,
-    categories,
     compress,
     compress_adaptive,
     compress_studies,
     data,
-    difficulty,
     judge,
-    likelihood,
     replies,
     results,
     samples,
@@ -55,15 +51,11 @@ def _root(
 
 samples.add_to(app)
 replies.add_to(app)
-likelihood.add_to(app)
 judge.add_to(app)
 results.add_to(app)
-categories.add_to(analyze.app)
 breakdowns.add_to(analyze.app)
-difficulty.add_to(analyze.app)
 compress_adaptive.add_to(compress.app)
 compress_studies.add_to(compress.app)
-board_bundles.add_to(board.app)
 board_serve.add_to(board.app)
 app.add_typer(analyze.app, name="analyze")
 app.add_typer(compress.app, name="compress")

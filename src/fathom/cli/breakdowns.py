@@ -1,17 +1,19 @@
-"""Commands ``fathom analyze breakdown``, ``repeats``, ``neighbours`` and ``thinking``: means over questions."""
+"""Commands ``fathom analyze categories``, ``breakdown``, ``repeats``, ``neighbours``, ``thinking``, ``difficulty``."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fathom import api
-from fathom.cli.analyze import Seed, Sources, finite
-from fathom.cli.arguments import AsJson, Filter, Judge, Panel, Threshold, Unanswered, known_of, names_of, tell
+from fathom.cli import arguments
+from fathom.cli.analyze import Seed, Sources, finite, print_flat
+from fathom.cli.arguments import known_of, names_of, print_records, tell
 
 if TYPE_CHECKING:
     from fathom.report import Table
@@ -21,23 +23,25 @@ _DIMENSIONS = "overall, language, length, task, suite, run, or any facet (diffic
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the application."""
+    app.command("categories")(categories)
     app.command("breakdown")(breakdown)
     app.command("repeats")(repeats)
     app.command("neighbours")(neighbours)
     app.command("thinking")(thinking)
+    app.command("difficulty")(difficulty)
 
 
 def breakdown(
     sources: Sources,
     by: Annotated[str | None, typer.Option(help=f"What to group by, separated by commas: {_DIMENSIONS}.")] = None,
     measures: Annotated[str, typer.Option(help="Any of mean, best_of and pass_at, separated by commas.")] = "mean",
-    unanswered: Unanswered = "zero",
+    unanswered: arguments.Unanswered = "zero",
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Mean over questions in each group, best of n and pass at n, as in LongBench Pro."""
     dimensions = names_of(by)
@@ -50,13 +54,13 @@ def breakdown(
 
 def repeats(
     sources: Sources,
-    unanswered: Unanswered = "zero",
+    unanswered: arguments.Unanswered = "zero",
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """How much of a mean's error is due to the questions, and how much to few repeats; best of n and pass at n."""
     chosen = known_of(filter, threshold, panel, unanswered)
@@ -65,13 +69,13 @@ def repeats(
 
 def neighbours(
     sources: Sources,
-    unanswered: Unanswered = "zero",
+    unanswered: arguments.Unanswered = "zero",
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Models from the highest score to the lowest, and which cannot be told from the next one below."""
     chosen = known_of(filter, threshold, panel, unanswered)
@@ -81,13 +85,13 @@ def neighbours(
 def thinking(
     sources: Sources,
     by: Annotated[str | None, typer.Option(help=f"What to group by, separated by commas: {_DIMENSIONS}.")] = None,
-    unanswered: Unanswered = "zero",
+    unanswered: arguments.Unanswered = "zero",
     seed: Seed = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    as_json: AsJson = False,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """What models gain by thinking, over the questions that they answered both ways."""
     chosen = known_of(filter, threshold, panel, unanswered) | {"by": names_of(by)}
@@ -118,10 +122,8 @@ def _print(
 
 def _tables(study: str, found: Sequence[Any]) -> list[Table]:
     """Results as the report has them."""
-    from fathom.report.breakdown import score_tables
+    from fathom.report.breakdown import gain_tables, run_tables, score_tables
     from fathom.report.ranks import neighbour_tables
-    from fathom.report.repeats import run_tables
-    from fathom.report.thinking import gain_tables
 
     tables: Mapping[str, Callable[[Sequence[Any]], list[Table]]] = {
         "breakdown": score_tables,
@@ -130,3 +132,117 @@ def _tables(study: str, found: Sequence[Any]) -> list[Table]:
         "thinking": gain_tables,
     }
     return tables[study](found)
+
+
+def categories(
+    sources: Sources,
+    by: Annotated[
+        str, typer.Option(help="Facet to group by: category, bucket, difficulty, v2_length, domain or any other.")
+    ] = "category",
+    tasks: Annotated[bool, typer.Option("--tasks", help="Print each task of a group too.")] = False,
+    compensated: Annotated[
+        bool, typer.Option("--compensated", help="Give replies of the wrong form the chance level instead of 0.")
+    ] = False,
+    seed: Seed = 0,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    unanswered: arguments.Unanswered = "zero",
+    as_json: arguments.AsJson = False,
+) -> None:
+    """Mean of the tasks of each category, and of the categories, as in LongBench."""
+    known = known_of(filter, threshold, panel, unanswered)
+    found = api.analyze(
+        "categories", sources, by=by, compensated=compensated, seed=seed, judge=judge, tell=tell, **known
+    )
+    if as_json:
+        print(json.dumps([finite(dataclasses.asdict(one)) for one in found], indent=2))
+        return
+    if not found:
+        tell("no row has a score")
+    # Without their tasks the column says "all" everywhere: a field that is empty in all is not printed.
+    print_flat(found if tasks else [dataclasses.replace(one, task="") for one in found if one.task == "all"])
+
+
+if TYPE_CHECKING:
+    from fathom.analysis import Difficulty
+
+
+def difficulty(
+    sources: Sources,
+    tiers: Annotated[Path, typer.Option(help="TOML file with the lists of models high, mid and low.")],
+    correct: Annotated[
+        str,
+        typer.Option(
+            help="When a model is right that was asked several times: majority, any or all of its replies pass, or "
+            "their mean would."
+        ),
+    ] = "majority",
+    allowed: Annotated[
+        int, typer.Option(help="Models of a tier that may be right although a question is beyond the tier.")
+    ] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the label of each question here: .parquet, .csv or .jsonl.")
+    ] = None,
+    seed: Seed = 0,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    as_json: arguments.AsJson = False,
+) -> None:
+    """Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is."""
+    (found,) = api.analyze(
+        "difficulty",
+        sources,
+        tiers=tiers,
+        correct=correct,
+        allowed=allowed,
+        out=out,
+        seed=seed,
+        judge=judge,
+        tell=tell,
+        **known_of(filter, threshold, panel),
+    )
+    if as_json:
+        print(json.dumps(finite(as_record(found)), indent=2))
+        return
+    print_records(_lines(found), as_json=False)
+    if found.labels:
+        print(f"agreement {found.agreement:.3f}: how likely other models of these tiers give a question the same label")
+    for note in found.notes:
+        print(note)
+    if out is not None:
+        print(f"labels of {len(found.labels):,} questions: {out}")
+
+
+def as_record(found: Difficulty) -> dict[str, Any]:
+    """The result as JSON can hold it, which knows no pairs as keys."""
+    from fathom.analysis import label_table
+
+    return {
+        "counts": dict(found.counts),
+        "agreement": found.agreement,
+        "moved": [{"from": one, "to": other, "share": share} for (one, other), share in found.moved.items()],
+        "notes": list(found.notes),
+        "labels": label_table(found).to_dicts(),
+    }
+
+
+def _lines(found: Difficulty) -> list[Mapping[str, str]]:
+    """One line for each label: its questions, and how likely other models would give them which."""
+    asked = sum(found.counts.values())
+    return [
+        {
+            "label": label,
+            "questions": str(count),
+            "share": f"{count / asked:.3f}" if asked else "",
+            **{f"→ {other}": _share(found.moved.get((label, other))) for other in found.counts},
+        }
+        for label, count in found.counts.items()
+    ]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

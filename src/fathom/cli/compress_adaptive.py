@@ -11,26 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom import api
-from fathom.cli.arguments import (
-    AsJson,
-    BaseUrl,
-    Generation,
-    MaxConnections,
-    MaxCost,
-    MaxTokensTotal,
-    ModelArgs,
-    Quiet,
-    ReasoningEffort,
-    ReasoningTokens,
-    Retries,
-    Temperature,
-    Timeout,
-    Unanswered,
-    Yes,
-    lengths_of,
-    options_of,
-    tell,
-)
+from fathom.cli import arguments
+from fathom.cli.arguments import lengths_of, options_of, tell
 from fathom.cli.replies import confirmed
 from fathom.printing import printable_json
 
@@ -49,29 +31,29 @@ def adaptive(
     first: Annotated[int, typer.Option(help="Items of the first round.")] = 100,
     step: Annotated[int, typer.Option(help="Items of every other round.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the draws, and of the model.")] = 0,
-    unanswered: Unanswered = "zero",
-    model_base_url: BaseUrl = None,
-    max_connections: MaxConnections = 16,
-    temperature: Temperature = 0.0,
+    unanswered: arguments.Unanswered = "zero",
+    model_base_url: arguments.BaseUrl = None,
+    max_connections: arguments.MaxConnections = 16,
+    temperature: arguments.Temperature = 0.0,
     max_output_tokens: Annotated[
         int | None, typer.Option(help="Cap on every reply; by default each task's own.")
     ] = None,
-    reasoning_effort: ReasoningEffort = None,
-    reasoning_tokens: ReasoningTokens = None,
-    generation: Generation = None,
-    model_args: ModelArgs = None,
+    reasoning_effort: arguments.ReasoningEffort = None,
+    reasoning_tokens: arguments.ReasoningTokens = None,
+    generation: arguments.Generation = None,
+    model_args: arguments.ModelArgs = None,
     window: Annotated[str | None, typer.Option(help="The model's window, for instance 128k.")] = None,
     on_overflow: Annotated[
         str, typer.Option(help="Prompts beyond the window: refuse, or cut out their middle, left or right.")
     ] = "refuse",
     chat_template: Annotated[str, typer.Option(help="always, by-task or never: as for `fathom run`.")] = "always",
-    retries: Retries = 5,
-    timeout: Timeout = 600.0,
-    max_tokens_total: MaxTokensTotal = None,
-    max_cost: MaxCost = None,
-    yes: Yes = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    retries: arguments.Retries = 5,
+    timeout: arguments.Timeout = 600.0,
+    max_tokens_total: arguments.MaxTokensTotal = None,
+    max_cost: arguments.MaxCost = None,
+    yes: arguments.Yes = False,
+    quiet: arguments.Quiet = False,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Evaluate one model on as few items as a narrow interval takes.
 

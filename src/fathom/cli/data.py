@@ -15,8 +15,8 @@ from fathom import api
 from fathom.cli.arguments import AsJson, Quiet, print_records
 
 if TYPE_CHECKING:
-    from fathom.sources.checking import Checked
     from fathom.sources.fetching import Fetched, Progress
+    from fathom.sources.lock import Checked
 
 app = typer.Typer(
     help="Public data sets that suites are made from: fetch them from the Hugging Face hub, and check them.",

@@ -11,23 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fathom import api
-from fathom.cli.arguments import (
-    BaseUrl,
-    Generation,
-    MaxConnections,
-    MaxCost,
-    MaxTokensTotal,
-    ModelArgs,
-    Quiet,
-    ReasoningEffort,
-    ReasoningTokens,
-    Retries,
-    Temperature,
-    Timeout,
-    Yes,
-    options_of,
-    progress_bar,
-)
+from fathom.cli import arguments
+from fathom.cli.arguments import options_of, progress_bar
 from fathom.printing import printable
 
 if TYPE_CHECKING:
@@ -50,25 +35,25 @@ def judge(
             "model of embeddings, embed/NAME on a server or embed-local/NAME by sentence-transformers.",
         ),
     ],
-    judge_base_url: BaseUrl = None,
-    max_connections: MaxConnections = 16,
-    temperature: Temperature = 0.0,
+    judge_base_url: arguments.BaseUrl = None,
+    max_connections: arguments.MaxConnections = 16,
+    temperature: arguments.Temperature = 0.0,
     max_output_tokens: Annotated[
         int | None, typer.Option(help="Cap on every reply of the judge; by default 1024, with room for reasoning.")
     ] = None,
-    reasoning_effort: ReasoningEffort = None,
-    reasoning_tokens: ReasoningTokens = None,
-    generation: Generation = None,
-    model_args: ModelArgs = None,
-    retries: Retries = 5,
-    timeout: Timeout = 600.0,
-    max_tokens_total: MaxTokensTotal = None,
-    max_cost: MaxCost = None,
+    reasoning_effort: arguments.ReasoningEffort = None,
+    reasoning_tokens: arguments.ReasoningTokens = None,
+    generation: arguments.Generation = None,
+    model_args: arguments.ModelArgs = None,
+    retries: arguments.Retries = 5,
+    timeout: arguments.Timeout = 600.0,
+    max_tokens_total: arguments.MaxTokensTotal = None,
+    max_cost: arguments.MaxCost = None,
     again: Annotated[
         bool, typer.Option("--again", help="Ask once more for judgements that could not be read.")
     ] = False,
-    yes: Yes = False,
-    quiet: Quiet = False,
+    yes: arguments.Yes = False,
+    quiet: arguments.Quiet = False,
 ) -> None:
     """Have a model judge the answers and summaries of runs.
 

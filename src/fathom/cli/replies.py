@@ -1,4 +1,4 @@
-"""Commands about replies: run and status."""
+"""Commands about replies: run, status and likelihood."""
 
 from __future__ import annotations
 
@@ -13,32 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom import api
+from fathom.cli import arguments
 from fathom.cli.arguments import (
-    AsJson,
-    BaseUrl,
-    Generation,
-    Lengths,
-    MaxConnections,
-    MaxCost,
-    MaxTokensTotal,
-    ModelArgs,
-    ModelKind,
-    Only,
-    Quiet,
-    ReasoningEffort,
-    ReasoningTokens,
-    Retries,
-    Subset,
-    Thinking,
-    ThinkingSwitch,
-    Timeout,
-    Yes,
     depths_of,
     lengths_of,
     names_of,
     options_of,
     print_records,
     progress_bar,
+    tell,
     where_of,
 )
 from fathom.cli.judge import judge_runs
@@ -52,6 +35,7 @@ def add_to(app: typer.Typer) -> None:
     """Add these commands to the application."""
     app.command()(run)
     app.command()(status)
+    app.command()(likelihood)
 
 
 def run(
@@ -65,12 +49,12 @@ def run(
         ),
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; by default runs/SUITE/MODEL.")] = None,
-    lengths: Lengths = None,
+    lengths: arguments.Lengths = None,
     tasks: Annotated[str | None, typer.Option(help="Only these tasks, separated by commas.")] = None,
     limit: Annotated[int | None, typer.Option(help="Samples per task, language and length.")] = None,
     epochs: Annotated[int, typer.Option(help="How often each sample is asked.")] = 1,
-    model_base_url: BaseUrl = None,
-    max_connections: MaxConnections = 16,
+    model_base_url: arguments.BaseUrl = None,
+    max_connections: arguments.MaxConnections = 16,
     temperature: Annotated[
         float | None,
         typer.Option(
@@ -82,13 +66,13 @@ def run(
     max_output_tokens: Annotated[
         int | None, typer.Option(help="Cap on every reply; by default each task's own, with room for reasoning.")
     ] = None,
-    thinking: Thinking = None,
-    model_kind: ModelKind = None,
-    thinking_switch: ThinkingSwitch = None,
-    reasoning_effort: ReasoningEffort = None,
-    reasoning_tokens: ReasoningTokens = None,
-    generation: Generation = None,
-    model_args: ModelArgs = None,
+    thinking: arguments.Thinking = None,
+    model_kind: arguments.ModelKind = None,
+    thinking_switch: arguments.ThinkingSwitch = None,
+    reasoning_effort: arguments.ReasoningEffort = None,
+    reasoning_tokens: arguments.ReasoningTokens = None,
+    generation: arguments.Generation = None,
+    model_args: arguments.ModelArgs = None,
     window: Annotated[str | None, typer.Option(help="The model's window, for instance 128k.")] = None,
     on_overflow: Annotated[
         str | None,
@@ -104,12 +88,12 @@ def run(
             "to be continued), or never. The others go to the /completions of --model-base-url as they are."
         ),
     ] = "always",
-    subset: Subset = None,
-    where: Only = None,
-    retries: Retries = 5,
-    timeout: Timeout = 600.0,
-    max_tokens_total: MaxTokensTotal = None,
-    max_cost: MaxCost = None,
+    subset: arguments.Subset = None,
+    where: arguments.Only = None,
+    retries: arguments.Retries = 5,
+    timeout: arguments.Timeout = 600.0,
+    max_tokens_total: arguments.MaxTokensTotal = None,
+    max_cost: arguments.MaxCost = None,
     items: Annotated[int | None, typer.Option(help="Items per task, where the suite is built first.")] = None,
     corpus: Annotated[list[str] | None, typer.Option(help="Documents, where the suite is built first.")] = None,
     tokenizer: Annotated[str | None, typer.Option(help="Tokenizer, where the suite is built first.")] = None,
@@ -127,8 +111,8 @@ def run(
         str | None, typer.Option(help="A model that judges answers and summaries afterwards, as `fathom judge` does.")
     ] = None,
     judge_base_url: Annotated[str | None, typer.Option(help="Address of the judge's server.")] = None,
-    yes: Yes = False,
-    quiet: Quiet = False,
+    yes: arguments.Yes = False,
+    quiet: arguments.Quiet = False,
 ) -> None:
     """Put a suite to a model and keep every reply.
 
@@ -251,7 +235,7 @@ def _money(found: RunStatus) -> str:
 
 def status(
     folder: Annotated[Path, typer.Argument(help="A run folder.")],
-    as_json: AsJson = False,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Show where a run stands; also while it runs, from another terminal."""
     found = api.status(folder)
@@ -271,3 +255,75 @@ def status(
         "working": f"{found.alive} processes" + "".join(f", {words}" for words in (rate, eta) if words),
     }
     print_records([{"": key, " ": value} for key, value in lines.items()], as_json=False)
+
+
+def tell_ahead(words: str) -> None:
+    """What is ahead, on standard error."""
+    print(words, file=sys.stderr)
+
+
+def likelihood(
+    suite: Annotated[Path, typer.Argument(help="A built suite's folder.")],
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", help="openai/NAME with --model-base-url, or hf/PATH for a local model."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Run folder; by default runs/SUITE/MODEL-METHOD.")
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="orders: the order of least perplexity among all N!. pairs: the order whose neighbours follow each "
+            "other best, from N^2 + N short texts."
+        ),
+    ] = "orders",
+    model_base_url: Annotated[
+        str | None,
+        typer.Option(help="Address of a server that returns log-probabilities of prompts, see likelihood.md."),
+    ] = None,
+    via: Annotated[
+        str, typer.Option(help="How the server is asked: echo, prompt_logprobs (vLLM), or auto, which tries both.")
+    ] = "auto",
+    lengths: arguments.Lengths = None,
+    tasks: Annotated[
+        str | None, typer.Option(help="Only these tasks, separated by commas; by default all that ask for an order.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Samples per task, language and length.")] = None,
+    most_orders: Annotated[int, typer.Option(help="With orders: the most orders of one question.")] = 120,
+    max_connections: Annotated[
+        int, typer.Option(help="Samples at work at once; the texts of one sample follow each other.")
+    ] = 1,
+    retries: arguments.Retries = 5,
+    timeout: arguments.Timeout = 600.0,
+    quiet: arguments.Quiet = False,
+) -> None:
+    """Answer questions about an order by how likely a model finds the texts.
+
+    Nothing is asked in words. The run folder is like any other: it goes on where it stopped, and its rows stand beside
+    those of the same model asked in words. OPENAI_API_KEY is sent if it is set, and never stored.
+    """
+    with progress_bar("scoring", quiet) as progress:
+        summary = api.likelihood(
+            suite,
+            model,
+            out,
+            method=method,
+            model_base_url=model_base_url,
+            via=via,
+            lengths=lengths_of(lengths),
+            tasks=names_of(tasks),
+            limit=limit,
+            most_orders=most_orders,
+            max_connections=max_connections,
+            retries=retries,
+            timeout=timeout,
+            tell=None if quiet else tell_ahead,
+            progress=(lambda state: progress(state.finished, state.total)) if progress else None,
+        )
+    for hint in summary.hints:
+        tell(hint)
+    done = summary.progress
+    if done:
+        counts = ", ".join(f"{count} {status}" for status, count in done.counts.items() if count)
+        print(f"{summary.folder}: {done.finished:,} of {done.total:,} replies ({counts}), {done.tokens_in:,} tokens")

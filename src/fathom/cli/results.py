@@ -12,19 +12,8 @@ import typer
 
 from fathom import api
 from fathom.api.table import tell_unfinished
-from fathom.cli.arguments import (
-    AsJson,
-    Filter,
-    Judge,
-    Panel,
-    Threshold,
-    Unanswered,
-    known_of,
-    lengths_of,
-    names_of,
-    print_records,
-    tell,
-)
+from fathom.cli import arguments
+from fathom.cli.arguments import known_of, lengths_of, names_of, print_records, tell
 from fathom.cli.longscore import Chance, Chosen, Items, ScaleOf, Where, levels_of, pairs_of
 
 if TYPE_CHECKING:
@@ -50,10 +39,10 @@ def rows(
     rule: Annotated[
         str, typer.Option(help="strict, or official (as the code of the paper that a task comes from).")
     ] = "strict",
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
 ) -> None:
     """Turn runs, logs of other harnesses, or published results, into one table of scored replies."""
     known = known_of(filter, threshold, panel)
@@ -73,7 +62,7 @@ def score(
     check: Annotated[
         bool, typer.Option("--check", help="Compare with each row's own score; exit 1 if one differs.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Score replies that are already there, one a row of a file."""
     stream = None if check else sys.stdout
@@ -121,11 +110,11 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    unanswered: Unanswered = "zero",
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    unanswered: arguments.Unanswered = "zero",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No tables in the terminal.")] = False,
 ) -> None:
     """Write one self-contained HTML page about runs, and print its tables."""
@@ -157,11 +146,11 @@ def plot(
     tasks: Annotated[
         str | None, typer.Option(help="Only these tasks of runs and rows files, separated by commas.")
     ] = None,
-    judge: Judge = None,
-    filter: Filter = None,
-    threshold: Threshold = api.THRESHOLD,
-    panel: Panel = None,
-    unanswered: Unanswered = "zero",
+    judge: arguments.Judge = None,
+    filter: arguments.Filter = None,
+    threshold: arguments.Threshold = api.THRESHOLD,
+    panel: arguments.Panel = None,
+    unanswered: arguments.Unanswered = "zero",
     lengths: Chosen = None,
     items: Items = 100,
     scale: ScaleOf = None,

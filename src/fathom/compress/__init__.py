@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from fathom.compress.checking import checked_matrix
 from fathom.compress.design import select
 from fathom.compress.estimates import Estimate, ModelEstimate, estimate
-from fathom.compress.matrix import ScoreMatrix
-from fathom.compress.samplefile import read_sampled, write_sampled
-from fathom.compress.tables import read_matrix, write_matrix
+from fathom.compress.matrix import ScoreMatrix, checked_matrix
+from fathom.compress.tables import read_matrix, read_sampled, write_matrix, write_sampled
 from fathom.compress.validate import splits_of, summary, validate
 
 __all__ = [

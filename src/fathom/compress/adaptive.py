@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from fathom.compress.abilities import Abilities, expected, learn
 from fathom.compress.assisted import BELIEF, FEWEST, Estimates, Z, estimated, stretched
-from fathom.compress.design import Design
+from fathom.compress.design import Design, groups_of
 from fathom.compress.matrix import Floats
 from fathom.compress.sampling import draw, inclusion, likeness_tree
-from fathom.compress.targets import groups_of
 
 FIRST = 100  # items of the first round: fewer say too little of a model's abilities and of the error
 STEP = 20

@@ -1,20 +1,29 @@
-"""Texts as vectors: offline by their characters, or by an embedding model (``fathom.run.embedding``); then few
-dimensions of them.
+"""Texts as vectors: offline by their characters, or by an embedding model (``fathom.run.embedding``); as files, too.
 
 MiniLongBench embeds every item's text with a model of 1,024 dimensions and keeps 10 principal components (section 3,
 equation 1). The default here needs no model and no network.
+
+A file of embeddings is an ``.npz`` archive with two arrays:
+``items`` (names, shape (N,)) and ``embeddings`` (shape (N, F)).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
+from zipfile import BadZipFile
 
 import numpy as np
 
-from fathom.run.embedding import Endpoint, Floats, SentenceTransformer, check_texts, cut
-from fathom.types import FathomError
+from fathom.atomic import whole_file
+from fathom.compress.matrix import Floats
+from fathom.length import render
+from fathom.records import TABLES, checked_records, format_of
+from fathom.run.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
+from fathom.suitefile import is_suite, open_suite
+from fathom.types import FathomError, Sample
 
 Embed: TypeAlias = Callable[[Sequence[str]], Floats]
 
@@ -102,3 +111,164 @@ def reduced(vectors: Floats, dimensions: int, seed: int = 0) -> Floats:
     found = np.zeros((len(vectors), dimensions))
     found[:, :kept] = PCA(n_components=kept, random_state=seed).fit_transform(vectors)
     return found
+
+
+SUFFIX = ".npz"
+ITEMS, VECTORS = "items", "embeddings"
+
+
+@dataclass(frozen=True)
+class ItemTexts:
+    """What items are embedded by.
+
+    Attributes:
+        items: Names, as score matrices have them.
+        texts: One for each item, each of at most ``CHARACTERS`` characters.
+        shortened: How many were cut to that: to their first and their last half.
+    """
+
+    items: tuple[str, ...]
+    texts: tuple[str, ...]
+    shortened: int
+
+
+@dataclass(frozen=True)
+class ItemVectors:
+    """Embeddings of items.
+
+    Attributes:
+        items: Names of the rows; None where the file has none, and rows stand in the order of the items.
+        vectors: Shape (N, F).
+        source: Where they came from, for messages.
+    """
+
+    items: tuple[str, ...] | None
+    vectors: Floats
+    source: str
+
+    def of(self, items: Sequence[str]) -> Floats:
+        """The vectors of some items, in their order, shape (len(items), F).
+
+        Raises:
+            FathomError: An item has no vector, or there are no names and another number of rows.
+        """
+        if self.items is None:
+            if len(self.vectors) != len(items):
+                raise FathomError(
+                    f"{self.source}: {len(self.vectors):,} embeddings without names for {len(items):,} items; expected "
+                    f"one for each, or an array {ITEMS!r} with the names of the rows"
+                )
+            return self.vectors
+        places = {name: place for place, name in enumerate(self.items)}
+        if lacking := [name for name in items if name not in places]:
+            raise FathomError(
+                f"{self.source}: {len(lacking):,} of {len(items):,} items have no embedding, for instance "
+                f"{lacking[0]!r}; it has {len(self.items):,}, for instance {self.items[0]!r}. Embed the suite that the "
+                "scores are of with `fathom compress embed`"
+            )
+        return self.vectors[[places[name] for name in items]]
+
+
+def item_texts(source: Path) -> ItemTexts:
+    """The texts of items.
+
+    Args:
+        source: A built suite, whose texts are the rendered prompts; or a file of ``fathom.records.TABLES``, also with
+            ``.gz`` or ``.zst``, with fields ``item`` and ``text``. Items of a suite are named as in the matrix of a
+            run of it (``tables.of_rows``): by their items where each has one sample, else by their samples. Questions
+            without their context and prompts that were cut are left out.
+
+    Raises:
+        FathomError: The source is neither, has no text or one name twice, or a line lacks a field.
+    """
+    pairs = list(_of_suite(source) if is_suite(source) else _of_lines(source))
+    names = [name for name, _, _ in pairs]
+    if not names:
+        raise FathomError(f"{source}: there is no text to embed")
+    if len(set(names)) < len(names):
+        double = next(name for name in names if names.count(name) > 1)
+        raise FathomError(f"{source}: item {double!r} stands there {names.count(double)} times; keep one of them")
+    return ItemTexts(tuple(names), tuple(text for _, text, _ in pairs), sum(long for _, _, long in pairs))
+
+
+def write_vectors(items: Sequence[str], vectors: Floats, path: Path) -> None:
+    """Writes embeddings; a reader sees the old file or the whole new one.
+
+    Args:
+        items: Names of the rows.
+        vectors: Shape (N, F).
+        path: An ``.npz`` file.
+
+    Raises:
+        FathomError: The suffix is another one, or the file cannot be written.
+    """
+    check_suffix(path)
+    with whole_file(path, "wb") as stream:
+        np.savez_compressed(stream, items=np.array(items, dtype=np.str_), embeddings=vectors)
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a file that is no ``.npz`` file.
+
+    Args:
+        path: The file.
+
+    Raises:
+        FathomError: Its suffix is another one.
+    """
+    if path.suffix != SUFFIX:
+        raise FathomError(f"{path}: embeddings are an {SUFFIX} file, not {path.suffix or 'one without a suffix'}")
+
+
+def read_vectors(path: Path) -> ItemVectors:
+    """Embeddings from a file that ``write_vectors`` wrote, or any with an array ``embeddings``.
+
+    Raises:
+        FathomError: There is no such file or array, it holds Python objects, or the arrays do not fit each other.
+    """
+    check_suffix(path)
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            if VECTORS not in arrays:
+                there = ", ".join(arrays.files) or "none"
+                raise FathomError(f"{path}: no array {VECTORS!r}; its arrays are {there}")
+            vectors = arrays[VECTORS].astype(np.float64)
+            items = tuple(map(str, arrays[ITEMS].tolist())) if ITEMS in arrays else None
+    except FileNotFoundError as error:
+        raise FathomError(f"{path}: no such file; make one with `fathom compress embed`") from error
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise FathomError(f"{path}: cannot be read as arrays without Python objects: {error}") from error
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise FathomError(f"{path}: expected embeddings of finite numbers, a row for each item; got {vectors.shape}")
+    if items is not None and (len(items) != len(vectors) or len(set(items)) < len(items)):
+        raise FathomError(f"{path}: {len(set(items)):,} different names of items for {len(vectors):,} embeddings")
+    return ItemVectors(items, vectors, str(path))
+
+
+def _of_suite(folder: Path) -> Iterator[tuple[str, str, bool]]:
+    suite = open_suite(folder)
+    known = [sample for sample in suite.samples(parts=False) if not _beside(sample)]
+    one_each = len({sample.item for sample in known}) == len(known)
+    texts = suite.texts()
+    for sample in suite.samples():
+        if not _beside(sample):
+            text = render(sample, texts)
+            yield (sample.item if one_each else sample.id), cut(text, CHARACTERS), len(text) > CHARACTERS
+
+
+def _beside(sample: Sample) -> bool:
+    """Whether a sample stands beside the benchmark's own: without its context, or over a prompt that was cut."""
+    return (sample.length == 0 and sample.facets.get("context") in ("none", "alone")) or "cut_from" in sample.facets
+
+
+def _of_lines(path: Path) -> Iterator[tuple[str, str, bool]]:
+    if path.is_dir() or format_of(path.name) not in TABLES:
+        raise FathomError(
+            f"{path}: neither a built suite (made with `fathom build`) nor a file with fields item and text "
+            f"({', '.join(TABLES)}, each also with .gz or .zst)"
+        )
+    for place, fields in checked_records(path, frozenset({"item", "text"})):
+        name, text = fields.get("item"), fields.get("text")
+        if not isinstance(name, str) or not name or not isinstance(text, str):
+            raise FathomError(f"{place}: expected texts item and text; its fields are {', '.join(fields)}")
+        yield name, cut(text, CHARACTERS), len(text) > CHARACTERS

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.compress.assisted import Estimates, Z, estimated, stretched
-from fathom.compress.checking import check_scores
-from fathom.compress.design import ADAPTIVE, METHOD, design
-from fathom.compress.matrix import ENDED, Floats, ScoreMatrix
+from fathom.compress.design import ADAPTIVE, METHOD, OVERALL, design, strata_of
+from fathom.compress.matrix import ENDED, Floats, ScoreMatrix, check_scores
 from fathom.compress.methods import ratio
-from fathom.compress.targets import OVERALL, strata_of
 from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered
 from fathom.types import FathomError, Subset
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fathom.compress.matrix import Floats
 from fathom.types import FathomError
 
-Floats: TypeAlias = NDArray[np.float64]
 Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 Rule: TypeAlias = Literal["coded", "paper"]
 

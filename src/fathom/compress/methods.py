@@ -18,10 +18,9 @@ from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.compress import minilongbench
 from fathom.compress.abilities import without_gaps
 from fathom.compress.assisted import Estimates, Z
-from fathom.compress.clusters import anchors
-from fathom.compress.design import design
+from fathom.compress.design import design, strata_of, targets_of
 from fathom.compress.matrix import Floats, ScoreMatrix
-from fathom.compress.targets import strata_of, targets_of
+from fathom.compress.minilongbench import anchors
 from fathom.types import FathomError
 
 CANDIDATES = 300  # subsets of which the best one is taken

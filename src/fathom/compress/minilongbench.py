@@ -7,19 +7,23 @@ finds clusters, and the item nearest to each centre is asked. A new model's abil
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.atomic import whole_file
+from fathom.checksums import check_file, file_facts
 from fathom.compress import released
-from fathom.compress.clusters import anchors
 from fathom.compress.embedding import reduced
 from fathom.compress.irt import ItemParameters, Prior, Rule, ability, binarised, fit, threshold
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced
+from fathom.compress.released import array_of
+from fathom.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
 
 METHOD = "minilongbench"
@@ -274,3 +278,150 @@ def _means(labels: tuple[str, ...], weights: Floats, values: Floats) -> dict[str
         if (held := float(weights[inside].sum())) > 0:
             found[label] = float(weights[inside] @ values[inside]) / held
     return found
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """Items that stand for clusters of items.
+
+    Attributes:
+        items: Numbers of K items, each once, category by category.
+        weights: Share of the benchmark's score that the cluster of each holds, shape (K,), summing to 1.
+        clusters: Which anchor stands for each item, shape (N,): a place in ``items``.
+    """
+
+    items: NDArray[np.int64]
+    weights: Floats
+    clusters: NDArray[np.int64]
+
+
+def shares(sizes: Sequence[int], budget: int) -> list[int]:
+    """Clusters of each category: ``int(size / total * budget)``, and the last category takes the rest.
+
+    That is the rule of MiniLongBench's code, with two departures where it would fail: every category has one cluster
+    at least, and none more than it has items; what the last one cannot take goes to those that come first.
+
+    Raises:
+        FathomError: The budget is below the number of categories, or above that of all items.
+    """
+    total = sum(sizes)
+    if not len(sizes) <= budget <= total:
+        raise FathomError(
+            f"a budget of {budget:,} for {total:,} items in {len(sizes)} categories: expected {len(sizes)} to {total:,}"
+        )
+    counts = [max(1, int(size / total * budget)) for size in sizes[:-1]]
+    while sum(counts) > budget - 1:  # only where small categories were given one
+        counts[counts.index(max(counts))] -= 1
+    counts.append(min(sizes[-1], budget - sum(counts)))
+    for place, size in enumerate(sizes):
+        counts[place] += min(size - counts[place], budget - sum(counts))
+    return counts
+
+
+def anchors(
+    points: Floats, weights: Floats, categories: Sequence[str], budget: int, *, seed: int = 0, restarts: int = 1
+) -> Anchors:
+    """Weighted k-means in every category, and the item nearest to each centre.
+
+    Args:
+        points: What is known of N items, shape (N, F); for MiniLongBench discriminations and difficulty.
+        weights: Share of each item in the score, shape (N,).
+        categories: Category of each item; clusters do not cross categories.
+        budget: K, the clusters altogether.
+        seed: Seed of the first centres. The released code has none, and its anchors cannot be had again.
+        restarts: How often k-means begins anew; the best end counts.
+
+    Raises:
+        FathomError: The budget does not fit, see ``shares``.
+    """
+    names = list(dict.fromkeys(categories))
+    labels = np.array(categories)
+    members = [np.flatnonzero(labels == name) for name in names]
+    chosen: list[int] = []
+    clusters = np.zeros(len(labels), dtype=np.int64)
+    for inside, count in zip(members, shares([len(inside) for inside in members], budget), strict=True):
+        centres = _centres(points[inside], weights[inside], count, seed, restarts)
+        nearest = _nearest(points[inside], centres)
+        clusters[inside] = len(chosen) + _closest(points[inside], points[inside[nearest]])
+        clusters[inside[nearest]] = len(chosen) + np.arange(count)
+        chosen.extend(int(item) for item in inside[nearest])
+    held = np.bincount(clusters, weights=weights, minlength=len(chosen))
+    return Anchors(np.array(chosen, dtype=np.int64), held / held.sum(), clusters)
+
+
+def _centres(points: Floats, weights: Floats, count: int, seed: int, restarts: int) -> Floats:
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    counted = weights if weights.sum() > 0 else np.ones_like(weights)
+    with warnings.catch_warnings():
+        # Fewer distinct points than clusters: items that nobody or everybody solves are alike.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        means = KMeans(n_clusters=count, n_init=restarts, random_state=seed).fit(points, sample_weight=counted)
+    return np.asarray(means.cluster_centers_, dtype=np.float64)
+
+
+def _nearest(points: Floats, centres: Floats) -> NDArray[np.int64]:
+    """The nearest item to each centre; one that an earlier centre took gives way to the next nearest."""
+    taken = np.zeros(len(points), dtype=bool)
+    found = []
+    for centre in centres:
+        distances = np.where(taken, np.inf, ((points - centre) ** 2).sum(axis=1))
+        found.append(int(np.argmin(distances)))
+        taken[found[-1]] = True
+    return np.array(found, dtype=np.int64)
+
+
+def _closest(points: Floats, centres: Floats) -> NDArray[np.int64]:
+    squares = (points**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1)[None, :] - 2 * points @ centres.T
+    return np.asarray(np.argmin(squares, axis=1), dtype=np.int64)
+
+
+def write_mini(mini: MiniBenchmark, path: Path) -> None:
+    """Writes the subset, and beside it the parameters of all items (``NAME.irt.npz``).
+
+    Raises:
+        FathomError: A file cannot be written.
+    """
+    beside = path.with_suffix(".irt.npz")
+    with whole_file(beside, "wb") as stream:
+        np.savez_compressed(
+            stream,
+            items=np.array(mini.items, dtype=np.str_),
+            tasks=np.array(mini.tasks, dtype=np.str_),
+            categories=np.array(mini.categories, dtype=np.str_),
+            weights=mini.weights,
+            discrimination=mini.parameters.discrimination,
+            difficulty=mini.parameters.difficulty,
+            multiplicity=np.array(mini.parameters.multiplicity, dtype=np.int64),
+        )
+    design = {**mini.subset.design, "parameters": beside.name, "parameters_file": file_facts(beside)}
+    write_subset(replace(mini.subset, design=design), path)
+
+
+def read_mini(path: Path) -> MiniBenchmark:
+    """Reads what ``write_mini`` wrote.
+
+    Raises:
+        FathomError: The subset was chosen by another method, or its parameters are missing or do not fit.
+    """
+    subset = read_subset(path)
+    name = subset.design.get("parameters")
+    if subset.method != METHOD or not isinstance(name, str):
+        raise FathomError(f"{path}: a subset of method {subset.method!r} without parameters, expected one of {METHOD}")
+    beside = path.parent / Path(name).name
+    if stated := subset.design.get("parameters_file"):  # subsets of earlier versions do not state it
+        check_file(beside, stated, f"restore it from a copy, or choose {path.name} again")
+    parts = {
+        part: array_of(beside, part)
+        for part in ("items", "tasks", "categories", "weights", "discrimination", "difficulty", "multiplicity")
+    }
+    lengths = {len(part) for field, part in parts.items() if field != "multiplicity"}
+    if len(lengths) != 1 or parts["discrimination"].ndim != 2:
+        raise FathomError(f"{beside}: its arrays do not fit each other; write the subset again")
+    names = {part: tuple(map(str, parts[part])) for part in ("items", "tasks", "categories")}
+    numbers = {part: parts[part].astype(np.float64) for part in ("weights", "discrimination", "difficulty")}
+    parameters = ItemParameters(
+        numbers["discrimination"], numbers["difficulty"], int(parts["multiplicity"].astype(np.int64))
+    )
+    return MiniBenchmark(subset, weights=numbers["weights"], parameters=parameters, **names)

@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.compress.checking import checked_matrix
 from fathom.compress.irt import ItemParameters
-from fathom.compress.matrix import Floats, ScoreMatrix, balanced
+from fathom.compress.matrix import Floats, ScoreMatrix, balanced, checked_matrix
 from fathom.types import FathomError
 
 SCORES, MODELS, TASKS = "performance.parquet", "models.json", "tasks.json"

@@ -1,4 +1,8 @@
-"""Score matrices from files: tables with a column for each model, rows of runs, and MiniLongBench's own data."""
+"""Score matrices from files: tables with a column for each model, rows of runs, and MiniLongBench's own data.
+
+A file of a sampled subset has beside it the scores of the known models that it was chosen by. Estimates need those
+scores: they say what the items measure. They are a table like any other, so that people can look at them.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from fathom.compress.checking import checked_matrix
-from fathom.compress.matrix import ENDED, Floats, ScoreMatrix
+from fathom.checksums import check_file, file_facts
+from fathom.compress.matrix import ENDED, Floats, ScoreMatrix, checked_matrix
 from fathom.compress.released import is_released, read_released
 from fathom.rows.runs import load
 from fathom.rows.schema import read_table, write_table
 from fathom.stats.outcomes import COUNTED, Unanswered, alone, outcome
 from fathom.stats.side_rows import is_side_row
+from fathom.subsetfile import read_subset, write_subset
 from fathom.suitefile import is_suite, open_suite
-from fathom.types import FathomError
+from fathom.types import FathomError, Subset
 
 ABOUT = ("item", "item_index", "task", "task_index", "index", "category", "language", "length", "cost", "weight")
 """Columns of a table that are no models."""
@@ -271,3 +276,47 @@ def _holds_rows(path: Path) -> bool:
         except (OSError, pl.exceptions.PolarsError):
             return False  # read_table says what is wrong
     return set(read_table(path).columns) >= _OF_ROWS
+
+
+BESIDE = ".known.parquet"
+
+
+def write_sampled(subset: Subset, known: ScoreMatrix, path: Path) -> None:
+    """Write a subset and the known scores beside it (``NAME.known.parquet``), the scores first.
+
+    Args:
+        subset: The subset.
+        known: The scores that it was chosen by; none are written where there is no model.
+        path: The subset's file.
+
+    Raises:
+        FathomError: A file cannot be written.
+    """
+    design = dict(subset.design)
+    if known.models:
+        beside = path.with_suffix(BESIDE)
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        write_matrix(known, beside)
+        design |= {"known": beside.name, "known_file": file_facts(beside)}
+    write_subset(replace(subset, design=design), path)
+
+
+def read_sampled(path: Path) -> tuple[Subset, ScoreMatrix | None]:
+    """A subset and the scores that it was chosen by, None where it names none.
+
+    Raises:
+        FathomError: The subset names scores that are not there, or a file cannot be read.
+    """
+    subset = read_subset(path)
+    name = subset.design.get("known")
+    if not isinstance(name, str):
+        return subset, None
+    beside = path.parent / Path(name).name
+    if not beside.is_file():
+        raise FathomError(
+            f"{beside}: not there; {path} was chosen by the scores in it, and estimates need them. Put it beside the "
+            "subset, or name the scores with --known"
+        )
+    if stated := subset.design.get("known_file"):  # subsets of earlier versions do not state it
+        check_file(beside, stated, f"restore it from a copy, choose {path.name} again, or name the scores with --known")
+    return subset, read_matrix(beside)

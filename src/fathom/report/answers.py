@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import altair as alt
 
 from fathom.analysis import AnswerPoint, CurvePoint, Estimate
-from fathom.analysis.answer_columns import THIRDS
+from fathom.analysis.answers import THIRDS
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.curves import Level, curve_chart

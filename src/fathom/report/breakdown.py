@@ -1,19 +1,54 @@
-"""Scores by groups of questions: language, difficulty, length, how much of the context is needed, task."""
+"""Tables of scores over questions: by groups (language, difficulty, length, ...), of repeats, and with thinking."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from fathom.analysis import GroupScore
-from fathom.analysis.groups import place
+from fathom.analysis import GroupScore, Repeats, ThinkingGain, Trend
+from fathom.analysis.breakdown import place
+from fathom.printing import printable
 from fathom.report import words
 from fathom.report.by_question import OVERALL, ByQuestion, order
 from fathom.report.colours import heat_step
-from fathom.report.labels import label, legend, title
 from fathom.report.results import ALL, Results, System
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import beneath_mean
+
+NAMES = {
+    "language": "language",
+    "difficulty": "difficulty",
+    "length": "length",
+    "contextual_requirement": "context that the question needs",
+    "primary_task": "primary task",
+    "secondary_task": "secondary task",
+}
+"""Dimensions as they stand in a sentence, in the order of the report."""
+LANGUAGES = {"en": "English", "zh": "Chinese"}
+_NUMBERED = re.compile(r"(T\d+(?:\.\d+)?)\.? +(.+)")
+
+
+def title(dimension: str, what: str = "Score") -> str:
+    """The heading of scores by a dimension."""
+    return f"{what} by {NAMES.get(dimension, printable(dimension).replace('_', ' '))}"
+
+
+def label(dimension: str, group: str) -> str:
+    """What a group of questions is called: in full, but for tasks with a number, which is enough."""
+    if dimension == "language":
+        return LANGUAGES.get(group, printable(group))
+    if dimension.endswith("_task") and (numbered := _NUMBERED.fullmatch(group)):
+        return numbered[1]
+    return printable(group).replace("_", " ")
+
+
+def legend(groups: Iterable[str]) -> tuple[str, ...]:
+    """What the numbers of tasks stand for: "T1 Retrieval & Ranking"; nothing for groups without a number."""
+    numbered = [_NUMBERED.fullmatch(group) for group in groups]
+    return tuple(f"{one[1]} {printable(one[2])}" for one in numbered if one)
+
 
 ABOUT = (
     "Mean score in percent over the questions of a group. Every question counts alike, whatever its task and length; "
@@ -124,3 +159,245 @@ def _cell(one: GroupScore | None, counts: bool = False) -> Cell:
 def _difference(scores: Mapping[str, GroupScore]) -> Cell:
     full, partial = (scores.get(group) for group in REQUIREMENT)
     return Cell(words.change(partial.score - full.score)) if full and partial else Cell()
+
+
+RUNS = (
+    "Mean score in percent over all questions, each repeat (run) for itself. The standard error of the mean, in "
+    "percentage points, has two parts: what other questions of the same kind would change, and what asking the same "
+    "questions again would. Beneath the mean stands its interval over questions of the kind, with both parts; beneath "
+    "the second part that of the mean of these very questions."
+)
+UNEVEN = "Uneven questions have fewer scored replies than most questions have repeats."
+BEST = (
+    "Best of n is the mean over questions of their best of n replies; pass at n is the share of questions of which one "
+    "of n replies passes: it has the full score, or for a summary more than its threshold. The first figure is what n "
+    "of a question's replies, drawn at random, can be expected to give, with its 95% interval; beneath it stands what "
+    "the first n give, as the paper has it."
+)
+PUBLISHED_REPEATS = (
+    "As published: means of single runs, the best of a question's first n replies, and the share of questions of which "
+    "one of the first n passes, in percent."
+)
+
+
+def repeats_tables(results: Results) -> list[Table]:
+    """Runs and their errors, best of n and pass at n, and the same as others have published them."""
+    found = results.by_question
+    made = run_tables([one for one in found.repeats if one.runs > 1], results.systems)
+    return [*made, _published(found)] if found.runs else made
+
+
+def run_tables(found: Sequence[Repeats], systems: Sequence[System] = ()) -> list[Table]:
+    """Runs and their errors, then best of n and pass at n, for the page and a terminal; none of none.
+
+    Args:
+        found: What ``fathom.analysis.repeats`` gave.
+        systems: Models and variants in the order of their colours; those that are not among them have none.
+    """
+    if not found:
+        return []
+    numbers = {tuple(system): number for number, system in enumerate(systems)}
+    return [_runs(found, numbers), _trends(found, numbers)]
+
+
+def _name(system: tuple[str, str], numbers: dict[tuple[str, ...], int]) -> Cell:
+    return Cell(System(*system).name, series=numbers.get(system))
+
+
+def _runs(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Table:
+    most = max(len(one.run_means) for one in found)
+    columns = (
+        Column("Model", number=False),
+        Column("Questions"),
+        Column("Mean"),
+        *(Column(f"Run {run}") for run in range(1, most + 1)),
+        Column("Spread", help="The highest run less the lowest, in percentage points"),
+        Column("Standard error"),
+        Column("from questions", help="What other questions of the same kind would change"),
+        Column("from replies", help="What asking the same questions again would change"),
+    )
+    rows = tuple(
+        (
+            _name((one.model, one.variant), numbers),
+            Cell(words.count(one.questions), beneath=(f"{words.count(one.uneven)} uneven",) if one.uneven else ()),
+            Cell(
+                words.percent(one.mean), words.bounds(one.interval), words.sentence(one.note), beneath=beneath_mean(one)
+            ),
+            *_padded([Cell(words.percent(mean)) for mean in one.run_means], most),
+            _spread(one.run_means),
+            Cell(words.points(one.error)),
+            Cell(words.points(one.error_questions)),
+            Cell(words.points(one.error_replies), words.bounds(one.interval_replies)),
+        )
+        for one in found
+    )
+    about = f"{RUNS} {UNEVEN}" if any(one.uneven for one in found) else RUNS
+    return Table("repeats", "repeats", "Runs and errors", about, columns, rows)
+
+
+def _spread(means: Sequence[float]) -> Cell:
+    known = [mean for mean in means if not math.isnan(mean)]
+    return Cell(words.percent(max(known) - min(known))) if len(known) > 1 else Cell()
+
+
+def _trends(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Table:
+    most = max(len(one.trend) for one in found)
+    columns = (
+        Column("Model", number=False),
+        *(Column(f"{name} {n}") for name in ("Best of", "Pass at") for n in range(1, most + 1)),
+    )
+    rows = tuple(
+        (
+            _name((one.model, one.variant), numbers),
+            *_padded([_best(point) for point in one.trend], most),
+            *_padded([_pass(point) for point in one.trend], most),
+        )
+        for one in found
+    )
+    return Table("repeats-best", "repeats", "Best of n, pass at n", BEST, columns, rows)
+
+
+def _best(point: Trend) -> Cell:
+    first = f"first: {words.percent(point.best_of)}"
+    return Cell(words.percent(point.best_of_unbiased), words.bounds(point.best_of_interval), beneath=(first,))
+
+
+def _pass(point: Trend) -> Cell:
+    first = f"first: {words.percent(point.pass_at)}"
+    return Cell(words.percent(point.pass_at_unbiased), words.bounds(point.pass_at_interval), beneath=(first,))
+
+
+def _published(found: ByQuestion) -> Table:
+    systems = [system for system in found.systems if system in found.published]
+    runs = sorted({int(one.group) for one in found.runs if one.group.isdecimal()})
+    numbers = sorted({one.n for one in found.trends if (one.model, one.variant) in found.published})
+    means = {(one.model, one.variant, one.group): one.score for one in found.runs}
+    trends = {
+        (one.model, one.variant, one.measure, one.n): one.score
+        for one in found.trends
+        if (one.model, one.variant) in found.published
+    }
+    columns = (
+        Column("Model", number=False),
+        *(Column(f"Run {run}") for run in runs),
+        Column("Spread", help="The highest run less the lowest, in percentage points"),
+        *(Column(f"{name} {n}") for name in ("Best of", "Pass at") for n in numbers),
+    )
+    rows = []
+    for system in systems:
+        known = [mean for run in runs if (mean := means.get((*system, str(run)))) is not None]
+        rows.append(
+            (
+                Cell(System(*system).name),
+                *(Cell(words.percent(means.get((*system, str(run))))) for run in runs),
+                Cell(words.percent(max(known) - min(known)) if known else words.ABSENT),
+                *(
+                    Cell(words.percent(trends.get((*system, measure, n))))
+                    for measure in ("best_of", "pass_at")
+                    for n in numbers
+                ),
+            )
+        )
+    return Table("repeats-published", "repeats", "Repeats as published", PUBLISHED_REPEATS, columns, tuple(rows))
+
+
+def _padded(cells: list[Cell], most: int) -> list[Cell]:
+    return cells + [Cell()] * (most - len(cells))
+
+
+ABOUT_THINKING = (
+    "Scores in percent without and with thinking over the questions that were answered in both modes, and the gain in "
+    "percentage points, paired question by question, with its 95% interval. A published average has no interval."
+)
+GROUPS = "Then the gain on the questions of each {of}."
+TOKENS = "Tokens are those of reasoning, on average over all replies with thinking, also those that were cut."
+GAINS = (
+    "Gain by thinking in percentage points, on the questions of a group that were answered in both modes, with its 95% "
+    "interval; beneath it the scores in percent without and with thinking. A published average has no interval."
+)
+
+
+def thinking_tables(results: Results) -> list[Table]:
+    """One table: models down, the highest gain first; the gain over all questions, then by groups of them."""
+    found = results.by_question.gains
+    return [_whole(found)] if any(one.dimension == OVERALL for one in found) else []
+
+
+def gain_tables(found: Sequence[ThinkingGain]) -> list[Table]:
+    """Tables of any gains, for a terminal: one for each dimension, the highest gain first; none of none.
+
+    Args:
+        found: What ``fathom.analysis.thinking_gain`` gave.
+    """
+    whole = {one.model: one.gain for one in found if one.dimension == OVERALL}
+    ranked = sorted(found, key=lambda one: -whole.get(one.model, 0.0))
+    made: list[Table] = []
+    for dimension in dict.fromkeys(one.dimension for one in found):
+        part = [one for one in ranked if one.dimension == dimension]
+        made.append(_whole(part) if dimension == OVERALL else _by_group(part, dimension, first=not made))
+    return made
+
+
+def _whole(found: Sequence[ThinkingGain]) -> Table:
+    whole = {one.model: one for one in found if one.dimension == OVERALL}
+    groups = sorted(
+        {(one.dimension, one.group) for one in found if one.dimension != OVERALL},
+        key=lambda pair: (list(NAMES).index(pair[0]), place(pair[1])),
+    )
+    gains = {(one.model, one.dimension, one.group): one for one in found}
+    counted = any(one.tokens is not None for one in whole.values())
+    columns = (
+        Column("Model", number=False),
+        Column("Kind", number=False, help="What the model is made for"),
+        Column("Without"),
+        Column("With"),
+        Column("Gain"),
+        Column("Questions", help="Those that were answered in both modes"),
+        *([Column("Tokens", help="Reasoning tokens of a reply with thinking, on average")] if counted else []),
+        *(Column(label(*pair), group=f"Gain by {NAMES[pair[0]]}") for pair in groups),
+    )
+    rows = tuple(
+        (
+            Cell(printable(one.model)),
+            Cell(printable(one.model_kind) or words.ABSENT),
+            Cell(words.percent(one.without)),
+            Cell(words.percent(one.thinking)),
+            _gain(one),
+            Cell(words.count(one.questions)),
+            *([Cell(words.count(one.tokens))] if counted else []),
+            *(_gain(gains.get((one.model, *pair))) for pair in groups),
+        )
+        for one in sorted(whole.values(), key=lambda one: -one.gain)
+    )
+    names = words.listed([NAMES[name] for name in dict.fromkeys(name for name, _ in groups)])
+    said = (ABOUT_THINKING, GROUPS.format(of=names) if names else "", TOKENS if counted else "")
+    return Table("thinking", "thinking", "Thinking", " ".join(filter(None, said)), columns, rows)
+
+
+def _by_group(found: Sequence[ThinkingGain], dimension: str, *, first: bool) -> Table:
+    """Gains in the groups of one dimension: models down, groups to the right."""
+    groups = sorted({one.group for one in found}, key=place)
+    gains = {(one.model, one.group): one for one in found}
+    counted = any(one.tokens is not None for one in found)
+    columns = (Column("Model", number=False), *(Column(label(dimension, group)) for group in groups))
+    rows = tuple(
+        (Cell(printable(model)), *(_detailed(gains.get((model, group)), counted=counted) for group in groups))
+        for model in dict.fromkeys(one.model for one in found)
+    )
+    names = "; ".join(legend(groups))
+    said = (GAINS if first else "", TOKENS if first and counted else "", f"{names}." if names else "")
+    name = f"thinking-{dimension.replace('_', '-')}"
+    return Table(name, "thinking", title(dimension, "Gain"), " ".join(filter(None, said)), columns, rows)
+
+
+def _detailed(one: ThinkingGain | None, *, counted: bool) -> Cell:
+    """A gain with what stands behind it."""
+    if one is None:
+        return Cell()
+    scores = f"{words.percent(one.without)} → {words.percent(one.thinking)}"
+    tokens = [f"{words.count(one.tokens)} tokens"] if counted else []
+    return Cell(words.change(one.gain), words.bounds(one.interval, signed=True), beneath=(scores, *tokens))
+
+
+def _gain(one: ThinkingGain | None) -> Cell:
+    return Cell(words.change(one.gain), words.bounds(one.interval, signed=True)) if one else Cell()

@@ -1,14 +1,27 @@
-"""A figure as a value: a drawing for the page, with its words."""
+"""A figure as a value: a drawing for the page, with its words; and charts as files.
+
+Charts become SVG offline, freed of what a page does not need, and follow the colours of the page.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import altair as alt
+import vl_convert
 from markupsafe import Markup
 
-from fathom.report import svg
-from fathom.report.drawing import Size
+from fathom.atomic import whole_file
+from fathom.report.colours import NAMES, PAPER
+from fathom.report.drawing import CONFIG, Size
+from fathom.types import FathomError
 
 SMALL = Size(250, 150)
 """Plotting area of small multiples, in pixels."""
@@ -48,4 +61,120 @@ def drawn(chart: alt.LayerChart, label: str, *, whole: bool = False) -> Markup:
         whole: Whether it keeps its size where there is less room, and is moved into view instead.
     """
     # The drawing comes from an XML writer that escapes what it holds.
-    return Markup(svg.inline(chart, label, whole=whole))
+    return Markup(inline(chart, label, whole=whole))
+
+
+_VARIABLES = {colour.light: f"var(--{name}, {colour.light})" for name, colour in NAMES.items()}
+_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
+# The figure carries one label for readers of the screen; Vega's own, one a mark, only repeat the table beneath it.
+_DROPPED = ("aria-", "role", "class", "pointer-events", "font-family", "xmlns", "version")
+
+
+def specification(chart: alt.TopLevelMixin, background: str = "transparent") -> dict[str, Any]:
+    """The Vega-Lite specification of a chart, with the look that all figures share."""
+    # Validation finds our mistakes, not the user's, and takes longer than drawing; the tests validate every kind.
+    return chart.to_dict(validate=False) | {"config": dict(CONFIG), "background": background}
+
+
+def inline(chart: alt.TopLevelMixin, label: str, *, whole: bool = False) -> str:
+    """Draws a chart as an ``<svg>`` element for a page.
+
+    Args:
+        chart: The chart.
+        label: What it shows, for those who do not see it.
+        whole: Whether it keeps its size where there is less room, and is moved into view instead.
+
+    Returns:
+        The element: its size comes from the page, its type from the surrounding text, and each colour of
+        ``colours.NAMES`` is a CSS variable, so that one drawing serves both themes.
+    """
+    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(specification(chart)))
+    _slim(root)
+    width, height = root.attrib.pop("width"), root.attrib.pop("height")
+    room = f"max-width:{round(1.35 * float(width))}px"
+    if whole:
+        room += f";min-width:{round(float(width))}px"
+    root.attrib |= {"role": "img", "aria-label": label, "style": room}
+    root.attrib.setdefault("viewBox", f"0 0 {width} {height}")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _slim(element: ElementTree.Element) -> None:
+    element.tag = element.tag.rpartition("}")[2]
+    for child in list(element):
+        _slim(child)
+        if _is_empty(child):
+            element.remove(child)
+    for name, value in list(element.attrib.items()):
+        if name.rpartition("}")[2].startswith(_DROPPED) or (name, value) in _USUAL:
+            del element.attrib[name]
+        else:
+            element.attrib[name] = _VARIABLES.get(value) or _NUMBER.sub(_rounded, value)
+
+
+_USUAL = {("opacity", "1"), ("transform", "translate(0,0)"), ("stroke-opacity", "1"), ("fill-opacity", "1")}
+
+
+def _is_empty(element: ElementTree.Element) -> bool:
+    if element.tag == "g":
+        return len(element) == 0
+    # Vega draws a frame for every group; ours have neither stroke nor fill.
+    invisible = element.get("display") == "none" or not (element.get("fill") or element.get("stroke"))
+    return element.tag == "path" and (not element.get("d") or (invisible and "clip-path" not in element.attrib))
+
+
+def _rounded(match: re.Match[str]) -> str:
+    return f"{float(match.group()):.1f}".removesuffix(".0")
+
+
+def _page(spec: dict[str, Any]) -> bytes:
+    """A page with nothing but the drawing, which loads nothing from elsewhere."""
+    drawing = str(vl_convert.vegalite_to_svg(spec))
+    title = escape(str(spec.get("description", "figure")))
+    style = f"body{{margin:1em;background:{PAPER.light}}} svg{{max-width:100%;height:auto}}"
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{style}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{drawing}</body></html>\n'.encode()
+
+
+FORMATS: dict[str, Callable[[dict[str, Any]], bytes]] = {
+    ".svg": lambda spec: str(vl_convert.vegalite_to_svg(spec)).encode(),
+    ".png": lambda spec: bytes(vl_convert.vegalite_to_png(spec, scale=3)),
+    ".pdf": lambda spec: bytes(vl_convert.vegalite_to_pdf(spec)),
+    ".html": _page,
+    ".json": lambda spec: json.dumps(spec, ensure_ascii=False, indent=1).encode(),
+}
+
+
+def check_format(out: Path) -> None:
+    """Refuse a file that no figure can be written to, before any work is done.
+
+    Args:
+        out: The file.
+
+    Raises:
+        FathomError: Its suffix is not one of ``FORMATS``.
+    """
+    if out.suffix.lower() not in FORMATS:
+        raise FathomError(
+            f"{out}: a figure is a {', '.join(FORMATS)} file, not {out.suffix or 'one without a suffix'!r}."
+        )
+
+
+def save(chart: alt.TopLevelMixin, out: Path) -> Path:
+    """Draws a chart as a file, in the look that all figures share.
+
+    Args:
+        chart: The chart.
+        out: A ``.svg``, ``.png``, ``.pdf`` or ``.html`` file, or ``.json`` for the Vega-Lite specification.
+
+    Returns:
+        ``out``; a reader sees the old file or the whole new one.
+
+    Raises:
+        FathomError: The suffix is another one, or the file cannot be written.
+    """
+    check_format(out)
+    drawn = FORMATS[out.suffix.lower()](specification(chart, PAPER.light))
+    with whole_file(out, "wb") as stream:
+        stream.write(drawn)
+    return out

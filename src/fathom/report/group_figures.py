@@ -1,19 +1,206 @@
-"""The figures of what counts every question alike, for files and for the page."""
+"""The figures of what counts every question alike: best of n, and scores by groups of questions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import altair as alt
 
+from fathom.analysis import GroupScore
+from fathom.report import words
+from fathom.report.breakdown import REQUIREMENT, cells_of, groups_of, label, legend
+from fathom.report.breakdown import title as headed
 from fathom.report.by_question import ByQuestion
-from fathom.report.drawing import Size
+from fathom.report.colours import CHANGE, change_step
+from fathom.report.drawing import Size, axis_of, chart_of_records, layered, style
 from fathom.report.figure import Figure, drawn
-from fathom.report.group_maps import group_map
-from fathom.report.labels import title
-from fathom.report.results import Results
-from fathom.report.trends import TITLES as TRENDS
-from fathom.report.trends import left_out, trend_chart
+from fathom.report.heatmaps import Tile, heat_map, scored_tile
+from fathom.report.results import ALL, Results, System
+
+TITLES = {"best_of": "Best of n: mean score over questions", "pass_at": "Pass at n: share of questions"}
+MOST = 8
+"""Lines in a chart, unless the models are chosen by name."""
+LINE = 14  # pixels that a name takes
+ROOM, NARROW_ROOM = 300, 200  # pixels beside the plot for names, and beside a narrow one
+STEP = 0.05  # the axis begins and ends at a multiple of it
+
+
+def trend_chart(found: ByQuestion, measure: str, size: Size, *, title: bool = False) -> alt.LayerChart | None:
+    """Best of n or pass at n against n; None where no questions were repeated.
+
+    Args:
+        found: What was measured over questions.
+        measure: ``best_of`` or ``pass_at``.
+        size: Plotting area in pixels; names stand to its right.
+        title: Whether the chart says itself what it shows.
+
+    Returns:
+        A chart of the first n replies to each question; of many models those with the highest scores at the largest n.
+    """
+    lines = _trend_lines(found, measure)
+    if not lines:
+        return None
+    kept = lines if found.chosen else dict(list(lines.items())[:MOST])
+    values = [score for points in kept.values() for score in points.values()]
+    low, high = math.floor(min(values) / STEP), min(round(1 / STEP), math.floor(max(values) / STEP) + 1)
+    size = Size(size.width, max(size.height, LINE * len(kept)))
+    names = [System(*system).name for system in kept]
+    records = [
+        {"system": System(*system).name, "n": n, "score": score, "figure": f"{100 * score:.1f}"}
+        for system, points in kept.items()
+        for n, score in points.items()
+    ]
+    most = max(record["n"] for record in records if isinstance(record["n"], int))
+    layers = _layers(records, names, (low * STEP, high * STEP), most)
+    ends = {System(*system).name: points[max(points)] for system, points in kept.items()}
+    layers.append(_names(ends, (low * STEP, high * STEP), size))
+    said = left_out(found, measure)
+    return layered(layers, size, TITLES[measure] if title else "", said if title else "")
+
+
+def left_out(found: ByQuestion, measure: str) -> str:
+    """Which models a chart shows, where it does not show all; "" where it does."""
+    lines = _trend_lines(found, measure)
+    if found.chosen or len(lines) <= MOST:
+        return ""
+    rest = len(lines) - MOST
+    return f"The {MOST} highest; {rest} {'is' if rest == 1 else 'are'} left out: choose by name (fathom plot --models)"
+
+
+def _trend_lines(found: ByQuestion, measure: str) -> dict[tuple[str, str], dict[int, float]]:
+    """Scores by n of each system, in the order of their last points, or as they were chosen."""
+    lines: dict[tuple[str, str], dict[int, float]] = {system: {} for system in found.systems}
+    for one in found.trends:
+        if one.measure == measure:
+            lines.setdefault((one.model, one.variant), {})[one.n] = one.score
+    several = {system: points for system, points in lines.items() if len(points) > 1}
+    if found.chosen:
+        return several
+    return dict(sorted(several.items(), key=lambda line: -line[1][max(line[1])]))
+
+
+def _layers(
+    records: Sequence[Mapping[str, object]], names: Sequence[str], ends: tuple[float, float], most: int
+) -> list[alt.Chart]:
+    styles = [style(number) for number in range(len(names))]
+    colour = alt.Color(
+        "system:N", scale=alt.Scale(domain=names, range=[one.colour.light for one in styles]), legend=None
+    )
+    dash = alt.StrokeDash(
+        "system:N", scale=alt.Scale(domain=names, range=[list(one.dash) for one in styles]), legend=None
+    )
+    shape = alt.Shape("system:N", scale=alt.Scale(domain=names, range=[one.shape for one in styles]), legend=None)
+    x = alt.X(
+        "n:Q",
+        scale=alt.Scale(domain=[0.9, most + 0.1], nice=False),
+        axis=axis_of(values=list(range(1, most + 1)), format="d", grid=False),
+    )
+    y = alt.Y(
+        "score:Q", scale=alt.Scale(domain=list(ends), nice=False), axis=axis_of(format=".0%", grid=True, tickCount=6)
+    )
+    chart = chart_of_records(records)
+    return [
+        chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
+        chart.mark_point(filled=True, size=34, opacity=1).encode(x=x, y=y, color=colour, shape=shape),
+    ]
+
+
+def _names(ends: Mapping[str, float], domain: tuple[float, float], size: Size) -> alt.Chart:
+    """Names at the right, as near to the ends of their lines as they can stand without touching."""
+    low, high = domain
+    order = sorted(ends, key=lambda name: -ends[name])
+    places = apart([size.height * (high - ends[name]) / (high - low) for name in order], LINE, size.height)
+    numbers = {name: number for number, name in enumerate(ends)}
+    records = [
+        {
+            "said": f"{100 * ends[name]:.1f}  {name}",
+            "place": place,
+            "hue": style(numbers[name]).colour.light,
+        }
+        for name, place in zip(order, places, strict=True)
+    ]
+    marks = chart_of_records(records).mark_text(
+        align="left", fontSize=11, limit=ROOM if size.width > NARROW_ROOM else NARROW_ROOM
+    )
+    y, hue = alt.Y("place:Q", scale=None, axis=None), alt.Color("hue:N", scale=None)
+    named: alt.Chart = marks.encode(x=alt.value(size.width + 8), y=y, text="said:N", color=hue)
+    return named
+
+
+def apart(places: Sequence[float], least: float, height: float) -> list[float]:
+    """Places in pixels moved so that no two are nearer than ``least``, and within ``height`` if they can be.
+
+    Args:
+        places: Where they would stand, ascending.
+        least: The least distance.
+        height: The lower end of the room; the upper one is 0.
+    """
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + least) if moved else max(place, 0.0))
+    limit = max(height, least * (len(moved) - 1))
+    for number in range(len(moved) - 1, -1, -1):
+        moved[number] = min(moved[number], limit)
+        limit = moved[number] - least
+    return moved
+
+
+CELL = Size(46, 19)
+WIDEST = 330
+DIFFERENCE = "Partial − Full"
+# Names of tasks stand so many on a line beneath the heading.
+NAMES = 3
+
+
+def group_map(found: ByQuestion, dimension: str, *, title: bool = False) -> alt.LayerChart | None:
+    """Scores of models by groups of questions; None where there are no such groups.
+
+    Args:
+        found: What was measured over questions.
+        dimension: What they are grouped by.
+        title: Whether the chart says itself what it shows.
+
+    Returns:
+        A chart: models down, the highest overall score first, groups to the right after the mean over all questions,
+        the score in each cell in percent without decimals.
+    """
+    cells, groups = cells_of(found, dimension), groups_of(found, dimension)
+    if not cells:
+        return None
+    names = {group: label(dimension, group) for group in groups}
+    columns, differing = ["all", *names.values()], tuple(groups) == REQUIREMENT
+    tiles = [
+        tile for system, scores in cells.items() for tile in _tiles(System(*system).name, scores, names, differing)
+    ]
+    if differing:
+        columns.append(DIFFERENCE)
+    width = (2 if differing else 1) * CELL.width
+    size = Size(width * len(columns), CELL.height * len(cells))
+    heading = f"{headed(dimension)}, percent" if title else ""
+    return heat_map(
+        tiles,
+        columns,
+        [System(*system).name for system in cells],
+        size,
+        title=heading,
+        note=_name_lines(legend(groups)) if title else (),
+        widest=WIDEST,
+    )
+
+
+def _tiles(line: str, scores: Mapping[str, GroupScore], names: Mapping[str, str], differing: bool) -> Iterable[Tile]:
+    for group, one in scores.items():
+        yield scored_tile("all" if group == ALL else names[group], line, one.score)
+    full, partial = (scores.get(group) for group in REQUIREMENT)
+    if differing and full and partial:
+        change = partial.score - full.score
+        yield Tile(DIFFERENCE, line, CHANGE[change_step(change)].light, words.change(change))
+
+
+def _name_lines(names: Sequence[str]) -> list[str]:
+    return [" · ".join(names[start : start + NAMES]) for start in range(0, len(names), NAMES)]
+
 
 MAPPED = {
     "lengths-heatmap": "length",
@@ -54,7 +241,7 @@ def map_figures(found: ByQuestion) -> tuple[Figure, ...]:
         return ()
     charts = {dimension: group_map(found, dimension) for dimension in MAPPED.values()}
     return tuple(
-        Figure(title(dimension), drawn(chart, f"{title(dimension)}; figures in the tables above", whole=True))
+        Figure(headed(dimension), drawn(chart, f"{headed(dimension)}; figures in the tables above", whole=True))
         for dimension, chart in charts.items()
         if chart is not None
     )
@@ -67,6 +254,6 @@ def trend_figures(found: ByQuestion) -> tuple[Figure, ...]:
         wide, narrow = (trend_chart(found, measure, size) for size in (WIDE, NARROW))
         if wide is not None and narrow is not None:
             said = left_out(found, measure)
-            about = f"{TRENDS[measure]}; figures in the table"
-            made.append(Figure(TRENDS[measure], drawn(wide, about), drawn(narrow, about), f"{said}." if said else ""))
+            about = f"{TITLES[measure]}; figures in the table"
+            made.append(Figure(TITLES[measure], drawn(wide, about), drawn(narrow, about), f"{said}." if said else ""))
     return tuple(made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fathom.analysis import Filtered, Known
-from fathom.analysis.graders import Graded
+from fathom.analysis.counts import Graded
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.results import Results, System

@@ -25,8 +25,7 @@ from fathom.report.group_figures import map_figures, trend_figures
 from fathom.report.heatmaps import position_chart
 from fathom.report.hundred import view
 from fathom.report.lengths import DEFINITIONS
-from fathom.report.needle import needle_groups
-from fathom.report.position import length_styles, lengths_of, line_figures, pooled
+from fathom.report.position import length_styles, lengths_of, line_figures, needle_groups, pooled
 from fathom.report.results import ALL, Results, System, measure, system_of
 from fathom.report.summary import summary
 from fathom.report.table import Table

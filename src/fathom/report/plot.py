@@ -13,15 +13,13 @@ import polars as pl
 from fathom.analysis import Filtered, Profile
 from fathom.report.answers import LINES, answers_charts
 from fathom.report.curves import curve_chart
-from fathom.report.dots import height_of, task_dots
 from fathom.report.drawing import Size
+from fathom.report.figure import check_format, save
 from fathom.report.group_figures import group_charts
 from fathom.report.heatmaps import ANOMALOUS, longscore_map, position_chart, score_chart
-from fathom.report.longscore_lines import abilities, longscore_lines, span_of, without_score
-from fathom.report.needle import needle_charts
-from fathom.report.position import lengths_of, position_lines
+from fathom.report.hundred import abilities, height_of, longscore_lines, span_of, task_dots, without_score
+from fathom.report.position import lengths_of, needle_charts, position_lines
 from fathom.report.results import ALL, Results, System, measure, measure_profiles, system_of
-from fathom.report.saving import check_format, save
 from fathom.report.truncation import truncation_charts
 from fathom.stats.outcomes import Unanswered
 from fathom.types import FathomError

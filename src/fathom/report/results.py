@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,43 +10,14 @@ from typing import NamedTuple, TypeVar
 
 import polars as pl
 
-from fathom.analysis import (
-    AnswerPoint,
-    AverageScore,
-    CategoryScore,
-    Counts,
-    CurvePoint,
-    Definition,
-    DepthCell,
-    EffectiveLength,
-    Filtered,
-    Known,
-    LongScore,
-    PositionContrast,
-    PositionPoint,
-    Profile,
-    Truncation,
-    answers,
-    average_scores_of,
-    cell_counts,
-    curve_of,
-    depth_grid,
-    effective_length_of,
-    is_side_row,
-    known_filter,
-    longscore_of,
-    position,
-    position_contrasts,
-    profiles,
-    truncation,
-)
+from fathom import analysis
 from fathom.analysis.categories import category_scores
-from fathom.analysis.graders import Graded, graders
+from fathom.analysis.counts import Graded, graders
 from fathom.analysis.grid import grids
 from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.printing import printable
 from fathom.report.by_question import ByQuestion, by_question
-from fathom.report.settings import distinct, settings_of, settings_of_averages
+from fathom.stats.columns import facet
 from fathom.stats.outcomes import Unanswered, counted
 from fathom.stats.side_rows import is_aggregate
 from fathom.types import FathomError
@@ -63,19 +35,19 @@ SUMMED = (
 )
 Measure = TypeVar(
     "Measure",
-    AnswerPoint,
-    AverageScore,
-    CurvePoint,
-    LongScore,
-    EffectiveLength,
-    PositionPoint,
-    PositionContrast,
-    DepthCell,
-    Truncation,
-    CategoryScore,
-    Counts,
-    Profile,
-    Known,
+    analysis.AnswerPoint,
+    analysis.AverageScore,
+    analysis.CurvePoint,
+    analysis.LongScore,
+    analysis.EffectiveLength,
+    analysis.PositionPoint,
+    analysis.PositionContrast,
+    analysis.DepthCell,
+    analysis.Truncation,
+    analysis.CategoryScore,
+    analysis.Counts,
+    analysis.Profile,
+    analysis.Known,
     Ranked,
 )
 Key = TypeVar("Key", bound=Hashable)
@@ -128,23 +100,23 @@ class Results:
     ranking: tuple[Ranked, ...]
     tasks: tuple[str, ...]
     lengths: tuple[int, ...]
-    average: Mapping[tuple[System, str], AverageScore]
-    curve: Mapping[tuple[System, str, int], CurvePoint]
-    longscore: Mapping[tuple[System, str], LongScore]
-    effective: Mapping[tuple[System, str, Definition], EffectiveLength]
-    position: tuple[PositionPoint, ...]
-    by_task: Mapping[tuple[System, str], Counts]
-    by_length: Mapping[tuple[System, int], Counts]
-    by_cell: Mapping[tuple[System, str, int], Counts]
+    average: Mapping[tuple[System, str], analysis.AverageScore]
+    curve: Mapping[tuple[System, str, int], analysis.CurvePoint]
+    longscore: Mapping[tuple[System, str], analysis.LongScore]
+    effective: Mapping[tuple[System, str, analysis.Definition], analysis.EffectiveLength]
+    position: tuple[analysis.PositionPoint, ...]
+    by_task: Mapping[tuple[System, str], analysis.Counts]
+    by_length: Mapping[tuple[System, int], analysis.Counts]
+    by_cell: Mapping[tuple[System, str, int], analysis.Counts]
     settings: tuple[tuple[str, str], ...]
     suites: tuple[str, ...] = ()
-    filtered: Filtered | None = None
+    filtered: analysis.Filtered | None = None
     graded: tuple[Graded, ...] = ()
-    answers: tuple[AnswerPoint, ...] = ()
-    depths: tuple[DepthCell, ...] = ()
-    contrasts: tuple[PositionContrast, ...] = ()
-    truncation: tuple[Truncation, ...] = ()
-    categories: tuple[CategoryScore, ...] = ()
+    answers: tuple[analysis.AnswerPoint, ...] = ()
+    depths: tuple[analysis.DepthCell, ...] = ()
+    contrasts: tuple[analysis.PositionContrast, ...] = ()
+    truncation: tuple[analysis.Truncation, ...] = ()
+    categories: tuple[analysis.CategoryScore, ...] = ()
     by_question: ByQuestion = field(default_factory=ByQuestion)
     unanswered: Unanswered = "zero"
     notes: tuple[str, ...] = ()
@@ -154,7 +126,7 @@ class Results:
         """Systems that have a rank."""
         return frozenset(map(system_of, self.ranking))
 
-    def every(self, system: System, task: str = ALL) -> Counts | None:
+    def every(self, system: System, task: str = ALL) -> analysis.Counts | None:
         """Counts of every reply of a system with a context, on one task or on all; None where there is none."""
         found = [one for (name, about, _), one in self.by_cell.items() if (name, about) == (system, task)]
         return total(found) if found else None
@@ -165,7 +137,7 @@ def system_of(measure: Measure) -> System:
     return System(measure.model, measure.variant)
 
 
-def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswered = "zero") -> Results:
+def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered: Unanswered = "zero") -> Results:
     """Measures everything that a report shows.
 
     Args:
@@ -181,15 +153,15 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswe
     Raises:
         FathomError: There are no rows, or none with a context.
     """
-    filtered = known_filter(rows, seed=seed) if isinstance(rows, pl.DataFrame) else rows
+    filtered = analysis.known_filter(rows, seed=seed) if isinstance(rows, pl.DataFrame) else rows
     if filtered.before.is_empty():
         raise FathomError("There are no rows to report on: run a suite first (`fathom run`), or name another file.")
     whole = filtered.before.with_columns(_printable(filtered.before[name]) for name in NAMES)
-    asked = whole.filter(~is_side_row())
+    asked = whole.filter(~analysis.is_side_row())
     # Counted after the filter: a question that is removed as known is in no cell.
     left = filtered.rows.with_columns(_printable(filtered.rows[name]) for name in NAMES)
     shown = counted(left, unanswered)
-    kept, averages = shown.filter(~is_side_row()), shown.filter(is_aggregate())
+    kept, averages = shown.filter(~analysis.is_side_row()), shown.filter(is_aggregate())
     if asked.is_empty() and not averages.is_empty():
         alone = measure_profiles(())
         return replace(
@@ -200,8 +172,8 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswe
             "All rows ask their question without a context, or over one that was cut: there is no length to report on. "
             "Run more."
         )
-    by_cell = cell_counts(asked)
-    scores = measure_profiles(profiles(kept, seed=seed))
+    by_cell = analysis.cell_counts(asked)
+    scores = measure_profiles(analysis.profiles(kept, seed=seed))
     ranking = ranking_of(grids(kept), list(scores.average.values()), seed=seed)
     systems = [System(*pair) for pair in asked.select("model", "variant").unique(maintain_order=True).rows()]
     return replace(
@@ -210,8 +182,8 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswe
         ranking=tuple(ranking),
         tasks=numbered(task for task in asked["task"].unique(maintain_order=True) if task != ALL),
         lengths=tuple(sorted(set(asked["length"]))),
-        position=tuple(position(kept, seed=seed)),
-        by_task=_by_task(cell_counts(left.filter(~is_side_row()))),
+        position=tuple(analysis.position(kept, seed=seed)),
+        by_task=_by_task(analysis.cell_counts(left.filter(~analysis.is_side_row()))),
         by_length=_totals(by_cell, lambda one: (system_of(one), one.length or 0)),
         by_cell=_totals(by_cell, lambda one: (system_of(one), one.task or ALL, one.length or 0))
         | _totals(by_cell, lambda one: (system_of(one), ALL, one.length or 0)),
@@ -219,32 +191,32 @@ def measure(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswe
         suites=tuple(dict.fromkeys(name.partition("#")[0] for name in distinct(asked, "suite"))),
         filtered=filtered,
         graded=tuple(graders(whole.filter(~is_aggregate()))),
-        answers=tuple(answers(kept, seed=seed)),
-        depths=tuple(depth_grid(kept)),
-        contrasts=tuple(position_contrasts(kept, seed=seed)),
-        truncation=tuple(truncation(shown, seed=seed)),
+        answers=tuple(analysis.answers(kept, seed=seed)),
+        depths=tuple(analysis.depth_grid(kept)),
+        contrasts=tuple(analysis.position_contrasts(kept, seed=seed)),
+        truncation=tuple(analysis.truncation(shown, seed=seed)),
         categories=tuple(category_scores(kept, seed=seed)),
         by_question=by_question(kept, averages, seed=seed, ranked=len(ranking) < 2 <= len(systems)),
         unanswered=unanswered,
     )
 
 
-def measure_profiles(ready: Sequence[Profile]) -> Results:
+def measure_profiles(ready: Sequence[analysis.Profile]) -> Results:
     """What profiles alone can tell, for figures: no counts, no positions, no settings.
 
     Args:
         ready: Profiles of rows, or of a published table of scores.
     """
-    average = {(system_of(one), one.task): one for one in average_scores_of(ready)}
+    average = {(system_of(one), one.task): one for one in analysis.average_scores_of(ready)}
     scores = Results(
         systems=(),
         ranking=tuple(ranking_of_profiles(ready, list(average.values()))),
         tasks=tuple(dict.fromkeys(profile.task for profile in ready if profile.task != ALL)),
         lengths=tuple(sorted({int(length) for profile in ready for length in profile.lengths})),
         average=average,
-        curve={(system_of(one), one.task, one.length): one for one in curve_of(ready)},
-        longscore={(system_of(one), one.task): one for one in longscore_of(ready)},
-        effective={(system_of(one), one.task, one.definition): one for one in effective_length_of(ready)},
+        curve={(system_of(one), one.task, one.length): one for one in analysis.curve_of(ready)},
+        longscore={(system_of(one), one.task): one for one in analysis.longscore_of(ready)},
+        effective={(system_of(one), one.task, one.definition): one for one in analysis.effective_length_of(ready)},
         position=(),
         by_task={},
         by_length={},
@@ -265,13 +237,13 @@ def _printable(names: pl.Series) -> pl.Series:
     return names.replace({name: printable(name) for name in known if printable(name) != name})
 
 
-def _by_task(counted: Sequence[Counts]) -> dict[tuple[System, str], Counts]:
+def _by_task(counted: Sequence[analysis.Counts]) -> dict[tuple[System, str], analysis.Counts]:
     return _totals(counted, lambda one: (system_of(one), one.task or ALL)) | _totals(
         counted, lambda one: (system_of(one), ALL)
     )
 
 
-def _mean(point: AverageScore | None) -> float:
+def _mean(point: analysis.AverageScore | None) -> float:
     return point.mean if point is not None and point.mean is not None else -1.0
 
 
@@ -287,7 +259,7 @@ def numbered(names: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def total(counts: Sequence[Counts]) -> Counts:
+def total(counts: Sequence[analysis.Counts]) -> analysis.Counts:
     """Adds up counts of one system; a sum of nothing known stays unknown.
 
     Raises:
@@ -307,8 +279,97 @@ def total(counts: Sequence[Counts]) -> Counts:
     )
 
 
-def _totals(counted: Iterable[Counts], key: Callable[[Counts], Key]) -> dict[Key, Counts]:
-    groups: dict[Key, list[Counts]] = {}
+def _totals(counted: Iterable[analysis.Counts], key: Callable[[analysis.Counts], Key]) -> dict[Key, analysis.Counts]:
+    groups: dict[Key, list[analysis.Counts]] = {}
     for one in counted:
         groups.setdefault(key(one), []).append(one)
     return {name: total(group) for name, group in groups.items()}
+
+
+def settings_of(rows: pl.DataFrame) -> list[tuple[str, str]]:
+    """Settings by name, without those of which the rows say nothing.
+
+    Args:
+        rows: The rows of all questions that were asked over their context; at least one.
+    """
+    named = {
+        "Suite": "suite",
+        "Source of the rows": "source",
+        "Tokenizer of the lengths": "tokenizer",
+        "Scoring rule": "rule",
+        "Graded by": "grader",
+        "Languages": "language",
+        "fathom version": "fathom_version",
+    }
+    settings = [(label, ", ".join(distinct(rows, column))) for label, column in named.items()]
+    epochs = rows["epoch"].max()
+    versions = rows.select("task", "task_version", "metric").unique(maintain_order=True).sort("task").rows()
+    settings.append(("Epochs per sample", str(epochs)))
+    settings.extend(
+        (f"Task {task}", f"version {version}" + (f", scored by {metric}" if metric else ""))
+        for task, version, metric in versions
+    )
+    settings.extend(
+        (f"Items of {task}", f"{items:,} with {questions:,} questions; those of one item share a context")
+        for task, items, questions in _several_questions(rows)
+    )
+    settings.append(("What results can be broken down by", ", ".join(_facets(rows))))
+    return [(label, value) for label, value in settings if value]
+
+
+def settings_of_averages(rows: pl.DataFrame) -> list[tuple[str, str]]:
+    """What published averages are of: nothing where there are none.
+
+    Args:
+        rows: Rows that are published averages; may be empty.
+    """
+    whole = rows.filter(facet("aggregate") == "overall", facet("measure") == "mean")
+    if whole.is_empty():
+        return []
+    count = whole.select(
+        *(facet(name).cast(pl.Int64, strict=False).alias(name) for name in ("questions", "n", "failed_replies"))
+    )
+    said = [
+        ("Published averages", f"{', '.join(distinct(whole, 'suite'))}, from {', '.join(distinct(whole, 'source'))}"),
+        ("Models published", f"{whole['model'].n_unique():,}, {len(whole):,} with their modes"),
+        ("Questions behind them", _range(count["questions"])),
+        ("Repeats behind them", _range(count["n"])),
+        ("Replies that failed, of each", _range(count["failed_replies"])),
+    ]
+    return [(label, value) for label, value in said if value]
+
+
+def _range(values: pl.Series) -> str:
+    """ "1,500", or "0 to 69" where values differ; "" where none is known."""
+    known = sorted(values.drop_nulls().unique())
+    return " to ".join(f"{value:,}" for value in dict.fromkeys((*known[:1], *known[-1:])))
+
+
+def _several_questions(rows: pl.DataFrame) -> list[tuple[str, int, int]]:
+    """Tasks whose items have several questions, with their numbers of items and of questions."""
+    number = facet("question")
+    table = (
+        rows.filter(number.is_not_null())
+        .group_by("task", maintain_order=True)
+        .agg(
+            items=pl.struct("suite", "item").n_unique(),
+            questions=pl.struct("suite", "item", number.alias("question")).n_unique(),
+        )
+    )
+    return [(str(task), int(items), int(questions)) for task, items, questions in table.rows()]
+
+
+def distinct(rows: pl.DataFrame, column: str) -> list[str]:
+    """The different values of a column of names, in the order of the rows, without empty ones."""
+    return [str(value) for value in rows[column].drop_nulls().unique(maintain_order=True) if str(value)]
+
+
+def _facets(rows: pl.DataFrame) -> list[str]:
+    names: set[str] = set()
+    for text in rows["facets"].drop_nulls().unique():
+        try:
+            names.update(json.loads(text))
+        except (ValueError, TypeError):
+            # Rows of other tools may carry what they like here; it names nothing that we could break down by.
+            continue
+    return [printable(name) for name in sorted(names)]

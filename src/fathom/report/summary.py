@@ -9,9 +9,9 @@ from typing import NamedTuple
 from fathom.analysis.ranking import Ranked
 from fathom.printing import printable
 from fathom.report import words
+from fathom.report.by_question import OVERALL, ByQuestion
 from fathom.report.known import said_of_filter
 from fathom.report.lengths import effective_cell, shortest
-from fathom.report.published import averages_alone, averages_beside, thinking
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.stats.outcomes import differ
 
@@ -219,3 +219,47 @@ def _unanswered(results: Results, system: System) -> str:
         return f"had {cut}."
     left = f"left {words.count(counts.unanswered)} {of} unanswered"
     return f"{left} and had {words.count(counts.cut)} cut off by the output cap." if counts.cut else f"{left}."
+
+
+HIGHEST_NAMED = 3
+
+
+def averages_alone(found: ByQuestion) -> list[str]:
+    """Sentences for a report on published averages alone: whose they are, the highest, and what thinking adds."""
+    scores = {(one.model, one.variant): one.score for one in found.scores if one.dimension == OVERALL}
+    highest = [
+        f"{System(*system).name} ({words.percent(scores[system])}%)" for system in found.systems if system in scores
+    ]
+    return [
+        f"These are published averages of {_models(found)}: the replies behind them are not here, and so no intervals.",
+        f"The highest overall: {words.listed(highest[:HIGHEST_NAMED])}." if highest else "",
+        thinking(found),
+    ]
+
+
+def averages_beside(found: ByQuestion) -> str:
+    """That published averages stand beside what was measured; "" where there are none."""
+    if not found.published:
+        return ""
+    return f"Beside them stand published averages of {_models(found)}, which have no intervals."
+
+
+def thinking(found: ByQuestion) -> str:
+    """How many models gain by thinking; "" where fewer than two were asked in both modes."""
+    gains = [one for one in found.gains if one.dimension == OVERALL]
+    if len(gains) < 2:
+        return ""
+    higher = sum(one.gain > 0 for one in gains)
+    most = max(gains, key=lambda one: one.gain)
+    best = f"; {most.model} gains most, {words.change(most.gain)} points" if most.gain > 0 else ""
+    verb = "scores" if higher == 1 else "score"
+    return (
+        f"Of {words.several(len(gains), 'model')} asked with and without thinking, {higher or 'none'} {verb} higher "
+        f"with it{best}."
+    )
+
+
+def _models(found: ByQuestion) -> str:
+    models = len({model for model, _ in found.published})
+    modes = f" ({len(found.published)} with their modes)" if len(found.published) > models else ""
+    return f"{words.several(models, 'model')}{modes}"

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
 
-from fathom.analysis import AverageScore, Filtered, LongScore
+from fathom.analysis import AverageScore, CategoryScore, Filtered, LongScore
 from fathom.report import words
 from fathom.report.answers import answers_tables, telling_points
-from fathom.report.breakdown import breakdown_tables
-from fathom.report.categories import category_tables
+from fathom.report.breakdown import breakdown_tables, repeats_tables, thinking_tables
 from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
 from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
 from fathom.report.position import contrast_tables
 from fathom.report.ranks import rank_of, rank_tables
-from fathom.report.repeats import repeats_tables
 from fathom.report.results import ALL, Results, System, measure, system_of
 from fathom.report.table import Cell, Column, Table
-from fathom.report.tally import CHANCE, RULES, SCORED, chance_cell, counts_tables, failed, other_score, scored_cell
-from fathom.report.thinking import thinking_tables
+from fathom.report.tally import (
+    CHANCE,
+    RULES,
+    SCORED,
+    beneath_mean,
+    chance_cell,
+    counts_tables,
+    failed,
+    other_score,
+    scored_cell,
+)
 from fathom.report.truncation import truncation_tables
 from fathom.stats.outcomes import Unanswered
 
@@ -221,3 +229,39 @@ def _score_cell(results: Results, system: System, task: str, length: int) -> Cel
         *([f"{words.count(point.items)} items"] if fewer else []),
     )
     return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), beneath=beneath)
+
+
+ABOUT = (
+    "Mean score in percent of each category, with its 95% interval. Items count alike in a task, tasks in their "
+    "category and categories in the whole, whatever their lengths. A dash is a score that is absent, which is not a "
+    "score of zero."
+)
+
+
+def category_tables(found: Sequence[CategoryScore], systems: Sequence[System]) -> list[Table]:
+    """One table, models down and categories to the right; none where there are no categories."""
+    means = {(system_of(one), one.group): one for one in found if one.task == ALL}
+    groups = [group for group in dict.fromkeys(group for _, group in means) if group != ALL]
+    if not groups:
+        return []
+    columns = (
+        Column("Model", number=False),
+        Column("All", help="Mean over categories"),
+        *(Column(group.replace("_", " ")) for group in groups),
+    )
+    rows = tuple(
+        (
+            Cell(system.name, series=number),
+            *(_cell(means.get((system, group)), counts=group == ALL) for group in (ALL, *groups)),
+        )
+        for number, system in enumerate(systems)
+    )
+    return [Table("categories", "categories", "Categories", ABOUT, columns, rows)]
+
+
+def _cell(one: CategoryScore | None, counts: bool) -> Cell:
+    if one is None:
+        return Cell()
+    beneath = beneath_mean(one) if counts else ()
+    heat = heat_step(one.score)
+    return Cell(words.percent(one.score), words.bounds(one.interval), one.note, heat=heat, beneath=beneath)

@@ -11,8 +11,7 @@ from fathom.registry import get_task
 from fathom.run.embedding_judge import judge_kind
 from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
 from fathom.run.store import StoredReply
-from fathom.score.judge import Rubric, get_rubric
-from fathom.score.judge_case import JUDGE_KINDS, JudgeKind
+from fathom.score.judge import JUDGE_KINDS, JudgeKind, Rubric, get_rubric
 from fathom.score.registry import get_scorer, row_of
 from fathom.types import FathomError, Reply, Sample, Task, Verdict
 

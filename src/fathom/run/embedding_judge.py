@@ -22,7 +22,7 @@ from fathom.run.embedding import Endpoint, Floats, SentenceTransformer
 from fathom.run.failures import Failure, shorten, understand
 from fathom.run.model import TINY_PROMPT, Call, RequestError, Settings
 from fathom.run.overflow import Overflow
-from fathom.score.judge_case import JudgeKind
+from fathom.score.judge import JudgeKind
 from fathom.types import FathomError, Reply
 
 SERVED, LOCAL = "embed/", "embed-local/"

@@ -16,7 +16,7 @@ from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
 from fathom.run.failures import Failure, understand
 from fathom.run.model import Call, RequestError, Settings
 from fathom.run.overflow import Overflow
-from fathom.run.switching import unknown_switch
+from fathom.run.thinking import unknown_switch
 from fathom.run.usage import count
 from fathom.run.wire import watch
 from fathom.types import FathomError, Reply

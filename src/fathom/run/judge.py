@@ -13,18 +13,19 @@ from pathlib import Path
 from random import Random
 
 from fathom.address import check_address
+from fathom.run.clients import open_client
 from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
 from fathom.run.judge_plan import Docket, JudgePlan, Pending, check_limits, find_cases, plan_judging
 from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
 from fathom.run.loop import drive
 from fathom.run.manifest import read_manifest
-from fathom.run.model import Client, Settings, open_client
+from fathom.run.model import Client, Settings
 from fathom.run.options import check_settings, check_work, generation_of
 from fathom.run.preflight import output_caps
 from fathom.run.prices import FREE, Price, find_price
 from fathom.run.retry import Retry
-from fathom.score.judge_case import JudgeKind
+from fathom.score.judge import JudgeKind
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json
 

@@ -12,8 +12,7 @@ from fathom.registry import get_task
 from fathom.run.judgements import Judgement, Outcome, Spent, case_key, case_of, hashed
 from fathom.run.prices import Price
 from fathom.run.store import replies
-from fathom.score.judge import Case, Rubric, UnreadableError, get_rubric
-from fathom.score.judge_case import JudgeKind
+from fathom.score.judge import Case, JudgeKind, Rubric, UnreadableError, get_rubric
 from fathom.types import FathomError
 
 EXAMPLE = json.dumps(

@@ -1,23 +1,18 @@
-"""The protocol behind which every model and offline reader stands, and the client of the offline readers."""
+"""The protocol behind which every model and offline reader stands: calls, clients, and the settings of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from random import Random
 from typing import Literal, Protocol, TypeAlias
-from urllib.parse import parse_qsl
 
 from fathom.address import check_address
-from fathom.length import parse_length
-from fathom.run.failures import Failure, shorten
-from fathom.run.overflow import Overflow, fit, parse_policy
+from fathom.run.failures import Failure
+from fathom.run.overflow import Overflow
 from fathom.run.thinking import Thinking
 from fathom.secrets import remember
-from fathom.tokens import Tokenizer
-from fathom.types import AnswerKind, FathomError, Json, Reply
+from fathom.types import AnswerKind, Json, Reply
 
-Reader: TypeAlias = Callable[[str, AnswerKind, Random], str]
 ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
 CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
 
@@ -135,84 +130,3 @@ class Settings:
 def is_reader(model: str) -> bool:
     """Whether a model name names one of the offline readers."""
     return model.startswith(READERS)
-
-
-def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
-    """The client of a model.
-
-    Args:
-        settings: How the model is asked.
-        tokenizer: Loads the tokenizer of the suite; only readers behind a window need it.
-
-    Raises:
-        FathomError: The model is unknown, its library is absent, or a key is missing.
-    """
-    if is_reader(settings.model):
-        return reader_client(settings.model, tokenizer)
-    if settings.chat_template != "always":
-        from fathom.run.completions import open_continuing_client
-
-        return open_continuing_client(settings)
-    from fathom.run.inspect_client import open_inspect_client
-
-    return open_inspect_client(settings)
-
-
-@dataclass(frozen=True)
-class ReaderClient:
-    """An offline reader, behind a window if its name says so: it cuts prompts as a server of that window would."""
-
-    reader: Reader
-    tokenizer: Tokenizer | None = None
-    window: int | None = None
-    policy: Overflow = "refuse"
-
-    async def complete(self, prompt: str, call: Call) -> Reply:
-        """Read the prompt; the reader's dice are seeded by (seed, sample, epoch)."""
-        removed = 0
-        if self.window is not None and self.tokenizer is not None:
-            fitted = fit(prompt, self.window, self.policy, self.tokenizer)
-            if fitted is None:
-                raise RequestError(
-                    Failure("overflow", f"the prompt exceeds the reader's window of {self.window} tokens")
-                )
-            prompt, removed = fitted.prompt, fitted.removed
-        rng = Random(f"{call.seed}/{call.sample}/{call.epoch}")
-        try:
-            text = self.reader(prompt, call.answer, rng)
-        except Exception as error:
-            raise RequestError(Failure("bad", shorten(f"{type(error).__name__}: {error}", 300))) from error
-        return Reply(status="ok", text=text, stop="stop", truncated=removed)
-
-    async def close(self) -> None:
-        """Nothing to give back."""
-
-
-def reader_client(model: str, tokenizer: Callable[[], Tokenizer]) -> ReaderClient:
-    """The client of an offline reader.
-
-    Args:
-        model: ``fathom/NAME``, or ``fathom/NAME?window=4k&truncate=refuse|middle|left|right``.
-        tokenizer: Loads the tokenizer in which the window is measured.
-
-    Raises:
-        FathomError: The reader or an option is unknown.
-    """
-    name, _, query = model.partition("?")
-    options = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = sorted(set(options) - {"window", "truncate"})
-    if unknown or (query and not options):
-        raise FathomError(
-            f"model {model!r}: unknown reader option {(unknown or [query])[0]!r}; expected window, truncate"
-        )
-    if "truncate" in options and "window" not in options:
-        raise FathomError(f"model {model!r}: truncate needs a window, as in {name}?window=4k&truncate=middle")
-    window = parse_length(options["window"]) if "window" in options else None
-    policy = parse_policy(options.get("truncate", "refuse"), f"model {model!r}")
-    return ReaderClient(_find_reader(name), tokenizer() if window else None, window, policy)
-
-
-def _find_reader(name: str) -> Reader:
-    from fathom.run.readers import get_reader
-
-    return get_reader(name)

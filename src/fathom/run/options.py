@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fathom.length import format_length, named_lengths
+from fathom.run.failures import provider_errors
 from fathom.run.model import Settings
-from fathom.run.provider_errors import provider_errors
 from fathom.types import FathomError, Json
 
 # Generation options of Inspect that the runner sets itself; given twice, one of the two would be recorded and not sent.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fathom.run.limit import TRUNCATION, Limit
 from fathom.run.manner import PLAIN, Manners
 from fathom.run.model import Settings
 from fathom.run.overflow import FATES, Overflow
-from fathom.run.prices import Price
+from fathom.run.prices import TRUNCATION, Limit, Price
 from fathom.types import FathomError, Sample
 
 # Reasoning counts against the output cap. Where a model reasons and no budget is given, it gets this many tokens.

@@ -1,4 +1,4 @@
-"""What models cost and how much they hold: a dated table that users extend."""
+"""What models cost and how much they hold: a dated table that users extend, and the window that rules a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.resources import files
 
-from fathom.run.model import is_reader
+from fathom.run.model import Client, Settings, is_reader
+from fathom.run.overflow import Overflow
 from fathom.types import FathomError
 from fathom.usertable import read_table, users_table
 
@@ -122,3 +123,54 @@ def _entry(entry: object, where: str) -> Price:
     if ("input" in entry) != ("output" in entry):
         raise FathomError(f"{where}: input and output prices go together")
     return Price(**entry)
+
+
+TRUNCATION = "truncation length"
+"""Where a limit is known from that holds for the prompt alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The window that rules a run, and who cuts.
+
+    Attributes:
+        window: Tokens; None if unknown.
+        source: Where it is known from: ``--window``, ``reader``, ``TRUNCATION``, ``table of models`` or ``price
+            table``; "" if unknown.
+        policy: What happens beyond it.
+        by_client: Whether the client cuts itself, and then the reply takes no room in the window.
+    """
+
+    window: int | None
+    source: str
+    policy: Overflow
+    by_client: bool = False
+
+    @property
+    def of_prompts(self) -> bool:
+        """Whether prompts may take all of it, because replies have room of their own."""
+        return self.by_client or self.source == TRUNCATION
+
+    def budget(self, cap: int) -> int | None:
+        """Prompt tokens that fit beside a reply of ``cap`` tokens; None if the window is unknown."""
+        return None if self.window is None else self.window if self.of_prompts else self.window - cap
+
+
+def find_limit(settings: Settings, client: Client, price: Price, known: int | None = None) -> Limit:
+    """The window of a model: the user's, the client's own, the truncation length, or that of a table.
+
+    Args:
+        settings: How the model is asked.
+        client: Answers the prompts.
+        price: The model's entry in the price table.
+        known: The window in the table of models; None if that does not say.
+    """
+    if settings.window is not None:
+        return Limit(settings.window, "--window", settings.on_overflow)
+    if client.window is not None:
+        return Limit(client.window, "reader", client.policy, by_client=True)
+    if settings.thinking is not None and settings.thinking.truncation is not None:
+        return Limit(settings.thinking.truncation, TRUNCATION, settings.on_overflow)
+    if known is not None:
+        return Limit(known, "table of models", settings.on_overflow)
+    return Limit(price.window, "price table" if price.window else "", settings.on_overflow)

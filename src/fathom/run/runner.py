@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from fathom.length import thinking as with_thoughts
+from fathom.run.clients import open_client
 from fathom.run.ledger import Ledger
-from fathom.run.limit import Limit, find_limit
 from fathom.run.loop import drive
 from fathom.run.manifest import check_run, describe_run, join_run
 from fathom.run.manner import Manners, manners, parse_chat_template
-from fathom.run.model import Client, Settings, open_client
+from fathom.run.model import Client, Settings
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
 from fathom.run.preflight import (
     Caps,
@@ -24,7 +24,7 @@ from fathom.run.preflight import (
     reasons,
     sent_cap,
 )
-from fathom.run.prices import Price, find_price
+from fathom.run.prices import Limit, Price, find_limit, find_price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Retry
 from fathom.run.session import Session, Work

@@ -16,12 +16,11 @@ from fathom.length import render
 from fathom.run.answers import LARGE_TEXT
 from fathom.run.failures import shorten
 from fathom.run.ledger import Key, Ledger
-from fathom.run.limit import Limit
 from fathom.run.manner import PLAIN, Manner, Manners, ended, together
 from fathom.run.model import Call, Client
 from fathom.run.overflow import fit
 from fathom.run.preflight import Caps
-from fathom.run.prices import Price
+from fathom.run.prices import Limit, Price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Health, Retry, ask
 from fathom.run.thinking import Thinking, doubts

@@ -15,9 +15,8 @@ from functools import partial
 from typing import Any
 
 from fathom.run.answers import LARGE_TEXT, MOST_CHARACTERS, split_reasoning, too_long
-from fathom.run.failures import Failure, shorten, told
+from fathom.run.failures import Failure, meaning_of_stop, shorten, told
 from fathom.run.model import RequestError
-from fathom.run.provider_errors import meaning_of_stop
 from fathom.run.usage import count
 
 MOST_BYTES = 8 * MOST_CHARACTERS

@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from fathom.score.numerals import read_numeral
-from fathom.score.reading import CUE, NAME, PASSAGE_NOUN, RULED_OUT, after_cues, plain, settled
+from fathom.score.reading import CUE, NAME, PASSAGE_NOUN, RULED_OUT, after_cues, plain, read_numeral, settled
 from fathom.score.text import without_reasoning
 
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fathom.score.numerals import in_digits
 from fathom.score.text import fold, without_reasoning
 
 _MARKDOWN = re.compile(r"[*`~$]+|\\boxed|^[ \t]*#+[ \t]", re.MULTILINE)
@@ -60,3 +59,105 @@ def after_cues(text: str) -> Iterator[str]:
     ends = [*(cue.start() for cue in cues), len(text)][1:]
     for cue, end in reversed(list(zip(cues, ends, strict=True))):
         yield text[cue.end() : end]
+
+
+_UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = (
+    *("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ENGLISH = (
+    {"zero": 0, "a": 1}
+    | {word: value for value, word in enumerate((*_UNITS, *_TEENS), start=1)}
+    | {word: 10 * tens for tens, word in enumerate(_TENS, start=2)}
+)
+_ODD_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth"}
+_ODD_ORDINALS |= {"nine": "ninth", "twelve": "twelfth"}
+
+_CHINESE = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_POWERS = {"十": 10, "百": 100, "千": 1000}
+_CHINESE_RUN = "[零〇一二两三四五六七八九十百千]+"
+_FRAME = re.compile(rf"(?:第|段落|选项)?({_CHINESE_RUN})(?:个|篇|段|段落|项)?")
+
+
+def _ordinal(word: str) -> str:
+    return _ODD_ORDINALS.get(word) or (word[:-1] + "ieth" if word.endswith("y") else word.removesuffix("e") + "th")
+
+
+_ORDINALS = {_ordinal(word): value for word, value in _ENGLISH.items() if word not in ("zero", "a")} | {
+    f"{ten}-{_ordinal(unit)}": _ENGLISH[ten] + _ENGLISH[unit] for ten in _TENS for unit in _UNITS
+}
+_UNIT, _TEEN, _TEN = ("|".join(words) for words in (_UNITS, _TEENS, _TENS))
+_SMALL = f"(?:(?:{_TEN})(?:[- ](?:{_UNIT}))?|{_TEEN}|{_UNIT})"
+_CARDINAL = re.compile(
+    rf"\b(?:(?:a|{_UNIT})[- ]hundred(?:(?:[- ]and)?[- ]{_SMALL})?|{_SMALL}|zero)\b", re.IGNORECASE | re.ASCII
+)
+_RANKED = re.compile(
+    rf"\b({'|'.join(sorted(_ORDINALS, key=len, reverse=True))})"
+    r"(?=\s+(?:passage|paragraph|document|article|text|option|choice|list|one)\b)",
+    re.IGNORECASE | re.ASCII,
+)
+# "one" is a pronoun and 一 half of many words, unless what stands before says that it is a number.
+_BEFORE_ONE = re.compile(
+    r"\b(?:passage|paragraph|document|article|text|option|choice|number|answer(?: is)?)\W{0,3}$", re.IGNORECASE
+)
+_BEFORE_CHINESE = re.compile(r"(?:第|段落|文章|文档|篇章|选项|答案\s?(?:是|为|[:：]))\s?$")
+_IN_CHINESE = re.compile(_CHINESE_RUN)
+_AFTER_CHINESE = re.compile(r"\s?[个篇段项条种号份]|(?![\u3400-\u9fff])")
+
+
+def read_numeral(text: str) -> int | None:
+    """The number that a text spells, if it spells one and nothing else; ``Passage twelve`` and ``第十二段`` do."""
+    text = text.strip().strip(".。!！,，'\"“”()[]").strip().lower()
+    if found := _FRAME.fullmatch(text):
+        return _read_chinese(found.group(1))
+    text = re.sub(r"^(?:passage|paragraph|option)\s+", "", text)
+    return _read_english(text) if _CARDINAL.fullmatch(text) else None
+
+
+def in_digits(text: str) -> str:
+    """A text with its numbers in words as digits: ``twelve`` as ``12``, ``twelfth passage`` as ``12th passage``.
+
+    Words that may be something else stay: ``one`` and ``一`` unless a noun or cue before says that a number comes,
+    ordinals that rank nothing, and Chinese digits within words.
+    """
+    text = _RANKED.sub(lambda found: f"{_ORDINALS[found.group().lower()]}th", text)
+    text = _CARDINAL.sub(_english_in_digits, text)
+    return _IN_CHINESE.sub(_chinese_in_digits, text)
+
+
+def _english_in_digits(found: re.Match[str]) -> str:
+    word = found.group().lower()
+    near = max(0, found.start() - 20)
+    if word == "one" and not _BEFORE_ONE.search(found.string, near, found.start()):
+        return found.group()
+    return str(_read_english(word))
+
+
+def _chinese_in_digits(found: re.Match[str]) -> str:
+    run, text = found.group(), found.string
+    framed = _BEFORE_CHINESE.search(text, max(0, found.start() - 6), found.start()) is not None
+    number = _read_chinese(run) if framed or (run != "一" and _AFTER_CHINESE.match(text, found.end())) else None
+    return run if number is None else str(number)
+
+
+def _read_english(text: str) -> int:
+    """The value of words that ``_CARDINAL`` matches."""
+    before, hundred, rest = text.replace("-", " ").partition("hundred")
+    value = 100 * _ENGLISH[before.strip()] if hundred else 0
+    return value + sum(_ENGLISH[word] for word in (rest if hundred else before).split() if word != "and")
+
+
+def _read_chinese(text: str) -> int | None:
+    if not set(text) & set(_POWERS):
+        return int("".join(str(_CHINESE[digit]) for digit in text)) if len(text) <= 4 else None
+    if len(text) > len("九千九百九十九"):
+        return None
+    total, digit = 0, 0
+    for letter in text:
+        if letter in _POWERS:
+            total += (digit or 1) * _POWERS[letter]
+            digit = 0
+        else:
+            digit = _CHINESE[letter]
+    return total + digit

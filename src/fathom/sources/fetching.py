@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fathom.sources import hub
-from fathom.sources.checking import digest_of
 from fathom.sources.hub import Announced, Sleep, SourceError
-from fathom.sources.lock import Pin, alone, expected, place_of, read_pins, write_pin
+from fathom.sources.lock import Pin, alone, digest_of, expected, place_of, read_pins, write_pin
 from fathom.sources.source import Source
 from fathom.types import FathomError
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -20,14 +21,12 @@ from fathom.records import (
     find_files,
     path_text,
     read_records,
+    split_name,
     unread,
 )
 from fathom.sources import registry
-from fathom.sources.forms import LEFT_OUT, PassedOverError, one_each
-from fathom.sources.lookup import LookupShape, with_texts
-from fathom.sources.naming import Claim, by_fields, claims, known_names, names_itself
+from fathom.sources.forms import LEFT_OUT, LookupShape, PassedOverError, one_each, with_texts
 from fathom.sources.source import ROW, Shape, Source
-from fathom.sources.strict import is_like, lacking, refusal
 from fathom.types import Document, FathomError
 
 BESIDES = frozenset({"_id", "id", "type", "level", "language", "citation", "answer_aliases", "answerable", "title"})
@@ -59,7 +58,7 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
     """Read the named sources from wherever they lie under some folders.
 
     A file is taken for a source that its name, or else the nearest folder above it that names one, says it holds (see
-    ``fathom.sources.naming.claims``), in any of ``fathom.records.TABLES``, plain, compressed or in a ZIP. Its first
+    ``claims``), in any of ``fathom.records.TABLES``, plain, compressed or in a ZIP. Its first
     record must have the fields of one of the source's forms; a file that has others is passed over. Files of the
     source's own name come first: only where they give no document are those of its other names read, and training
     splits where there is nothing else. A text that came before gives its questions and its summary to the first.
@@ -316,3 +315,140 @@ def check_folder(folder: Path) -> None:
     """
     if not folder.exists():
         raise FathomError(f"{folder}: no such folder; name one with --data that holds the data sets")
+
+
+VAGUE = 1000  # the number of every name that is one among those that say little
+ANY = VAGUE + 1  # and of all others, for sources that leave it to the fields of records
+SPLITS = ("test", "validation", "valid", "val", "dev", "train")
+
+_SHARD = re.compile(r"[-_]\d+-of-\d+$")
+_SPLIT = re.compile(rf"(?:(.+)_)?({'|'.join(SPLITS)})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Claim:
+    """How well a name fits a data source; the least is tried first.
+
+    Attributes:
+        train: Whether it is a training split: taken only where there is no other.
+        name: 0 for the source's own name, then its other names in their order; ``VAGUE`` for those that say little,
+            ``ANY`` where the name says nothing.
+    """
+
+    train: bool
+    name: int
+
+
+def plain(name: str) -> str:
+    """A name in the form in which names are compared: small letters, words joined by underscores."""
+    return re.sub(r"[-_. ]+", "_", name.lower()).strip("_")
+
+
+def known_names(sources: Mapping[str, Source]) -> Mapping[str, Sequence[tuple[Source, int]]]:
+    """The sources that go by each name, with the number of that name among their own."""
+    found: dict[str, list[tuple[Source, int]]] = {}
+    for source in sources.values():
+        for number, name in enumerate((source.name, *source.names)):
+            found.setdefault(plain(name), []).append((source, number))
+        for name in source.vague:
+            found.setdefault(plain(name), []).append((source, VAGUE))
+    return found
+
+
+def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]]) -> list[tuple[str, Claim]]:
+    """The sources that a file may hold, by name.
+
+    The file's own name decides, a number of a part and an ending such as ``_test`` aside. Where it names no source at
+    all, as ``test-00000-of-00001.parquet`` does, the nearest folder above does that names one; ``OWNER--NAME`` names
+    what ``NAME`` does. Where no folder does either, names that say little are taken.
+
+    Args:
+        path: The file, relative to what is searched.
+        known: See ``known_names``.
+    """
+    stem, split = _stem(path)
+    if found := _claimed(stem, split, known):
+        return found
+    for folder in path.parents:
+        name = plain(folder.name.rpartition("--")[2])
+        split = split or (name if name in SPLITS else "")
+        if found := _claimed(name, split, known):
+            return found
+    return _claimed(stem, split, known, vague=True)
+
+
+def by_fields(path: PurePosixPath, sources: Iterable[Source]) -> list[tuple[str, Claim]]:
+    """The sources among these that a file may hold whatever its name, because the fields of their records decide."""
+    split = _stem(path)[1]
+    return [(source.name, Claim(split == "train", ANY)) for source in sources if source.any_name]
+
+
+def _claimed(
+    name: str, split: str, known: Mapping[str, Sequence[tuple[Source, int]]], *, vague: bool = False
+) -> list[tuple[str, Claim]]:
+    return [
+        (source.name, Claim(split == "train", number))
+        for source, number in known.get(name, ())
+        if (number == VAGUE) == vague
+    ]
+
+
+def names_itself(path: PurePosixPath, source: Source) -> bool:
+    """Whether a file's own name, and not only a folder's above it, is one of a source's."""
+    return _stem(path)[0] in map(plain, (source.name, *source.names))
+
+
+def _stem(path: PurePosixPath) -> tuple[str, str]:
+    """The name of a file without suffixes, number of a part and split; and the split, or ""."""
+    stem = plain(_SHARD.sub("", split_name(path.name)[0]))
+    if ending := _SPLIT.fullmatch(stem):
+        return ending[1] or "", ending[2]
+    return stem, ""
+
+
+LISTED = 10  # problems that an error names, and rows of each
+
+
+def is_like(source: Source, fields: Collection[str]) -> bool:
+    """Whether a record has at least half of the fields of a strict source, so that it is one with something missing."""
+    expected = _nearest(source, fields).fields
+    return source.strict and 2 * len(expected & set(fields)) >= len(expected)
+
+
+def lacking(source: Source, fields: Collection[str]) -> str:
+    """Which fields such a record lacks, for messages."""
+    missing = sorted(_nearest(source, fields).fields - set(fields))
+    what = "the field {} is missing" if len(missing) == 1 else "the fields {} are missing"
+    return what.format(", ".join(map(repr, missing)))
+
+
+def refusal(bad: Sequence[Problem]) -> str:
+    """Why a build stops.
+
+    Args:
+        bad: All rows and files that cannot be used, and why.
+    """
+    count = "1 row or file cannot" if len(bad) == 1 else f"{len(bad):,} rows or files cannot"
+    listed = "".join(f"\n  {line}" for line in in_short(bad))
+    return f"{count} be used:{listed}\nMend the data, or go on without what cannot be used: --skip-bad"
+
+
+def in_short(bad: Sequence[Problem]) -> list[str]:
+    """Problems as lines to print: rows with the same problem stand together, and what is too much is counted."""
+    lines: dict[tuple[str, str], list[int]] = {}
+    for problem in bad:
+        lines.setdefault((problem.path, problem.reason), []).extend([problem.line] if problem.line else [])
+    listed = [_told(path, why, rows) for (path, why), rows in list(lines.items())[:LISTED]]
+    more = len(lines) - LISTED
+    return listed + ([f"and {more:,} more kinds of problem"] if more > 0 else [])
+
+
+def _told(path: str, reason: str, rows: Sequence[int]) -> str:
+    if len(rows) < 2:
+        return str(Problem(path, rows[0] if rows else None, reason))
+    more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
+    return f"{path}: rows {', '.join(map(str, rows[:LISTED]))}{more}: {reason}"
+
+
+def _nearest(source: Source, fields: Collection[str]) -> Shape:
+    return max(source.shapes, key=lambda shape: len(shape.fields & set(fields)) / len(shape.fields))

@@ -6,11 +6,13 @@ document, from where the finder takes it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fathom.corpus.records import BadRowError, Fields, make_document
 from fathom.corpus.text import normalise
+from fathom.sources.source import Shape
 from fathom.types import Document, Json, Question
 
 LEFT_OUT = "left_out"
@@ -178,3 +180,51 @@ def objects_in(record: Mapping[str, object], field: str) -> Sequence[Mapping[str
     if wrong := next((entry for entry in entries if not isinstance(entry, Mapping)), None):
         raise BadRowError(f"the field {field!r} lists a value of type {type(wrong).__name__}, expected objects")
     return [entry for entry in entries if isinstance(entry, Mapping)]
+
+
+TEXTS = "texts"
+
+
+@dataclass(frozen=True, slots=True)
+class LookupShape(Shape):
+    """A form whose records refer to texts in other records of the same source.
+
+    Attributes:
+        references: Field of a record that lists keys.
+        key: Field of the table that holds the key.
+        text: Field of the table that holds the text.
+    """
+
+    references: str = "references"
+    key: str = "id"
+    text: str = "text"
+
+    @property
+    def table(self) -> frozenset[str]:
+        """Fields that every record of the table has."""
+        return frozenset({self.key, self.text})
+
+
+def with_texts(shape: LookupShape, record: Mapping[str, object], table: Mapping[str, str]) -> Mapping[str, object]:
+    """The record with the texts that it refers to in the field ``texts``.
+
+    Args:
+        shape: Its form.
+        record: The record; its references are a list, or one written as JSON.
+        table: Texts by key.
+
+    Raises:
+        BadRowError: The references are no list, or a text is not there.
+    """
+    keys = record[shape.references]
+    if isinstance(keys, str):
+        try:
+            keys = json.loads(keys)
+        except (ValueError, RecursionError):
+            keys = None
+    if not isinstance(keys, list | tuple):
+        raise BadRowError(f"the field {shape.references!r} does not list keys")
+    wanted = list(dict.fromkeys(map(str, keys)))
+    if missing := [key for key in wanted if key not in table]:
+        raise BadRowError(f"{len(missing)} of its {len(wanted)} texts are in no file, for instance {missing[0]}")
+    return {**record, TEXTS: [table[key] for key in wanted]}

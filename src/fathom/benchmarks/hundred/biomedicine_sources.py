@@ -8,8 +8,17 @@ from dataclasses import replace
 
 from fathom.corpus.records import BadRowError
 from fathom.corpus.text import detect_language, normalise
-from fathom.sources.forms import PassedOverError, fields_form, from_parts, joined, list_in, text_in, word
-from fathom.sources.lookup import TEXTS, LookupShape
+from fathom.sources.forms import (
+    TEXTS,
+    LookupShape,
+    PassedOverError,
+    fields_form,
+    from_parts,
+    joined,
+    list_in,
+    text_in,
+    word,
+)
 from fathom.sources.source import HubFile, Shape, Source
 from fathom.types import Document, Question
 

@@ -10,8 +10,8 @@ from functools import partial
 
 from fathom.benchmarks.hundred.single_doc_summary import KEPT, cut_notes, score, share_kept, words_asked
 from fathom.tasks import scattered, whole_documents
+from fathom.tasks.evidence import best_stretch, content_words, held_share, sentences_of
 from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, heads, pieces_of, separate_texts
-from fathom.tasks.stretches import best_stretch, content_words, held_share, sentences_of
 from fathom.types import (
     Card,
     Counter,

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from types import MappingProxyType
 
-from fathom.score import judge_prompts as words
-from fathom.score.judge_case import Ask, Case, Parts, Rubric, asked, check_rule, kept_references
+from fathom.score import judge_texts
+from fathom.score.judge import Ask, Case, Parts, Rubric, asked, check_rule, kept_references
 from fathom.score.judge_texts import numbered, prompt, read_lines, read_marks, read_numbers, sentences
 
 _MARKS = MappingProxyType({"fluency": 2, "correctness": 3})
@@ -29,7 +29,7 @@ def answer_steps(case: Case) -> Generator[Ask, str, Parts]:
     answers = kept_references(case)
     listed = [(f"accepted answer {number}", text) for number, text in enumerate(answers, start=1)]
     request = prompt(
-        words.ANSWER_INTRO, [("question", case.asked), *listed, ("reply", case.said)], words.ANSWER_REQUEST
+        judge_texts.ANSWER_INTRO, [("question", case.asked), *listed, ("reply", case.said)], judge_texts.ANSWER_REQUEST
     )
     return (yield from asked("answer", request, lambda reply: read_marks(reply, _MARKS)))
 
@@ -57,15 +57,15 @@ def summary_steps(case: Case) -> Generator[Ask, str, Parts]:
     expected = _LANGUAGES.get(case.language, f"the language with the code {case.language!r}")
     fluency = yield from asked(
         "fluency",
-        prompt(words.FLUENCY_INTRO, texts, words.FLUENCY_REQUEST.format(language=expected)),
+        prompt(judge_texts.FLUENCY_INTRO, texts, judge_texts.FLUENCY_REQUEST.format(language=expected)),
         lambda reply: read_marks(reply, {"fluency": 1}),
     )
     supported = yield from asked(
         "precision",
         prompt(
-            words.PRECISION_INTRO,
+            judge_texts.PRECISION_INTRO,
             [*listed, ("sentences", numbered(lines))],
-            words.PRECISION_REQUEST.format(last=len(lines)),
+            judge_texts.PRECISION_REQUEST.format(last=len(lines)),
         ),
         lambda reply: read_numbers(reply, "supported", len(lines)),
     )
@@ -81,13 +81,13 @@ def _covered(reference: str, summary: str) -> Generator[Ask, str, float]:
     # This request is the same for all summaries, so that all are held to the same points and a cache knows them.
     points = yield from asked(
         "key_points",
-        prompt(words.POINTS_INTRO, [("reference", reference)], words.POINTS_REQUEST),
+        prompt(judge_texts.POINTS_INTRO, [("reference", reference)], judge_texts.POINTS_REQUEST),
         lambda reply: read_lines(reply, "key_points"),
     )
     texts = [("key points", numbered(points)), ("summary", summary)]
     covered = yield from asked(
         "recall",
-        prompt(words.RECALL_INTRO, texts, words.RECALL_REQUEST.format(last=len(points))),
+        prompt(judge_texts.RECALL_INTRO, texts, judge_texts.RECALL_REQUEST.format(last=len(points))),
         lambda reply: read_numbers(reply, "covered", len(points)),
     )
     return len(covered) / len(points)

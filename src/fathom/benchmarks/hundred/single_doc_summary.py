@@ -16,8 +16,7 @@ from fathom.score.chinese import cut_words
 from fathom.score.rouge import rouge_l
 from fathom.score.text import without_reasoning
 from fathom.tasks import scattered, whole_documents
-from fathom.tasks.evidence import LONGEST, requests_of
-from fathom.tasks.stretches import Sentences, best_stretch, content_words, held_share, sentences_of
+from fathom.tasks.evidence import LONGEST, Sentences, best_stretch, content_words, held_share, requests_of, sentences_of
 from fathom.types import (
     Card,
     Counter,

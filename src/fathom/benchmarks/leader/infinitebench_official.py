@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 
 from fathom.benchmarks.longbench.official import MARKS_ZH
 from fathom.score.registry import Scorer, ScoringRow, crash
-from fathom.score.rouge_sum import official_sentences, rouge_l_sum
+from fathom.score.rouge import official_sentences, rouge_l_sum
 from fathom.score.text import bag_f1, official_words
 from fathom.types import Verdict
 

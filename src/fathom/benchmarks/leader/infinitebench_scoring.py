@@ -34,7 +34,7 @@ from fathom.score.answers import digits, first_number, short_answer
 from fathom.score.choices import choice_letter
 from fathom.score.reading import CUE, after_cues, plain
 from fathom.score.registry import Metric, Scorer, ScoringRow
-from fathom.score.rouge_sum import rouge_l_sum, strict_sentences
+from fathom.score.rouge import rouge_l_sum, strict_sentences
 from fathom.score.text import bag_f1, fold, stands_in, token_f1, without_reasoning
 from fathom.types import Verdict
 

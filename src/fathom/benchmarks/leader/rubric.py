@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from fathom.score import judge_prompts as words
-from fathom.score.judge_case import Ask, Case, Parts, Rubric, asked, check_rule, kept_references
+from fathom.score import judge_texts
+from fathom.score.judge import Ask, Case, Parts, Rubric, asked, check_rule, kept_references
 from fathom.score.judge_texts import prompt, read_marks
 
 LOWEST, HIGHEST = 1, 10
@@ -27,7 +27,7 @@ def rating_steps(case: Case) -> Generator[Ask, str, Parts]:
         return {"rating": 0}
     listed = [(f"reference {number}", text) for number, text in enumerate(kept_references(case), start=1)]
     request = prompt(
-        words.RATING_INTRO, [("question", case.asked), *listed, ("reply", case.said)], words.RATING_REQUEST
+        judge_texts.RATING_INTRO, [("question", case.asked), *listed, ("reply", case.said)], judge_texts.RATING_REQUEST
     )
     return (yield from asked("rating", request, lambda reply: read_marks(reply, {"rating": HIGHEST}, LOWEST)))
 

@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash
-from fathom.score.sequences import common_length
 from fathom.score.text import (
     all_words,
     ascii_words,
     bag_f1,
+    common_length,
     has_chinese,
     official_words,
     token_f1,

@@ -15,8 +15,7 @@ from typing import TypeAlias
 from fathom.score.chinese import cut_words
 from fathom.score.registry import Scorer, ScoringRow, crash
 from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
-from fathom.score.sequences import similarity
-from fathom.score.text import bag_f1, official_words
+from fathom.score.text import bag_f1, official_words, similarity
 from fathom.types import Verdict
 
 # Their prompts show solved examples, and replies run on into further ones.

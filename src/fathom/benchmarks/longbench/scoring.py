@@ -29,8 +29,7 @@ from fathom.score.answers import count_number, passage_number
 from fathom.score.chinese import cut_words
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.rouge import rouge_l
-from fathom.score.sequences import common_length, similarity
-from fathom.score.text import fold, token_f1, without_reasoning
+from fathom.score.text import common_length, fold, similarity, token_f1, without_reasoning
 from fathom.types import Verdict
 
 # What of a reply answers, None if nothing does; and what that is worth beside the gold answers, or why it is unknown.

@@ -16,7 +16,7 @@ from collections.abc import Generator
 
 from fathom.benchmarks.pro.official import fold, is_chinese, max_rouge_l
 from fathom.benchmarks.pro.scoring import strict_rouge_l, strict_summary_texts, summary_score
-from fathom.score.judge_case import Ask, Case, Parts, Rubric, UnreadableError, check_rule, kept_references
+from fathom.score.judge import Ask, Case, Parts, Rubric, UnreadableError, check_rule, kept_references
 from fathom.score.registry import ScoringRow
 
 RULES = ("official", "strict")

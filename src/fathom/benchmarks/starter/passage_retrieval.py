@@ -9,8 +9,7 @@ from functools import partial
 
 from fathom.score.answers import passage_number
 from fathom.tasks import passages, passages_of
-from fathom.tasks.evidence import requests_of
-from fathom.tasks.stretches import content_words
+from fathom.tasks.evidence import content_words, requests_of
 from fathom.types import (
     Card,
     Counter,

@@ -1,10 +1,14 @@
-"""Answers that end a request early: a status and words for whoever asked."""
+"""Answers: files of the site and of the moderation page, and words for whoever asked what cannot be done."""
 
 from __future__ import annotations
 
+import email.utils
+import stat
 from collections.abc import Mapping
+from pathlib import Path
 
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 from fathom.types import Json
 
@@ -35,3 +39,79 @@ class AnswerError(Exception):
     def response(self) -> JSONResponse:
         """The answer."""
         return JSONResponse({"error": str(self), **self.more}, self.status, self.headers)
+
+
+PAGES = Path(__file__).parent / "pages"
+MEDIA = {
+    ".css": "text/css; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".md": "text/plain; charset=utf-8",
+    ".parquet": "application/vnd.apache.parquet",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+}
+"""What a site is made of; nothing else is served."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types fathom",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""What the pages of the site ask for themselves, said once more where nothing in a page can take it back."""
+_SOON = "<!doctype html><meta charset=utf-8><title>Soon</title><p>The site is being built. Try again in a minute.</p>"
+
+
+def file_answer(root: Path, path: str, request: Request) -> Response:
+    """A file below a folder.
+
+    Args:
+        root: The folder; may be a link.
+        path: The path that was asked for, without the first "/", decoded; one that ends there is of ``index.html``.
+        request: Whose conditions are obeyed.
+
+    Raises:
+        AnswerError: There is no such file, or it is none of a site.
+    """
+    names = (f"{path}index.html" if path == "" or path.endswith("/") else path).split("/")
+    media = MEDIA.get(Path(names[-1]).suffix)
+    # No empty, hidden or climbing names, and none that another system would read as several.
+    if media is None or any(not name or name[0] == "." or not name.isprintable() or "\\" in name for name in names):
+        raise AnswerError(404, "there is no such page")
+    try:
+        base = root.resolve(strict=True)
+        file = base.joinpath(*names).resolve(strict=True)
+        facts = file.stat()
+    except (OSError, ValueError) as error:
+        raise AnswerError(404, "there is no such page") from error
+    if not file.is_relative_to(base) or not stat.S_ISREG(facts.st_mode):
+        raise AnswerError(404, "there is no such page")
+    # Asked for again each time, and answered in a line where it is the same: a new site is seen at once.
+    answer = FileResponse(file, media_type=media, stat_result=facts, headers={"Cache-Control": "no-cache"})
+    if _is_known(answer, request):
+        return Response(status_code=304, headers={name: answer.headers[name] for name in ("etag", "cache-control")})
+    return answer
+
+
+def not_yet() -> Response:
+    """The answer while the first site is being built."""
+    return HTMLResponse(_SOON, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
+
+
+def _is_known(answer: Response, request: Request) -> bool:
+    if tags := request.headers.get("if-none-match"):
+        return answer.headers["etag"] in [tag.strip().removeprefix("W/") for tag in tags.split(",")]
+    since = email.utils.parsedate(request.headers.get("if-modified-since"))
+    changed = email.utils.parsedate(answer.headers["last-modified"])
+    return since is not None and changed is not None and since >= changed

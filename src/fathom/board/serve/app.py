@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 import anyio
 from fastapi import FastAPI, Request
@@ -16,50 +14,18 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from fathom.board.serve.answers import AnswerError
+from fathom.board.serve.answers import PAGES, AnswerError, file_answer, not_yet
 from fathom.board.serve.checking import Check
+from fathom.board.serve.desk import Desk
 from fathom.board.serve.limits import Limits, Rate, Shares, Turns
-from fathom.board.serve.publishing import CURRENT, INCOMING, Publisher, living, settle
+from fathom.board.serve.publishing import Publisher, living, settle
 from fathom.board.serve.requests import Logged
-from fathom.board.serve.static import PAGES, file_answer, not_yet
 from fathom.board.serve.store import FullStoreError, Store
+from fathom.board.serve.submitting import router
 from fathom.printing import printable
 from fathom.types import FathomError
 
 log = logging.getLogger("fathom.board")
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What the answers are made with: one for each server.
-
-    Attributes:
-        store: Submissions and tokens.
-        publisher: Keeps the site up to date.
-        check: Says what is to be said of a bundle.
-        limits: What one person may ask.
-        rate: Counts what each did.
-        under_way: Counts the bundles that each has on the way.
-        turns: Lets so many checks be under way, one of each submitter.
-    """
-
-    store: Store
-    publisher: Publisher
-    check: Check
-    limits: Limits
-    rate: Rate
-    under_way: Shares
-    turns: Turns
-
-    @property
-    def site(self) -> Path:
-        """The folder of the site that is served."""
-        return self.publisher.out / CURRENT
-
-    @property
-    def incoming(self) -> Path:
-        """Where bundles lie while they come and are checked."""
-        return self.publisher.out / INCOMING
 
 
 def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -> ASGIApp:
@@ -74,8 +40,6 @@ def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -
     Raises:
         FathomError: The folder of sites cannot be made, or holds something else.
     """
-    from fathom.board.serve.submitting import router
-
     settle(publisher.out)
 
     @asynccontextmanager

@@ -8,9 +8,8 @@ import time
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fathom.board.serve.answers import AnswerError
+from fathom.board.serve.answers import HEADERS, AnswerError
 from fathom.board.serve.limits import Shares
-from fathom.board.serve.static import HEADERS
 from fathom.printing import printable
 
 log = logging.getLogger("fathom.board.requests")

@@ -1,17 +1,19 @@
-"""Threads as documents: one text with the spans of the question and of every answer."""
+"""Threads as documents: which are taken, and one text each with the spans of the question and of every answer."""
 
 from __future__ import annotations
 
+import heapq
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from fathom.corpus.identity import document_id
 from fathom.corpus.spec import parse_spec, path_of
-from fathom.corpus.stackexchange.cases import joined, read_cases
 from fathom.corpus.stackexchange.reading import read_threads
-from fathom.corpus.stackexchange.selection import selected, wanted_threads
 from fathom.corpus.stackexchange.threads import Progress, Thread
 from fathom.corpus.text import detect_language
-from fathom.records import Problem, path_text
+from fathom.records import TABLES, Fault, Problem, Problems, format_of, path_text, read_records
 from fathom.types import Document, FathomError
 
 
@@ -88,3 +90,197 @@ def case_documents(spec: str) -> ThreadCorpus:
     found = list(read_cases(path_of(name)))
     cases = tuple(one for one in found if isinstance(one, Document))
     return ThreadCorpus(cases, tuple(one for one in found if isinstance(one, Problem)))
+
+
+GAP = "\n\n"
+_LABEL = re.compile(r"A([1-9][0-9]{0,5})")
+
+
+class _BadCaseError(Exception):
+    """A line that is no case; the message says why."""
+
+
+def read_cases(path: Path) -> Iterator[Document | Problem]:
+    """Yield the cases of a file in its order, and apart from them what was left out.
+
+    Args:
+        path: A file of ``fathom.records.TABLES``, also with ``.gz`` or ``.zst``; each row has ``question_id``,
+            ``question``, ``all_answers`` (a list) and ``answer`` (``A1`` for the first of them); ``tags`` are optional.
+
+    Raises:
+        FathomError: There is no such file.
+    """
+    if not path.is_file():
+        raise FathomError(f"{path_text(path)}: no such file; name a file of published cases, such as a .jsonl.")
+    if format_of(path.name) not in TABLES:
+        raise FathomError(f"{path_text(path)}: published cases are a file that ends in {', '.join(TABLES)}.")
+    faults = Problems(path, "lines that are no cases")
+    lines: dict[str, int | None] = {}
+    empty = True
+    for record in read_records(path):
+        empty = False
+        if isinstance(record, Fault):
+            faults.add(record.line, record.reason)
+            continue
+        try:
+            case = _case(record.fields, f"{path_text(path.name)}:{record.line}")
+        except _BadCaseError as error:
+            faults.add(record.line, str(error))
+            continue
+        if (first := lines.setdefault(case.id, record.line)) == record.line:
+            yield case
+        else:
+            faults.add(record.line, f"the same question and candidates as line {first}; the first one is kept")
+    if empty:
+        faults.add(None, "there is no case in it")
+    yield from faults.listed()
+
+
+def _case(record: Mapping[str, object], source: str) -> Document:
+    """A case as one text: ``passages`` are the question and the candidates as published, ``accepted`` the gold one."""
+    question = _text(record.get("question"), "question")
+    answers = record.get("all_answers")
+    if not isinstance(answers, list) or len(answers) < 2:
+        raise _BadCaseError("the field 'all_answers' should be a list of answers, two or more")
+    parts = [question, *(_text(answer, f"all_answers[{n}]") for n, answer in enumerate(answers))]
+    label = record.get("answer")
+    named = _LABEL.fullmatch(label) if isinstance(label, str) else None
+    if not named or int(named[1]) > len(answers):
+        raise _BadCaseError(f"the field 'answer' is {label!r}; expected a label from A1 to A{len(answers)}")
+    name = record.get("question_id")
+    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
+        raise _BadCaseError("the field 'question_id' should be a string or a whole number")
+    tags = record.get("tags")
+    text, spans = joined(parts)
+    return Document(
+        id=document_id(text),
+        text=text,
+        source=source,
+        language=detect_language(text),
+        licence="CC-BY-SA",
+        meta={
+            "case": str(name).strip(),
+            "tags": [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
+            "accepted": int(named[1]) - 1,
+        },
+        passages=spans,
+    )
+
+
+def joined(parts: list[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Texts as one, with the span of each."""
+    spans: list[tuple[int, int]] = []
+    for part in parts:
+        start = spans[-1][1] + len(GAP) if spans else 0
+        spans.append((start, start + len(part)))
+    return GAP.join(parts), tuple(spans)
+
+
+def _text(value: object, field: str) -> str:
+    """A published text: as it is but for blanks at its ends, line ends, and halves of characters."""
+    if not isinstance(value, str):
+        raise _BadCaseError(f"the field {field!r} should be a string")
+    text = value.encode(errors="replace").decode().replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not text and field == "question":
+        raise _BadCaseError(f"the field {field!r} is empty")
+    return text
+
+
+TOP = 25_000
+TOP_OF_TAG = 2_500
+"""Ada-LEval, section 3.2: the 2,500 most popular questions of each tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which threads are taken.
+
+    Attributes:
+        tags: Only threads with one of these tags; empty for any.
+        top: At most so many of each tag, or of all: those with the highest scores.
+    """
+
+    tags: tuple[str, ...] = ()
+    top: int = TOP
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The documents of the threads that were taken, in the order in which they came, and what was left out."""
+
+    documents: tuple[Document, ...]
+    problems: tuple[Problem, ...]
+
+
+def wanted_threads(spec: str, choices: Mapping[str, str]) -> Wanted:
+    """What the query of a specification asks for: ``tags=python,c`` and ``top=2500``.
+
+    Raises:
+        FathomError: It asks for something else, ``top`` is no whole number from 1 on, or ``tags`` names none.
+    """
+    if unknown := sorted(set(choices) - {"tags", "top"}):
+        raise FathomError(f"{spec}: threads are chosen by tags=A,B and top=N, not by {', '.join(unknown)}.")
+    tags = tuple(dict.fromkeys(tag.strip().lower() for tag in choices.get("tags", "").split(",") if tag.strip()))
+    if "tags" in choices and not tags:
+        raise FathomError(f"{spec}: tags= names no tag; write tags=python,c or leave it out.")
+    top = choices.get("top", str(TOP_OF_TAG if tags else TOP))
+    if not (top.isascii() and top.isdigit() and len(top) <= 9 and int(top) > 0):
+        raise FathomError(f"{spec}: top={top} is not a whole number from 1 on.")
+    return Wanted(tags, int(top))
+
+
+def selected(
+    found: Iterable[Thread | Problem], wanted: Wanted, name: str, document_of: Callable[[Thread], Document]
+) -> Selected:
+    """The most popular threads of a stream, of which no more than these are held.
+
+    Threads without any answer can serve nothing and are passed over; those whose asker accepted none stay, since their
+    answers are distractors.
+
+    Args:
+        found: What ``read_threads`` yields.
+        wanted: Which threads are taken.
+        name: What the stream is called in problems.
+        document_of: Makes a document of a thread.
+    """
+    # For each tag ("" for any) a heap whose first entry is the least popular thread.
+    heaps: dict[str, list[tuple[tuple[int, int, str], int, Document]]] = {tag: [] for tag in wanted.tags or ("",)}
+    problems: list[Problem] = []
+    threads = unanswered = 0
+    for one in found:
+        if isinstance(one, Problem):
+            problems.append(one)
+            continue
+        threads += 1
+        unanswered += not one.answers
+        tags = {"", *one.tags} if one.answers else set()
+        rank = popularity(one)
+        takers = [heap for tag, heap in heaps.items() if tag in tags and (len(heap) < wanted.top or rank > heap[0][0])]
+        if not takers:
+            continue
+        entry = rank, threads, document_of(one)
+        for heap in takers:
+            heapq.heappush(heap, entry)
+            if len(heap) > wanted.top:
+                heapq.heappop(heap)
+    taken = {number: document for heap in heaps.values() for _, number, document in heap}
+    passed = _passed_over(threads, len(taken), unanswered, wanted)
+    absent = [f"no thread with answers has the tag {tag!r}" for tag, heap in heaps.items() if not heap and tag]
+    notes = [Problem(name, None, reason) for reason in (*passed, *absent)]
+    return Selected(tuple(taken[number] for number in sorted(taken)), (*notes, *problems))
+
+
+def popularity(thread: Thread) -> tuple[int, int, str]:
+    """What threads are ranked by: score, then the older number."""
+    number = thread.id.rpartition(":")[2]
+    return thread.score, -int(number) if number.isdecimal() else 0, thread.id
+
+
+def _passed_over(threads: int, taken: int, unanswered: int, wanted: Wanted) -> list[str]:
+    """One line about the threads that were not taken; none where all were."""
+    if threads == taken:
+        return []
+    of_tag = f"each of the tags {', '.join(wanted.tags)}" if wanted.tags else "all"
+    others = threads - taken - unanswered
+    rule = f"; the {wanted.top:,} most popular of {of_tag} are taken (tags=A,B and top=N change that)" if others else ""
+    return [f"{threads - taken:,} of {threads:,} threads passed over, {unanswered:,} without any answer{rule}"]

@@ -1,18 +1,25 @@
-"""The official data dump as threads: its posts are sorted on disk, so that memory does not grow with them."""
+"""The official data dump as threads: its posts are sorted on disk, so that memory does not grow with them.
+
+The dump is ``Posts.xml`` as it is, compressed, or inside a ``.7z``; damage is reported and the rows around it are kept.
+"""
 
 from __future__ import annotations
 
+import lzma
 import re
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import Any
+from xml.parsers.expat import ExpatError, ParserCreate, XMLParserType
 
-from fathom.corpus.stackexchange.archive import POSTS, pour_posts
 from fathom.corpus.stackexchange.markup import post_text
-from fathom.corpus.stackexchange.posts import EntitiesError, PostsParser
 from fathom.corpus.stackexchange.threads import Answer, Progress, Thread
-from fathom.records import COMPRESSED, DamagedError, Problem, Problems, path_text
+from fathom.records import COMPRESSED, DamagedError, Problem, Problems, path_text, read_chunks
 from fathom.types import FathomError
 
 QUESTION, ANSWER = "1", "2"
@@ -158,3 +165,214 @@ def _number(value: str | None) -> int | None:
 def _tags(value: str) -> list[str]:
     """Tags of a dump: ``<a><b>`` until 2024, ``|a|b|`` since."""
     return re.findall(r"[^<>|\s]+", value)
+
+
+ROW = b"<row "
+# Ten times the longest post there can be; the time that the parser takes grows with the square of a row's length.
+LONGEST_ROW = 1 << 24
+
+
+class EntitiesError(Exception):
+    """The XML declares entities; the message says so, in words that follow the file's name."""
+
+
+class PostsParser:
+    """Takes the bytes of a dump piece by piece and hands on its rows. Entities are refused, nothing is loaded.
+
+    Args:
+        take: Called with the line and the attributes of every ``row``.
+        report: Called with the line of any damage and what it is.
+    """
+
+    def __init__(self, take: Callable[[int, dict[str, str]], None], report: Callable[[int, str], None]) -> None:
+        self._take = take
+        self._report = report
+        self._line = 1  # on which the current parser began
+        self._fed = 0  # bytes given to the current parser before the piece at hand
+        self._seeking = False
+        self._tail = b""
+        self._parser = self._start()
+
+    def feed(self, data: bytes) -> None:
+        """Parse the next bytes, in UTF-8."""
+        while data:
+            if self._seeking:
+                data = self._seek(data)
+                continue
+            try:
+                self._parser.Parse(data, False)
+            except ExpatError as error:
+                self._report(
+                    self._line + error.lineno - 1, f"not XML: {_words(error)}; reading goes on at the next row"
+                )
+                data = self._after_damage(data)
+                continue
+            self._fed += len(data)
+            if self._fed - self._parser.CurrentByteIndex > LONGEST_ROW:
+                self._line += self._parser.CurrentLineNumber - 1
+                self._report(self._line, f"a row of more than {LONGEST_ROW >> 20} MiB; reading goes on at the next row")
+                self._seeking = True
+            return
+
+    def close(self) -> None:
+        """Say that no more bytes come."""
+        if self._seeking:
+            return
+        try:
+            self._parser.Parse(b"", True)
+        except ExpatError as error:
+            line = self._line + error.lineno - 1
+            self._report(line, "the file ends in the middle of the posts; what came before is kept; fetch it again")
+
+    def _start(self, opening: bytes = b"") -> XMLParserType:
+        # Bytes come as UTF-8, whatever the file's first line says it was.
+        parser = ParserCreate("UTF-8")
+        parser.StartElementHandler = self._element
+        parser.EntityDeclHandler = _refuse_entities
+        if opening:
+            parser.Parse(opening, False)
+        self._fed = len(opening)
+        return parser
+
+    def _element(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "row":
+            self._take(self._line + self._parser.CurrentLineNumber - 1, attributes)
+
+    def _after_damage(self, data: bytes) -> bytes:
+        """The bytes of the piece from the damage on; at least one byte less, so that it always goes on."""
+        position = max(self._parser.ErrorByteIndex - self._fed, 1)
+        self._line += self._parser.ErrorLineNumber - 1
+        self._seeking = True
+        return data[position:]
+
+    def _seek(self, data: bytes) -> bytes:
+        """The bytes from the next row on, given to a new parser; none where no row begins in this piece."""
+        data = self._tail + data
+        start = data.find(ROW)
+        # What is kept for later may hold the start of a row, and never a line end that was counted.
+        passed = start if start >= 0 else max(len(data) - len(ROW) + 1, 0)
+        self._line += data.count(b"\n", 0, passed)
+        self._tail = b"" if start >= 0 else data[passed:]
+        if start < 0:
+            return b""
+        self._seeking = False
+        self._parser = self._start(b"<posts>")
+        return data[start:]
+
+
+def _words(error: ExpatError) -> str:
+    return str(error).partition(":")[0]
+
+
+def _refuse_entities(*_: object) -> None:
+    raise EntitiesError("declares entities, which no dump of Stack Exchange does; fetch it from its publisher.")
+
+
+POSTS = "posts.xml"
+PIECE_BYTES = 1 << 20
+
+
+def pour_posts(path: Path, feed: Callable[[bytes], None], progress: Progress | None = None) -> None:
+    """Give the bytes of ``Posts.xml`` to ``feed``, piece by piece.
+
+    Args:
+        path: ``Posts.xml``, also with ``.gz`` or ``.zst``, or a ``.7z`` with a file of that name in it.
+        feed: Called with every piece.
+        progress: Called after every piece.
+
+    Raises:
+        DamagedError: The bytes cannot be read to their end; what came before has been fed.
+        FathomError: The archive cannot be opened, has no posts, or py7zr is not there.
+    """
+    if path.suffix.lower() == ".7z":
+        _pour_archive(path, feed, progress)
+        return
+    size = content_size(path)
+    read = 0
+    for chunk in read_chunks(path):
+        feed(chunk)
+        read += len(chunk)
+        if progress:
+            progress(read, size)
+
+
+def content_size(path: Path) -> int | None:
+    """The bytes that a file will give, or None where it is compressed and does not say."""
+    return None if path.suffix.lower() in COMPRESSED else path.stat().st_size
+
+
+class _Pipe:
+    """Hands on what py7zr unpacks; it is never read back. The methods are those of ``py7zr.Py7zIO``."""
+
+    def __init__(self, feed: Callable[[bytes], None], progress: Progress | None, total: int) -> None:
+        self._feed = feed
+        self._progress = progress
+        self._total = total
+        self._written = 0
+
+    def create(self, filename: str) -> _Pipe:
+        """What ``py7zr.WriterFactory`` asks for: a single file is unpacked, into this."""
+        return self
+
+    def write(self, data: bytes | bytearray) -> int:
+        for start in range(0, len(data), PIECE_BYTES):
+            self._feed(bytes(data[start : start + PIECE_BYTES]))
+        self._written += len(data)
+        if self._progress:
+            self._progress(self._written, self._total)
+        return len(data)
+
+    def read(self, size: int | None = None) -> bytes:
+        return b""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return 0
+
+    def flush(self) -> None:
+        pass
+
+    def size(self) -> int:
+        return self._written
+
+    def close(self) -> None:
+        pass
+
+
+def _pour_archive(path: Path, feed: Callable[[bytes], None], progress: Progress | None) -> None:
+    py7zr = _library(path)
+    damage = (py7zr.exceptions.ArchiveError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise DamagedError(f"cannot be read: {error.strerror or error}") from error
+    # An open file rather than its path: py7zr then unpacks in this thread.
+    with file:
+        try:
+            archive = py7zr.SevenZipFile(file)
+            sizes = {entry.filename: entry.uncompressed for entry in archive.list() if entry.is_file}
+        except py7zr.exceptions.PasswordRequired as error:
+            raise FathomError(f"{path_text(path)}: the archive has a password; unpack it first.") from error
+        except (*damage, LookupError, TypeError, AssertionError, struct.error) as error:
+            reason = "not a .7z that can be read, or cut off before the table at its end; fetch it again"
+            raise FathomError(f"{path_text(path)}: {reason}.") from error
+        with archive:
+            name = next((name for name in sizes if PurePosixPath(name).name.lower() == POSTS), None)
+            if name is None:
+                held = ", ".join(sorted(sizes)[:8]) or "nothing"
+                raise FathomError(f"{path_text(path)}: no Posts.xml in it but {held}. Name the archive with the posts.")
+            try:
+                archive.extract(targets=[name], factory=_Pipe(feed, progress, sizes[name]))
+            except py7zr.exceptions.PasswordRequired as error:
+                raise FathomError(f"{path_text(path)}: the archive has a password; unpack it first.") from error
+            except damage as error:
+                raise DamagedError(f"is damaged ({type(error).__name__}); fetch it again") from error
+
+
+def _library(path: Path) -> Any:
+    try:
+        return import_module("py7zr")
+    except ModuleNotFoundError as error:
+        raise FathomError(
+            f"{path_text(path)}: reading a .7z needs py7zr. Install it with `pip install 'fathom-eval[dump]'`, "
+            "or unpack the archive and name its Posts.xml."
+        ) from error

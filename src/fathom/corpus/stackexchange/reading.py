@@ -7,8 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fathom.corpus.stackexchange.archive import content_size
-from fathom.corpus.stackexchange.dump import read_dump
+from fathom.corpus.stackexchange.dump import content_size, read_dump
 from fathom.corpus.stackexchange.markup import PostText, post_text
 from fathom.corpus.stackexchange.threads import Answer, Progress, Thread
 from fathom.corpus.text import normalise

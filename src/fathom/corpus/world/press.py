@@ -6,18 +6,13 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fathom.corpus.identity import document_id
-from fathom.corpus.world.accounts import accounts
-from fathom.corpus.world.annals import annals
-from fathom.corpus.world.biography import biography
+from fathom.corpus.world.articles import accounts, annals, biography, event_report, firm_history, portrait
+from fathom.corpus.world.cluster import cluster_of, namer_of
 from fathom.corpus.world.dice import Dice
-from fathom.corpus.world.event_report import event_report
 from fathom.corpus.world.facts import Name
-from fathom.corpus.world.firm_history import firm_history
 from fathom.corpus.world.forms import ChineseForms, EnglishForms, Forms
 from fathom.corpus.world.grammar import load
-from fathom.corpus.world.happenings import cluster_of, namer_of
 from fathom.corpus.world.outline import Ask, Desk, Outline
-from fathom.corpus.world.portrait import portrait
 from fathom.corpus.world.prose import LINES, Subject, Unit, Writer
 from fathom.corpus.world.scribe import NAMES_PER_CLUSTER
 from fathom.types import Document, Question

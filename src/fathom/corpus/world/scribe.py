@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
+from math import gcd
 
 from fathom.corpus.world.dice import Dice
 from fathom.corpus.world.facts import Name, Sex, Trade
 from fathom.corpus.world.grammar import load
-from fathom.corpus.world.names import Namer
 
 NAMES_PER_CLUSTER = 2048
 LIVES = 3
@@ -59,3 +60,96 @@ class Scribe:
     def day_after(self, day: date, low: int, high: int) -> date:
         """Draw a day ``low`` to ``high`` days after ``day``."""
         return day + timedelta(days=self.dice.between(low, high))
+
+
+class Scatter:
+    """A bijection of 0 .. size-1 that looks random: n -> (factor * n + shift) mod size."""
+
+    __slots__ = ("factor", "shift", "size")
+
+    def __init__(self, size: int, *key: object) -> None:
+        dice = Dice("scatter", *key)
+        self.size = size
+        self.shift = dice.between(0, size - 1)
+        self.factor = dice.between(size // 5, size - 1)
+        while gcd(self.factor, size) != 1:
+            self.factor += 1
+
+    def __call__(self, number: int) -> tuple[int, int]:
+        """Return the scattered place of ``number`` and how often the whole range was used up before it."""
+        lap, rest = divmod(number, self.size)
+        return (self.factor * rest + self.shift) % self.size, lap
+
+
+@cache
+def _joined(language: str, *rules: str) -> tuple[str, ...]:
+    """All different words made of one part from each rule."""
+    grammar = load(language)
+    words = [""]
+    for rule in rules:
+        words = [word + part for word in words for part in grammar.words(rule)]
+    return tuple(dict.fromkeys(words))
+
+
+class Namer:
+    """Gives names in one language for one seed."""
+
+    def __init__(self, seed: int, language: str) -> None:
+        self.language = language
+        grammar = load(language)
+        self._surnames = _joined(
+            language, *(("names.surname",) if language == "zh" else ("names.sur.a", "names.sur.b"))
+        )
+        self._given = {
+            "f": (grammar.words("names.given.f"), grammar.words("names.middle.f")),
+            "m": (grammar.words("names.given.m"), grammar.words("names.middle.m")),
+        }
+        self._places = _joined(language, "names.place.a", "names.place.b")
+        self._rivers = _joined(language, "names.river.a", "names.river.b")
+        self._houses = _joined(language, "names.house.a", "names.house.b")
+        sizes = (len(self._given["f"][0]), len(self._given["f"][1]))
+        if sizes != (len(self._given["m"][0]), len(self._given["m"][1])):
+            raise ValueError("the lists of given names for women and men must be equally long")
+        self._person = Scatter(len(self._surnames) * sizes[0] * sizes[1], seed, language, "person")
+        self._place = Scatter(len(self._places), seed, language, "place")
+        self._river = Scatter(len(self._rivers), seed, language, "river")
+        self._house = Scatter(len(self._houses), seed, language, "house")
+
+    def hero(self, number: int, sex: Sex) -> Name:
+        """Name a person who is the subject of an article: an eighth of all names is kept for such."""
+        kept = self._person.size // 8
+        lap, rest = divmod(number, kept)
+        return self._person_at(self._person.size - kept + rest, lap, sex)
+
+    def extra(self, number: int, sex: Sex) -> Name:
+        """Name anyone else; neighbours in number never share a surname, and such names come again very far away."""
+        return self._person_at(number % (self._person.size - self._person.size // 8), 0, sex)
+
+    def _person_at(self, number: int, lap: int, sex: Sex) -> Name:
+        index, _ = self._person(number)
+        rest, surname_index = divmod(index, len(self._surnames))
+        firsts, seconds = self._given[sex]
+        second_index, first_index = divmod(rest, len(firsts))
+        first, second, surname = firsts[first_index], seconds[second_index], self._surnames[surname_index]
+        if self.language == "zh":
+            full = surname + first + second + "之" * lap
+            return Name(full, full, sex)
+        return Name(f"{first} {second} {surname}" + " the Younger" * lap, surname, sex)
+
+    def place(self, number: int) -> str:
+        """Name place ``number``; when all names are used up they come again as "Upper ..." and so on."""
+        index, lap = self._place(number)
+        name = self._places[index]
+        prefixes = load(self.language).words("names.place.prefix")
+        while lap:
+            lap, prefix = divmod(lap - 1, len(prefixes))
+            name = prefixes[prefix] + name
+        return name
+
+    def river(self, number: int) -> str:
+        """Name the river of cluster ``number``; rivers may come again far away."""
+        return self._rivers[self._river(number)[0]]
+
+    def house(self, number: int) -> str:
+        """Name firm ``number`` where firms carry a name of their own (Chinese); such names may come again far away."""
+        return self._houses[self._house(number)[0]]

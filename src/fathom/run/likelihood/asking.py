@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from fathom.registry import get_task, tasks
-from fathom.run.likelihood.client import LikelihoodClient, too_many
+from fathom.run.likelihood.client import METHODS, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
 from fathom.run.likelihood.local import PREFIX, LocalModel
-from fathom.run.likelihood.orders import METHODS, Method, how_many
 from fathom.run.likelihood.tokens import Backend
-from fathom.run.limit import Limit
 from fathom.run.loop import drive
 from fathom.run.manifest import check_run, describe_run, join_run
 from fathom.run.model import Settings
 from fathom.run.options import check_choice, check_work
-from fathom.run.prices import FREE, Price, find_price
+from fathom.run.prices import FREE, Limit, Price, find_price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Retry
 from fathom.run.runner import work_on

@@ -1,4 +1,9 @@
-"""``fathom/guess``: a valid answer at random, so that its score is the chance level of the test."""
+"""``fathom/guess``: a valid answer at random, so that its score is the chance level of the test.
+
+``fathom/longest``, ``fathom/first`` and ``fathom/copy`` take a shortcut without reading: the longest answer, the first
+one, the example of the instructions. They show how far a shortcut goes beyond chance, and that a measure of copying
+finds what is copied. Where a prompt has neither candidates nor an example they guess.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,7 @@ from dataclasses import replace
 from random import Random
 from uuid import UUID
 
-from fathom.run.readers.asked import Asked, numbered, understand
-from fathom.run.readers.labels import any_entity, any_relations
+from fathom.run.readers.asked import Asked, any_entity, any_relations, numbered, understand
 from fathom.run.readers.retrieval import sentences
 from fathom.types import AnswerKind
 
@@ -147,3 +151,38 @@ _GUESSES: Mapping[AnswerKind, Callable[[Asked, Random], str]] = {
     "relations": _relations,
     "entities": _entity,
 }
+
+
+def longest(prompt: str, answer: AnswerKind, rng: Random) -> str:
+    """The label of the longest answer in characters, the first of equal ones.
+
+    Args:
+        prompt: The whole prompt, or what a window leaves of it.
+        answer: The kind of answer that it asks for.
+        rng: Dice, for prompts without answers to choose among.
+    """
+    asked = understand(prompt, answer)
+    if asked.kind == "label" and asked.pieces and asked.pieces.texts:
+        texts = asked.pieces.texts
+        return f"A{max(texts, key=lambda number: len(texts[number]))}"
+    return guess_answer(asked, rng)
+
+
+def first(prompt: str, answer: AnswerKind, rng: Random) -> str:
+    """The label A1, or the parts in the order in which they are numbered; arguments as for ``longest``."""
+    asked = understand(prompt, answer)
+    if asked.pieces and asked.pieces.number:
+        return "A1" if asked.kind == "label" else said_order(range(1, asked.pieces.number + 1))
+    return guess_answer(asked, rng)
+
+
+def copy(prompt: str, answer: AnswerKind, rng: Random) -> str:
+    """The answer that the instructions show as an example; arguments as for ``longest``."""
+    asked = understand(prompt, answer)
+    example = asked.pieces.example if asked.pieces else ""
+    if example and asked.kind == "label":
+        return example
+    # Where a window has left no instructions, a list in a part's own text may look like their example.
+    if example and asked.pieces and example.count(",") + 1 == asked.pieces.number:
+        return f"Answer: {example}"
+    return guess_answer(asked, rng)

@@ -1,7 +1,10 @@
-"""Pairs of random keys and values, which are UUIDs: what retrieval tasks borrow from that need nothing but such pairs.
+"""Documents made by a rule: pairs of random keys and values, and one sentence over and over.
 
-All pairs of a build are one document, in which a pair has its place by its number, so that a prompt of thousands of
-pairs is a short recipe.
+Keys and values are UUIDs: what retrieval tasks borrow from that need nothing but such pairs. All pairs of a build are
+one document, in which a pair has its place by its number, so that a prompt of thousands of pairs is a short recipe.
+
+One sentence over and over is the emptiest text that something can be hidden in. LongLeader, section 4: the context of
+passkeys repeats a single sentence that has nothing to do with the key. The sentences are our own.
 """
 
 from __future__ import annotations
@@ -44,3 +47,15 @@ def _lines(rng: Random, count: int) -> Iterator[str]:
     for _ in range(count):
         key, value = (UUID(int=rng.getrandbits(128), version=4) for _ in range(2))
         yield f'"{key}": "{value}",'
+
+
+SENTENCES = {
+    "en": "The road runs along the river, and the river runs down to the sea.",
+    "zh": "路沿着河走，河向着海流。",
+}
+
+
+def refrain_document(count: int, language: str = "en") -> Document:
+    """A document that says its sentence ``count`` times."""
+    text = ("" if language == "zh" else " ").join([SENTENCES[language]] * count)
+    return Document(document_id(text), text, "refrain", language)
