@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from simulated import LENGTHS, drawn, row, table
 
 from fathom.analysis import LongScore, longscore, longscore_of_means
+from fathom.analysis.longscore import longscore_of
+from fathom.analysis.profile import profiles
 from fathom.rows import to_frame
 
 
@@ -198,7 +202,7 @@ def test_averages_to_be_compared_are_over_the_lengths_that_all_models_have() -> 
     assert short.shared_interval is not None
     assert long.shared_interval.low == pytest.approx(short.shared_interval.low)
     assert long.shared_interval.high == pytest.approx(short.shared_interval.high)
-    assert long.shared_interval.low < long.shared_average < long.shared_interval.high
+    assert long.shared_interval.low < np.mean(first[:2]) < long.shared_interval.high
     said = (
         "not all models have the same lengths (32k only by long): LongScores are averaged over 8k, 16k, which all have"
     )
@@ -217,7 +221,7 @@ def test_models_without_a_common_length_have_no_average_to_be_compared() -> None
     rows = uneven().filter(~left_out)
     for one in longscore(rows):
         assert one.shared_lengths == ()
-        assert one.shared_average is one.shared_interval is None
+        assert (one.shared_average, one.shared_interval) == (None, None)
         assert one.average is not None
         assert "averaged over no length, which all have" in one.note
 
@@ -299,3 +303,30 @@ def test_the_interval_at_each_length_is_that_of_its_own_ratio() -> None:
         assert point.interval is not None
         assert point.interval.low == pytest.approx(low, abs=0.12 * (high - low))
         assert point.interval.high == pytest.approx(high, abs=0.12 * (high - low))
+
+
+def test_base_lengths_of_ones_own_hold_for_all_that_is_said() -> None:
+    rows = pl.concat([uneven(), uneven().with_columns(variant=pl.lit("v"))])
+    rows = rows.filter((pl.col("variant") == "") | (pl.col("length") != 6144))
+    found = longscore(rows, base_lengths=(2048,))
+    names = [(one.model, one.variant) for one in found if one.task == "kv"]
+    assert names == [("long", ""), ("short", ""), ("long", "v"), ("short", "v")]
+    long = found[0]
+    # Every length beyond 2k is compared with it; 6k has the one variant only, and 32k the one model.
+    assert long.shared_lengths == (4096, 8192, 16384)
+    assert "6k only by long and short, 32k only by long and long · v" in long.note
+    means = np.mean([1 + (point.value or 0) for point in long.points if point.length in long.shared_lengths])
+    assert long.shared_average == pytest.approx(means - 1)
+    nothing = of(longscore(to_frame([row(1.0, length=8192)]), base_lengths=(1024, 4096)), "kv")
+    assert nothing.undefined == "no score at a base length (1k, 4k); scored lengths: 8k"
+
+
+def test_the_base_of_the_code_stands_for_its_own_lengths() -> None:
+    alone = [row(1.0, item=item, length=0, facets={"context": "alone"}) for item in range(5)]
+    rows = pl.concat([table([[0.5, 0.5]] * 5), to_frame(alone)])
+    found = of(longscore(rows, base_lengths=(1024,), base="code"), "kv")
+    assert found.undefined == "no score at a length beyond 6k"
+    (one, _) = profiles(table([[0.5]] * 5), base="code", replicates=5)
+    assert one.base is not None
+    bare = replace(one, base=replace(one.base, lengths=()), complete=np.array([False]))
+    assert longscore_of([bare])[0].undefined == "no score at a length beyond the base"
