@@ -307,7 +307,5 @@ class Session:
 
 
 def _first(errors: BaseExceptionGroup[FathomError]) -> FathomError:
-    first: BaseException = errors
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return first if isinstance(first, FathomError) else FathomError(str(first))
+    first = errors.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
