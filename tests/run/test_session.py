@@ -23,7 +23,7 @@ from fathom.run.overflow import Overflow
 from fathom.run.prices import FREE, UNKNOWN, Price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Retry
-from fathom.run.session import Session, Work, _first
+from fathom.run.session import LOOK_SECONDS, Session, Work, _first
 from fathom.run.store import StoredReply
 from fathom.run.thinking import Thinking
 from fathom.run.worker import this_worker
@@ -188,7 +188,11 @@ def test_a_few_are_claimed_at_a_time(
     ],
 )
 def test_prompts_beyond_the_window_are_not_sent(ledger: Ledger, limit: Limit, said: str) -> None:
-    done = go(ledger, replace(OK, tokens_in=5), work(limit=limit, price=Price(input=1.0, output=1.0)))
+    def tokenizer() -> Any:
+        raise AssertionError("nothing is to be cut")
+
+    what = work(limit=limit, price=Price(input=1.0, output=1.0), tokenizer=tokenizer)
+    done = go(ledger, replace(OK, tokens_in=5), what)
     if not said:
         assert done.client.asked == [(PROMPT, done.client.asked[0][1])]
         assert done.reply.truncated == 0
@@ -371,7 +375,7 @@ def test_what_nobody_expected_is_the_error_of_one_sample(ledger: Ledger) -> None
 
 def test_where_all_samples_fail_the_run_says_so(ledger: Ledger) -> None:
     def follow_up(text: str, one: Sample) -> str:
-        raise ZeroDivisionError("odd")
+        raise ZeroDivisionError("odd.")
 
     session = Session(ledger, Client(), work(2, manner=lambda task: Manner(follow_up=follow_up)), 2)
     with pytest.raises(FathomError) as caught:
@@ -446,3 +450,37 @@ def test_a_session_shows_that_it_lives_while_it_works(ledger: Ledger, monkeypatc
     monkeypatch.setattr(ledger, "beat", beat)
     asyncio.run(Session(ledger, Slow(), work(), 1).work_through())
     assert len(beats) >= 3
+
+
+def test_what_others_hold_is_waited_for_and_taken_over_when_they_die(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Ledger(tmp_path, this_worker())
+    other.claim([("item1@256", 1)])
+    slept: list[float] = []
+    sleep = asyncio.sleep
+
+    async def look(seconds: float) -> None:
+        if seconds == LOOK_SECONDS:
+            slept.append(seconds)
+            if len(slept) == 2:
+                other.close()
+            seconds = 0
+        await sleep(seconds)
+
+    monkeypatch.setattr("fathom.run.session.asyncio.sleep", look)
+    done = go(ledger, OK, work(3), total=3)
+    assert slept == [0.5, 0.5]
+    assert [call.sample for _, call in done.client.asked] == ["item0@256", "item2@256", "item1@256"]
+    # Told after every reply, and after every look.
+    assert [state.finished for state in done.states] == [1, 2, 2, 3, 3]
+
+
+def test_a_session_that_stops_takes_over_nothing(ledger: Ledger, tmp_path: Path) -> None:
+    other = Ledger(tmp_path, this_worker())
+    other.claim([("item1@256", 1)])
+    client = Client(lambda prompt, call: replace(OK, tokens_in=1000))
+    session = Session(ledger, client, work(3, max_tokens_total=1500), 3)
+    with pytest.raises(FathomError, match="2,000 tokens are used"):
+        asyncio.run(session.work_through())
+    other.close()

@@ -275,3 +275,10 @@ def test_what_is_significant_is_said_of_each_pair() -> None:
     assert ranks.significant.tolist() == [[False, False, True], [False, False, False], [True, False, False]]
     # At another level the same p-values are not enough.
     assert not ranks_of(points[:, None] - points[None, :], p, level=0.999).significant.any()
+
+
+def test_a_p_value_at_its_limit_is_significant() -> None:
+    """As in Holm's procedure; .5 is a limit that is no other number in binary."""
+    points, p = np.array([0.9, 0.1]), np.full((2, 2), 0.5)
+    assert ranks_of(points[:, None] - points[None, :], p, level=0.5).worst.tolist() == [1, 2]
+    assert ranks_of(points[:, None] - points[None, :], p + 1e-9, level=0.5).worst.tolist() == [2, 2]

@@ -122,9 +122,10 @@ class Session:
         if self._stop:
             raise FathomError(f"{self._stop}; all replies that came are kept")
         if self._health.errors and self._totals.counts["error"] == self._totals.finished:
+            last = self._health.last.rstrip(".")
             raise FathomError(
-                f"all {self._health.errors} samples failed, the last one with: {self._health.last}. Mend that, then "
-                "run the same command again, which asks for them again"
+                f"all {self._health.errors} samples failed, the last one with: {last}. Mend that, then run the same "
+                "command again, which asks for them again"
             )
 
     def summary(self) -> RunSummary:
