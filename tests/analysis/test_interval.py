@@ -1,10 +1,22 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.stats import beta
 
-from fathom.stats.intervals import generator, interval_of, mean_interval, resampled_means
+from fathom.stats.intervals import (
+    Interval,
+    Scored,
+    generator,
+    interval_of,
+    mean_interval,
+    means_of_sums,
+    resampled_means,
+    resampled_sums,
+    resampled_together,
+)
 from fathom.types import FathomError
 
 
@@ -90,3 +102,103 @@ def test_memory_is_bounded_for_many_items() -> None:
 def test_a_seed_below_0_is_refused() -> None:
     with pytest.raises(FathomError, match="seed -1: expected a whole number from 0 on"):
         generator(-1, "kv")
+
+
+def test_streams_are_the_same_in_every_version() -> None:
+    """Published intervals can be computed again: the stream of a seed and a stratum never changes."""
+    assert generator(3, "kv").integers(0, 1000, 4).tolist() == [691, 637, 672, 531]
+    assert generator(3, "问答").integers(0, 1000, 4).tolist() == [105, 400, 161, 495]
+    assert generator(0, "kv").integers(0, 1000, 4).tolist() == [125, 788, 934, 874]
+
+
+# ------------------------------------------------------------------------------------------------------- closed forms
+
+
+def test_ends_are_quantiles_and_stretch_to_the_figure() -> None:
+    draws = np.append(np.arange(101.0), math.nan)
+    usual, narrow = interval_of(draws, 50.0), interval_of(draws, 50.0, 0.9)
+    assert (usual.low, usual.high) == pytest.approx((2.5, 97.5))
+    assert (narrow.low, narrow.high) == pytest.approx((5.0, 95.0))
+    assert (usual.level, narrow.level) == (0.95, 0.9)
+    assert interval_of(draws, 1.0, 0.5) == Interval(1.0, 75.0, 0.5)
+    assert interval_of(draws, 99.0, 0.5) == Interval(25.0, 99.0, 0.5)
+    assert interval_of(np.array([4.0]), 4.0) == Interval(4.0, 4.0)
+    assert interval_of(np.full(3, math.nan), 0.3, 0.9) == Interval(-math.inf, math.inf, 0.9)
+
+
+def test_the_interval_of_a_mean_is_that_of_its_replicates() -> None:
+    sample = np.array([0.2, math.nan, 0.9, 0.4])
+    point, interval = mean_interval(sample, generator(0, "kv"), replicates=300, level=0.8)
+    draws = resampled_means(sample[:, None], generator(0, "kv"), replicates=300)
+    assert draws.shape == (300, 1)
+    assert point == pytest.approx(0.5)
+    assert interval == interval_of(draws[:, 0], point, 0.8)
+
+
+@pytest.mark.parametrize("items", [2, 3, 40, 401])
+def test_replicates_of_a_mean_have_the_unbiased_variance_of_a_mean(items: int) -> None:
+    sample = np.random.default_rng(items).random(items)
+    draws = resampled_means(sample[:, None], generator(1, "kv"), replicates=20_000, prior=0.0)[:, 0]
+    # Of two items no weights do it: the most uneven ones that are drawn give a third less.
+    expected = sample.var(ddof=1) / items * (2 / 3 if items == 2 else 1)
+    assert draws.mean() == pytest.approx(sample.mean(), abs=4 * math.sqrt(expected / 20_000))
+    assert draws.var() == pytest.approx(expected, rel=0.06)
+
+
+def test_one_item_has_all_the_weight() -> None:
+    assert resampled_means(np.array([[0.3]]), generator(1, "kv"), prior=0.0) == pytest.approx(0.3)
+
+
+def test_a_pseudo_item_is_right_or_wrong_at_random_and_each_column_can_have_its_own_weight() -> None:
+    """Beside 4 items that are all right, weights of shape 2: a beta variate of 2 + p / 2 and p / 2."""
+    sums = resampled_sums(np.ones((4, 3)), generator(2, "kv"), replicates=20_000)
+    draws = means_of_sums(sums, generator(2, "prior"), prior=np.array([1.0, 0.2, 0.0]))
+    for column, prior in enumerate((1.0, 0.2)):
+        truth = beta(2 + prior / 2, prior / 2)
+        assert draws[:, column].mean() == pytest.approx(truth.mean(), abs=0.005)
+        assert draws[:, column].var() == pytest.approx(truth.var(), rel=0.1)
+    assert (draws[:, 2] == 1).all()
+
+
+def test_every_replicate_is_drawn_however_many_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.random.default_rng(3).random((7, 2))
+    whole = resampled_sums(table, generator(0, "kv"), replicates=10)
+    for block in (1, 7, 21, 70):
+        monkeypatch.setattr("fathom.stats.intervals._BLOCK", block)
+        parts = resampled_sums(table, generator(0, "kv"), replicates=10)
+        assert parts[0] == pytest.approx(whole[0])
+        assert parts[1] == pytest.approx(whole[1])
+
+
+def test_no_item_leaves_nothing() -> None:
+    assert np.isnan(resampled_means(np.empty((0, 2)), generator(0, "kv"), replicates=5)).all()
+
+
+# ------------------------------------------------------------------------------------------ several tables at once
+
+
+def test_tables_of_the_same_questions_are_paired_and_those_of_others_are_not() -> None:
+    rng = np.random.default_rng(4)
+    easy = rng.random((40, 1))
+    names = tuple(f"q{number}" for number in range(40))
+    tables = [
+        Scored("kv", names, easy),
+        Scored("qa", names, easy),
+        Scored("kv", names, np.concatenate([0.9 * easy, rng.random((40, 1))], axis=1)),
+        Scored("kv", tuple(f"other {name}" for name in names), easy),
+    ]
+    found = dict(resampled_together(tables, 5))
+    assert [number for number, _ in resampled_together(tables, 5)] == [0, 2, 1, 3]
+    assert [found[number].shape for number in range(4)] == [(2000, 1), (2000, 1), (2000, 2), (2000, 1)]
+    assert np.corrcoef(found[0][:, 0], found[2][:, 0])[0, 1] > 0.85
+    assert abs(np.corrcoef(found[0][:, 0], found[1][:, 0])[0, 1]) < 0.1
+    for number, table in enumerate(tables):
+        ((_, alone),) = resampled_together([table], 5)
+        assert alone == pytest.approx(found[number])  # the same in every company
+        assert found[number].mean(axis=0) == pytest.approx((table.values.sum(axis=0) + 0.5) / 41, abs=0.01)
+
+
+def test_other_seeds_draw_other_replicates() -> None:
+    table = Scored("kv", ("a", "b", "c"), np.array([[0.1], [0.5], [0.6]]))
+    (first,), (second,) = ([draws for _, draws in resampled_together([table], seed)] for seed in (1, 2))
+    assert not np.isclose(first, second).any()

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from simulated import LENGTHS, drawn, row, table
 
 from fathom.analysis import LongScore, longscore, longscore_of_means
+from fathom.analysis.longscore import longscore_of
+from fathom.analysis.profile import profiles
 from fathom.rows import to_frame
 
 
@@ -170,3 +174,159 @@ def test_coverage() -> None:
         held += score.average_interval.low <= 0.45 / 0.9 - 1 <= score.average_interval.high
     assert held >= 35
     assert len(truth) < len(LENGTHS)
+
+
+# ------------------------------------------------------------------------------------- averages that can be compared
+
+
+def uneven() -> pl.DataFrame:
+    """Two models, one of which stands at 32k too: there it gains what it has lost before."""
+    rng = np.random.default_rng(12)
+    ease = rng.normal(0, 0.1, (50, 1))
+    scores = np.clip(np.array([0.7, 0.7, 0.7, 0.5, 0.3, 0.7]) + ease + rng.normal(0, 0.05, (50, 6)), 0, 1)
+    return pl.concat([table(scores.tolist(), model="long"), table(scores[:, :5].tolist(), model="short")])
+
+
+def test_averages_to_be_compared_are_over_the_lengths_that_all_models_have() -> None:
+    rows = uneven()
+    long, short = longscore(rows)[0], longscore(rows)[2]
+    assert (long.model, short.model, long.task, short.task) == ("long", "short", "kv", "kv")
+    assert long.shared_lengths == short.shared_lengths == (8192, 16384)
+    first = [value for value in values(long) if value is not None]
+    assert long.average == pytest.approx(np.mean(first))
+    assert long.shared_average == pytest.approx(np.mean(first[:2]))
+    assert short.shared_average == short.average == pytest.approx(long.shared_average)
+    assert short.shared_interval == short.average_interval
+    # The same items at the same lengths: the interval is that of a model that has no other ones.
+    assert long.shared_interval is not None
+    assert short.shared_interval is not None
+    assert long.shared_interval.low == pytest.approx(short.shared_interval.low)
+    assert long.shared_interval.high == pytest.approx(short.shared_interval.high)
+    assert long.shared_interval.low < np.mean(first[:2]) < long.shared_interval.high
+    said = (
+        "not all models have the same lengths (32k only by long): LongScores are averaged over 8k, 16k, which all have"
+    )
+    assert long.note == short.note == said
+
+
+def test_what_there_was_to_know_is_told_after_the_lengths() -> None:
+    rows = uneven().filter(pl.col("length") != 4096)
+    notes = [one.note for one in longscore(rows)]
+    base = "base is the mean at 2k, 6k only: no score at 4k"
+    assert all(note.startswith("not all models") and note.endswith(f"which all have; {base}") for note in notes)
+
+
+def test_models_without_a_common_length_have_no_average_to_be_compared() -> None:
+    left_out = (pl.col("length") == 16384) | ((pl.col("model") == "long") & (pl.col("length") == 8192))
+    rows = uneven().filter(~left_out)
+    for one in longscore(rows):
+        assert one.shared_lengths == ()
+        assert (one.shared_average, one.shared_interval) == (None, None)
+        assert one.average is not None
+        assert "averaged over no length, which all have" in one.note
+
+
+def test_a_model_alone_and_one_without_an_average_share_their_own_lengths() -> None:
+    rows = pl.concat([table([[1, 1, 1, 0.8, 0.4]] * 5), table([[0, 0, 0, 0.5]] * 5, model="low")])
+    found = of([one for one in longscore(rows) if one.model == "m"], "kv")
+    assert found.shared_lengths == (8192, 16384)
+    assert found.shared_average == found.average
+    assert found.shared_interval == found.average_interval
+    assert found.note == ""
+    low = of([one for one in longscore(rows) if one.model == "low"], "kv")
+    assert (low.shared_lengths, low.shared_average, low.base_factor) == ((), None, None)
+
+
+# ----------------------------------------------------------------------------------------------------- all that is said
+
+
+def test_a_score_names_what_it_is_of_and_says_how_sure_its_base_is() -> None:
+    rng = np.random.default_rng(13)
+    rows = drawn([0.6, 0.6, 0.6, 0.4], 40, rng, model="m")
+    rows = rows.with_columns(variant=pl.lit("v"), chance=pl.lit(0.2))
+    one, whole = longscore(rows)
+    assert (one.model, one.variant, one.task, whole.task) == ("m", "v", "kv", "all")
+    assert one.base_interval is not None
+    assert one.base is not None
+    assert one.base_interval.low < one.base < one.base_interval.high
+    # The chance level is a fact: the interval above it is that of the base, less 0.2.
+    expected = (one.base_interval.high - 0.2) / (one.base_interval.low - 0.2)
+    assert one.base_factor == pytest.approx(expected)
+    assert one.chance == pytest.approx(0.2)
+
+
+def test_seeds_bases_and_what_counts_are_those_asked_for() -> None:
+    rows = drawn([0.8, 0.8, 0.8, 0.4, 0.2], 30, np.random.default_rng(14))
+    usual = of(longscore(rows), "kv")
+    assert of(longscore(rows), "kv") == usual
+    assert of(longscore(rows, seed=1), "kv").average == usual.average
+    assert of(longscore(rows, seed=1), "kv").average_interval != usual.average_interval
+    at_8k = of(longscore(rows, base_lengths=(8192,)), "kv")
+    assert at_8k.base_lengths == (8192,)
+    assert [point.length for point in at_8k.points] == [16384]
+    refused = rows.with_columns(status=pl.when(pl.col("value") == 0).then(pl.lit("refused")).otherwise("status"))
+    assert of(longscore(refused), "kv").average == usual.average
+    assert of(longscore(refused, unanswered="drop"), "kv").average == 0
+
+
+def test_what_is_missing_is_said_in_whole_sentences() -> None:
+    only = of(longscore(table([[1, 1, 1]] * 5)), "kv")
+    assert only.undefined == "no score at a length beyond 6k"
+    without = of(longscore(table([[1, 1, 1]] * 5), base_lengths=(4096,)), "kv")
+    assert (without.undefined, without.base_lengths) == ("", (4096,))
+    lost = of(longscore(table([[1, 1, 1, None]] * 5)), "kv")
+    assert lost.undefined == "not measured at 8k (5 of 5 replies are missing)"
+    none = of(longscore(to_frame([row(1.0, length=8192), row(1.0, length=16384)])), "kv")
+    assert none.undefined == "no score at a base length (2k, 4k, 6k); scored lengths: 8k, 16k"
+    assert (none.base_factor, none.chance, none.base_lengths) == (None, None, ())
+    alone = [row(1.0, item=item, length=0, facets={"context": "alone"}) for item in range(5)]
+    code = of(longscore(pl.concat([table([[0.5, 0.5]] * 5), to_frame(alone)]), base="code"), "kv")
+    assert code.undefined == "no score at a length beyond 6k"
+    weak = of(longscore(table([[0, 0, 0]] * 40)), "kv")
+    assert weak.undefined.endswith("so a ratio to it means nothing")
+
+
+def test_the_formula_at_its_edge() -> None:
+    assert longscore_of_means(-0.1, 0.4) is None
+    assert longscore_of_means(1.0, 0.4) == pytest.approx(-0.6)
+    assert longscore_of_means(2.0, 3.0) == 0.5
+
+
+def test_the_interval_at_each_length_is_that_of_its_own_ratio() -> None:
+    rng = np.random.default_rng(15)
+    ease = rng.normal(0, 0.15, (120, 1))
+    scores = np.clip(np.array([0.7, 0.7, 0.7, 0.6, 0.2]) + ease + rng.normal(0, 0.1, (120, 5)), 0, 1)
+    points = of(longscore(table(scores.tolist())), "kv").points
+    drawn_scores = np.array([scores[rng.integers(0, 120, 120)].mean(axis=0) for _ in range(3000)])
+    for column, point in zip((3, 4), points, strict=True):
+        low, high = np.quantile(drawn_scores[:, column] / drawn_scores[:, :3].mean(axis=1) - 1, [0.025, 0.975])
+        assert point.interval is not None
+        assert point.interval.low == pytest.approx(low, abs=0.12 * (high - low))
+        assert point.interval.high == pytest.approx(high, abs=0.12 * (high - low))
+
+
+def test_base_lengths_of_ones_own_hold_for_all_that_is_said() -> None:
+    rows = pl.concat([uneven(), uneven().with_columns(variant=pl.lit("v"))])
+    rows = rows.filter((pl.col("variant") == "") | (pl.col("length") != 6144))
+    found = longscore(rows, base_lengths=(2048,))
+    names = [(one.model, one.variant) for one in found if one.task == "kv"]
+    assert names == [("long", ""), ("short", ""), ("long", "v"), ("short", "v")]
+    long = found[0]
+    # Every length beyond 2k is compared with it; 6k has the one variant only, and 32k the one model.
+    assert long.shared_lengths == (4096, 8192, 16384)
+    assert "6k only by long and short, 32k only by long and long · v" in long.note
+    means = np.mean([1 + (point.value or 0) for point in long.points if point.length in long.shared_lengths])
+    assert long.shared_average == pytest.approx(means - 1)
+    nothing = of(longscore(to_frame([row(1.0, length=8192)]), base_lengths=(1024, 4096)), "kv")
+    assert nothing.undefined == "no score at a base length (1k, 4k); scored lengths: 8k"
+
+
+def test_the_base_of_the_code_stands_for_its_own_lengths() -> None:
+    alone = [row(1.0, item=item, length=0, facets={"context": "alone"}) for item in range(5)]
+    rows = pl.concat([table([[0.5, 0.5]] * 5), to_frame(alone)])
+    found = of(longscore(rows, base_lengths=(1024,), base="code"), "kv")
+    assert found.undefined == "no score at a length beyond 6k"
+    (one, _) = profiles(table([[0.5]] * 5), base="code", replicates=5)
+    assert one.base is not None
+    bare = replace(one, base=replace(one.base, lengths=()), complete=np.array([False]))
+    assert longscore_of([bare])[0].undefined == "no score at a length beyond the base"

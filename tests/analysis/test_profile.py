@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from simulated import LENGTHS, row, table
 
 from fathom.analysis import average_scores, longscore
-from fathom.analysis.profile import Profile, at_columns, mean_draws, profiles, shared_draws
+from fathom.analysis.profile import Profile, at_columns, mean_draws, measured_from_start, profiles, shared_draws
 from fathom.rows import to_frame
+from fathom.types import FathomError
 
 Floats = NDArray[np.float64]
 ITEMS = 60
@@ -149,3 +150,170 @@ def test_the_base_of_the_code_pools_scores_and_does_not_average_lengths() -> Non
     paper, code = longscore(rows)[0], longscore(rows, base="code")[0]
     assert paper.base == pytest.approx((2 / 3 + 1 + 1) / 3)
     assert code.base == pytest.approx(4 / 5)
+
+
+# ------------------------------------------------------------------------------------------ tasks of different lengths
+
+
+def two_tasks() -> pl.DataFrame:
+    """Task a at 2k, 4k, 8k; task b at 2k, 6k, 8k, of which nothing may rest on 8k; a refusal in each at 2k."""
+    rows = [row(0.5, task="a", item=item, length=length) for item in range(4) for length in (2048, 4096, 8192)]
+    rows += [row(1.0, task="b", item=item, length=length) for item in range(2) for length in (2048, 6144)]
+    rows += [row(None, task="b", item=item, length=8192, status="overflow") for item in range(2)]
+    rows += [row(None, task=task, item=9, length=2048, status="refused") for task in ("a", "b")]
+    return to_frame(rows)
+
+
+def test_over_tasks_every_length_says_what_it_rests_on() -> None:
+    a, b, whole = profiles(two_tasks(), replicates=50, seed=3)
+    assert (whole.model, whole.variant, whole.task, whole.tasks) == ("m", "", "all", ("a", "b"))
+    assert (a.task, a.tasks, b.tasks) == ("a", ("a",), ("b",))
+    assert whole.lengths.tolist() == [2048, 4096, 6144, 8192]
+    assert whole.means[:3] == pytest.approx([(0.4 + 2 / 3) / 2, 0.5, 1.0])
+    assert np.isnan(whole.means[3])  # of an easier test: task b was asked there and has no score
+    assert whole.other[:3] == pytest.approx([0.75, 0.5, 1.0])
+    assert np.isnan(whole.other[3])
+    assert np.isnan(whole.draws[:, 3]).all()
+    assert whole.draws.shape == (50, 4)
+    assert whole.complete.tolist() == [True, False, False, False]
+    assert whole.items.tolist() == [8, 4, 2, 6]
+    assert whole.scored.tolist() == [8, 4, 2, 4]
+    assert [gap and (gap.task, gap.length, gap.reason) for gap in whole.gaps] == [
+        None, None, None, ("b", 8192, "does not fit"),
+    ]  # fmt: skip
+    assert [one["unanswered"] for one in whole.tallies] == [2, 0, 0, 0]
+    assert [one["overflow"] for one in whole.tallies] == [0, 0, 0, 2]
+    assert whole.seed == a.seed == 3
+    assert (whole.base, whole.note, whole.apart) == (None, "", False)
+    assert len(whole.sums) == 2
+    assert np.isnan(whole.sums[1][0][:, 1]).all()
+    assert whole.draws[:, 1].mean() == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_profile_ends_before_its_first_length_that_is_not_measured() -> None:
+    _, b, whole = profiles(two_tasks(), replicates=20)
+    assert measured_from_start(b).lengths.tolist() == [2048, 6144]
+    assert measured_from_start(whole).lengths.tolist() == [2048, 4096, 6144]
+    a = profiles(two_tasks(), replicates=20)[0]
+    assert measured_from_start(a) is a
+
+
+def test_some_lengths_of_a_profile_take_all_that_belongs_to_them() -> None:
+    whole = profiles(two_tasks(), replicates=20)[-1]
+    keep = np.array([True, False, False, True])
+    part = at_columns(whole, keep)
+    for name in ("lengths", "means", "chance", "items", "scored", "complete", "other"):
+        assert np.array_equal(getattr(part, name), getattr(whole, name)[keep], equal_nan=True), name
+    for name in ("draws", "chance_draws"):
+        assert np.array_equal(getattr(part, name), getattr(whole, name)[:, keep], equal_nan=True), name
+    assert part.gaps == (whole.gaps[0], whole.gaps[3])
+    assert part.tallies == (whole.tallies[0], whole.tallies[3])
+    for own, all_of_it in zip(part.sums, whole.sums, strict=True):
+        assert np.array_equal(own[0], all_of_it[0][:, keep], equal_nan=True)
+        assert np.array_equal(own[1], all_of_it[1][:, keep], equal_nan=True)
+
+
+def test_chance_levels_are_averaged_as_scores_are_and_unknown_where_none_is_known() -> None:
+    rows = [row(1.0, task="a", item=item, chance=0.25 if item else 0.75) for item in range(4)]
+    rows += [row(1.0, task="b", item=item, chance=0.5) for item in range(9)]
+    a, b, whole = profiles(to_frame(rows), replicates=400)
+    assert [one.chance[0] for one in (a, b, whole)] == pytest.approx([0.375, 0.5, 0.4375])
+    assert whole.chance_draws.mean() == pytest.approx(0.4375, abs=0.02)
+    assert a.chance_draws.shape == (400, 1)
+    unknown = profiles(to_frame([row(1.0, item=item, chance=None) for item in range(3)]), replicates=5)[0]
+    assert np.isnan(unknown.chance).all()
+    assert np.isnan(unknown.chance_draws).all()
+
+
+def test_models_and_variants_have_profiles_of_their_own_in_the_order_of_the_rows() -> None:
+    rows = [row(1.0, model=model, variant=variant) for model, variant in (("b", "x"), ("a", ""), ("b", "y"))]
+    found = profiles(to_frame(rows), replicates=5)
+    names = [(one.model, one.variant, one.task) for one in found]
+    assert names == [
+        ("b", "x", "kv"), ("b", "x", "all"), ("a", "", "kv"), ("a", "", "all"), ("b", "y", "kv"), ("b", "y", "all"),
+    ]  # fmt: skip
+    assert profiles(to_frame([])) == []
+
+
+def test_replicates_are_as_many_as_asked_and_depend_on_the_seed() -> None:
+    rows = table([[0.2], [0.5], [0.9]])
+    first, again, other = (profiles(rows, seed=seed)[0].draws for seed in (0, 0, 1))
+    assert first.shape == (2000, 1)
+    assert (first == again).all()
+    assert not np.isclose(first, other).any()
+
+
+def test_questions_at_one_length_each_are_apart() -> None:
+    once = to_frame(row(1.0, item=item, length=length) for item, length in enumerate(LENGTHS[:3]))
+    one, whole = profiles(once, replicates=5)
+    assert one.apart
+    assert whole.apart
+    both = pl.concat([once, table([[1, 1]], task="paired")])
+    assert [found.apart for found in profiles(both, replicates=5)] == [True, False, True]
+    assert not profiles(table([[1], [1]]), replicates=5)[0].apart  # there is one length only
+    mixed = pl.concat([once, to_frame([row(1.0, item=0, length=LENGTHS[1])])])
+    assert not profiles(mixed, replicates=5)[0].apart
+
+
+def test_epochs_are_averaged_within_their_item() -> None:
+    rows = [row(float(epoch > 1), item=0, epoch=epoch) for epoch in (1, 2, 3, 4)] + [row(0.0, item=1)]
+    (one, _) = profiles(to_frame(rows), replicates=5)
+    assert one.means.tolist() == [0.375]
+    assert one.items.tolist() == [2]
+
+
+@pytest.mark.parametrize("base", ["given", "other"])
+def test_rows_have_two_bases(base: str) -> None:
+    with pytest.raises(FathomError) as caught:
+        profiles(to_frame([]), base=base)  # type: ignore[arg-type]  # what a command line may pass on
+    assert str(caught.value) == (
+        f"base is {base!r}: rows have the bases 'paper' and 'code'; tables of scores have 'given'."
+    )
+
+
+def test_lengths_of_a_mean_are_drawn_for_themselves(one: Profile) -> None:
+    """One pseudo-item in all: a mean over one length is that of the length, over two it is not that of each."""
+    first, both = np.array([True, False, False]), np.array([True, True, False])
+    assert mean_draws(one, first) == pytest.approx(shared_draws(one, first)[:, 0])
+    assert mean_draws(one, both) == pytest.approx(shared_draws(one, both).mean(axis=1))
+    assert not np.isclose(shared_draws(one, first)[:, 0], shared_draws(one, both)[:, 0]).all()
+    # Weights are those of the length's own replicates: the two differ by the pseudo-item only.
+    assert np.corrcoef(shared_draws(one, both)[:, 0], one.draws[:, 0])[0, 1] > 0.8
+
+
+def test_the_mean_over_tasks_and_lengths_holds_one_pseudo_item_in_all() -> None:
+    """Six right of six on each of two tasks at two lengths: weights of shape 4, and a quarter of an item each."""
+    rows = pl.concat([table([[1, 1]] * 6, task=task) for task in ("a", "b")])
+    *_, whole = profiles(rows, replicates=20_000)
+    every = np.ones(2, dtype=np.bool_)
+    assert mean_draws(whole, every).mean() == pytest.approx((4 + 1 / 8) / (4 + 1 / 4), abs=0.001)
+    assert whole.draws.mean() == pytest.approx((4 + 1 / 4) / (4 + 1 / 2), abs=0.001)
+
+
+def test_the_base_of_the_code_is_that_of_each_task_and_their_mean() -> None:
+    alone = [row(0.8, task="qa", item=item, length=0, facets={"context": "alone"}, chance=0.2) for item in range(5)]
+    rows = pl.concat(
+        [
+            table([[0.5, 0.5, 0.5, 0.4]] * 5, task="qa"),
+            table([[1, 1, 0.4, 0.4]] * 5, task="kv_retrieval"),
+            to_frame(alone),
+        ]
+    )
+    qa, kv, whole = profiles(rows, base="code", replicates=300)
+    assert qa.base is not None
+    assert kv.base is not None
+    assert whole.base is not None
+    assert [one.value for one in (qa.base, kv.base, whole.base)] == pytest.approx([0.8] * 3)
+    assert qa.base.chance == pytest.approx(0.2)
+    assert (qa.base.items, kv.base.items, whole.base.items) == (5, 15, 20)
+    assert qa.base.draws.shape == (300,)
+    assert qa.base.draws.std() > 0
+    assert whole.base.note == "base is taken task by task"
+    # The same items and the same seed: what is drawn for the base goes with what is drawn for the lengths.
+    easy = np.random.default_rng(1).random(30)
+    rows = table([[ease, ease, ease] for ease in easy], task="kv_retrieval")
+    (own, _) = profiles(rows, base="code", replicates=300)
+    assert own.base is not None
+    assert np.corrcoef(own.base.draws, own.draws.mean(axis=1))[0, 1] > 0.8
+    without = pl.concat([rows.with_columns(task=pl.lit("qa")), rows])
+    assert profiles(without, replicates=5)[-1].base is None

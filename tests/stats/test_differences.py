@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import beta, norm
 
-from fathom.stats.differences import drawn_means, gap_of, p_value, paired, shared_sums
-from fathom.stats.intervals import interval_of
+from fathom.stats.differences import Gap, drawn_means, gap_of, p_value, paired, shared_sums
+from fathom.stats.intervals import Interval, interval_of
 from fathom.stats.ranks import gaps_of, ranks_of
 
 Floats = NDArray[np.float64]
@@ -167,3 +167,118 @@ def test_gaps_of_all_pairs_are_those_of_each() -> None:
                 assert gaps[row][column].difference == pytest.approx(own.difference)
                 assert gaps[row][column].p_value == pytest.approx(own.p_value)
                 assert gaps[row][column].interval.low == pytest.approx(own.interval.low)
+
+
+# ------------------------------------------------------------------------------------------ closed forms, simulations
+
+
+def test_a_mean_over_tasks_and_columns_weighs_all_alike_and_holds_two_pseudo_items() -> None:
+    """All right: of every task and column weights of shape n - 2, and a share of the pseudo-items."""
+    names = [f"q{number}" for number in range(6)]
+    tasks = [shared_sums({"m": (names, np.ones((6, 3)))}, task, 0, replicates=20_000)["m"] for task in ("a", "b")]
+    truth = beta(4 + 0.25, 0.25)  # two pseudo-items over two tasks and two columns: half an item each
+    draws = drawn_means(tasks, [0, 2])
+    assert draws.mean() == pytest.approx(truth.mean(), abs=0.003)
+    # The weights of the six are those of both columns, but the pseudo-items are drawn for each.
+    assert truth.var() / 4 < draws.var() < truth.var() / 2
+    (one,) = tasks[:1]
+    assert drawn_means([one], [1]).mean() == pytest.approx(5 / 6, abs=0.003)
+    assert drawn_means([one], [1], pseudo=0.0) == pytest.approx(1.0)
+
+
+def test_pseudo_items_are_drawn_for_each_score_task_and_choice_of_columns() -> None:
+    names, first = scores(5, 1, 12, 2)["m0"]
+    tables = {"a": (names, first), "b": (names, first)}
+    sums = {task: shared_sums(tables, task, 0, replicates=REPLICATES) for task in ("t", "u")}
+    assert (sums["t"]["a"].scored == sums["t"]["b"].scored).all()
+    assert (sums["t"]["a"].mass == sums["t"]["b"].mass).all()
+    assert not np.isclose(sums["t"]["a"].mass, sums["u"]["a"].mass).any()
+    drawn = [drawn_means([sums["t"]["a"]], [0]), drawn_means([sums["t"]["b"]], [0]), drawn_means([sums["t"]["a"]], [1])]
+    assert not np.isclose(drawn[0], drawn[1]).any()
+    assert drawn_means([sums["t"]["a"]], [0]) == pytest.approx(drawn[0])
+    again = shared_sums(tables, "t", 1, replicates=REPLICATES)["a"]
+    assert not np.isclose(again.mass, sums["t"]["a"].mass).any()
+
+
+def test_scores_that_are_absent_have_no_weight() -> None:
+    nan = math.nan
+    first = np.array([[0.5, nan], [1.0, 0.25], [nan, 0.75]])
+    second = np.array([[0.25, nan], [0.0, 0.5], [nan, 0.75]])
+    found = paired(["x", "y", "z"], first, second, "task", 0, replicates=REPLICATES)
+    assert found.gaps.tolist() == [[0.625, -0.125]]
+    assert found.gap([0]).difference == 0.625
+    assert found.gap([0, 1]).difference == 0.25
+    assert found.first[0].scored.shape == (REPLICATES, 2)
+    names, only = ["y", "z"], first[1:]
+    assert shared_sums({"m": (names, only)}, "task", 0, replicates=1)["m"].mass.shape == (1, 2)
+
+
+def test_differences_on_several_tasks_are_averaged_with_equal_weight() -> None:
+    few, many = scores(6, 2, 5), scores(7, 2, 50)
+    parts = [
+        paired(one["m0"][0], one["m0"][1], one["m1"][1], task, 0, replicates=REPLICATES)
+        for one, task in ((few, "a"), (many, "b"))
+    ]
+    whole = parts[0] + parts[1]
+    assert whole.gaps.shape == (2, 1)
+    assert whole.gap([0]).difference == pytest.approx((parts[0].gaps[0, 0] + parts[1].gaps[0, 0]) / 2)
+    draws = drawn_means(whole.first, [0]) - drawn_means(whole.second, [0])
+    assert whole.gap([0]) == gap_of(draws, whole.gap([0]).difference)
+    assert draws.mean() == pytest.approx(whole.gap([0]).difference, abs=0.02)
+
+
+def test_intervals_of_a_difference_hold_the_truth_as_often_as_they_say() -> None:
+    """25 questions, right or wrong, easier or harder for both; performance/coverage.py has the whole table."""
+    rng, held, significant = np.random.default_rng(10), 0, 0
+    names = [f"q{number}" for number in range(25)]
+    for seed in range(300):
+        ease = rng.beta(2, 2, 25)
+        first, second, same = (
+            (rng.random(25) < p).astype(float)[:, None] for p in (0.4 + 0.6 * ease, 0.6 * ease, 0.6 * ease)
+        )
+        found = paired(names, first, second, "task", seed, replicates=REPLICATES).gap([0])
+        held += found.interval.low <= 0.4 <= found.interval.high
+        significant += paired(names, same, second, "task", seed, replicates=REPLICATES).gap([0]).p_value < 0.05
+    assert 0.91 <= held / 300 <= 0.99
+    assert significant / 300 <= 0.08
+
+
+def test_ranges_of_ranks_hold_the_true_ranks_as_often_as_they_say() -> None:
+    """Scores with normal errors, two of them truly equal: the true rank is 1 and the number of those truly higher."""
+    rng, truth, held, told = np.random.default_rng(11), np.array([0.7, 0.6, 0.6, 0.5]), np.zeros(4), 0
+    true_ranks = np.array([1, 2, 2, 4])
+    for _ in range(200):
+        found = rng.normal(truth, 0.03)
+        order = np.argsort(-found)
+        draws = found[order, None] + rng.normal(0, 0.03, (4, 1000))
+        gaps = gaps_of(found[order], draws)
+        table = np.array([[gap.p_value for gap in row] for row in gaps])
+        ranks = ranks_of(found[order][:, None] - found[order][None, :], table)
+        held[order] += (ranks.best <= true_ranks[order]) & (true_ranks[order] <= ranks.worst)
+        told += ranks.worst[list(order).index(0)] < 4
+    assert (held / 200 >= 0.92).all()
+    assert told > 150  # that the best is better than the worst is seen nearly always
+
+
+def test_gaps_of_pairs_turn_round_with_their_scores() -> None:
+    points, draws = np.array([0.8, 0.5]), np.random.default_rng(4).normal([[0.8], [0.5]], 0.05, (2, 500))
+    (same, down), (up, _) = gaps_of(points, draws)
+    assert up == gap_of(draws[1] - draws[0], 0.5 - 0.8)
+    assert down == Gap(-up.difference, Interval(-up.interval.high, -up.interval.low, 0.95), up.p_value)
+    assert same == Gap(0.0, Interval(0.0, 0.0), 1.0)
+
+
+def test_what_is_significant_is_said_of_each_pair() -> None:
+    points, p = np.array([0.9, 0.5, 0.1]), np.ones((3, 3))
+    p[0, 2] = p[2, 0] = 0.001
+    ranks = ranks_of(points[:, None] - points[None, :], p)
+    assert ranks.significant.tolist() == [[False, False, True], [False, False, False], [True, False, False]]
+    # At another level the same p-values are not enough.
+    assert not ranks_of(points[:, None] - points[None, :], p, level=0.999).significant.any()
+
+
+def test_a_p_value_at_its_limit_is_significant() -> None:
+    """As in Holm's procedure; .5 is a limit that is no other number in binary."""
+    points, p = np.array([0.9, 0.1]), np.full((2, 2), 0.5)
+    assert ranks_of(points[:, None] - points[None, :], p, level=0.5).worst.tolist() == [1, 2]
+    assert ranks_of(points[:, None] - points[None, :], p + 1e-9, level=0.5).worst.tolist() == [2, 2]

@@ -17,9 +17,12 @@ from fathom.stats.outcomes import (
     MISSING_AT_MOST,
     OUTCOMES,
     OVERFLOW_AT_MOST,
+    SHOWN_FROM,
     UNANSWERED,
     Unanswered,
+    Unmeasured,
     added,
+    alone,
     counted,
     differ,
     nothing_measured,
@@ -255,3 +258,65 @@ def test_every_row_has_one_outcome_and_counts_in_0_to_1(replies: list[tuple[Stat
         assert found.filter((pl.col("value") < 0) | (pl.col("value") > 1)).is_empty()
         assert found.filter(pl.col("blank") & pl.col("value").is_not_null()).is_empty()
         assert found.filter(pl.col("blank") & (pl.col("reason") == "")).is_empty()
+
+
+# ------------------------------------------------------------------------------------------------------ rows and words
+
+
+def test_a_reply_counts_by_itself_whatever_became_of_the_others() -> None:
+    rows = to_frame(
+        [reply(0.5), reply(0.25, 1, "incomplete"), reply(1.0, 2, "refused"), reply(None, 3, "overflow"), reply(None, 4)]
+    )
+    assert rows.select(alone().alias("one"))["one"].to_list() == [0.5, 0.25, 0.0, 0.0, None]
+    assert rows.select(alone("drop").alias("one"))["one"].to_list() == [0.5, 0.25, None, None, None]
+
+
+def test_figures_that_are_no_numbers_are_none() -> None:
+    found = counted(to_frame([replace(reply(float("nan"), item), chance=float("nan")) for item in range(2)]))
+    assert found["chance"].to_list() == found["other"].to_list() == [None, None]
+    assert set(found.columns) == {*to_frame([]).columns, "outcome", "other", "reason", "blank"}
+    assert set(found["reason"]) == {"missing"}
+
+
+def test_a_cell_says_in_words_what_is_wrong_with_it() -> None:
+    assert str(Unmeasured("m", "", "kv", 8192, DOES_NOT_FIT, 2000, 1800)) == "1,800 of 2,000 prompts did not fit"
+    assert str(Unmeasured("m", "", "kv", 8192, MISSING, 2000, 1800)) == "1,800 of 2,000 replies are missing"
+    assert str(Unmeasured("m", "", "kv", 8192, MISSING, 1, 1)) == "1 of 1 replies is missing"
+    rows = [replace(one, variant="v", task=task) for task in ("b", "a") for one in several(1, None, "error")]
+    assert unmeasured(counted(to_frame(rows))) == [
+        Unmeasured("m", "v", "b", 8192, MISSING, 1, 1),
+        Unmeasured("m", "v", "a", 8192, MISSING, 1, 1),
+    ]
+
+
+def test_a_study_of_nothing_says_what_to_do() -> None:
+    todo = "finish the run or judge the replies, name other lengths, or give --unanswered drop"
+    where = " (m on kv at 8,192 tokens: 1 of 1 replies is missing)"
+    assert str(nothing_measured(to_frame([reply(None)]))) == f"no score rests on whole cells{where}: {todo}"
+    assert str(nothing_measured(to_frame([]))) == f"no score rests on whole cells: {todo}"
+
+
+def test_means_over_suites_are_told_apart_as_asked() -> None:
+    lost = [replace(one, suite="t", language="zh") for one in several(1, None, "error")]
+    rows = scored_rows(to_frame(several(2) + lost))
+    assert over_suites(rows)["value"].to_list() == [None] * 3
+    assert over_suites(rows, "language")["value"].to_list() == [1.0, 1.0, None]
+    assert over_suites(rows, "language")["blank"].to_list() == [False, False, True]
+    for apart in ({"model": "n"}, {"variant": "v"}, {"task": "qa"}, {"length": 4096}):
+        others = [replace(one, **apart) for one in several(2)]
+        found = over_suites(scored_rows(to_frame(others + lost)))
+        assert found["value"].to_list() == [1.0, 1.0, None]
+
+
+def test_a_length_that_does_not_fit_has_no_score_by_either_choice() -> None:
+    beyond = [replace(one, suite="t") for one in several(1, None, "overflow")]
+    for unanswered in UNANSWERED:
+        found = over_suites(scored_rows(to_frame(several(2) + beyond), unanswered))
+        assert found["value"].to_list() == found["other"].to_list() == [None] * 3
+
+
+def test_no_difference_is_shown_below_half_a_point() -> None:
+    assert SHOWN_FROM == 0.005
+    assert differ(0.5, None)
+    assert not differ(0.9, 0.9)
+    assert differ(0.305, 0.3)  # a little less than half a point in binary

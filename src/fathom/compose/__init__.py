@@ -89,7 +89,7 @@ def _arranged(plan: Whole, length: int, shelf: Shelf, exact: bool) -> Composed:
     if made is None:
         raise UnfitError("no whole texts fill this length")
     parts = merged(made.parts)
-    tokens = shelf.measure(parts)
+    tokens = shelf.counting(exact)(parts)
     if tokens <= length * (1 + plan.over):
         return Composed(parts, tokens, made.ending, made.depth)
     cut = None

@@ -121,9 +121,10 @@ class Session:
         if self._stop:
             raise FathomError(f"{self._stop}; all replies that came are kept")
         if self._health.errors and self._totals.counts["error"] == self._totals.finished:
+            last = self._health.last.rstrip(".")
             raise FathomError(
-                f"all {self._health.errors} samples failed, the last one with: {self._health.last}. Mend that, then "
-                "run the same command again, which asks for them again"
+                f"all {self._health.errors} samples failed, the last one with: {last}. Mend that, then run the same "
+                "command again, which asks for them again"
             )
 
     def summary(self) -> RunSummary:
@@ -306,7 +307,5 @@ class Session:
 
 
 def _first(errors: BaseExceptionGroup[FathomError]) -> FathomError:
-    first: BaseException = errors
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return first if isinstance(first, FathomError) else FathomError(str(first))
+    first = errors.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
