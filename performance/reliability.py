@@ -219,7 +219,7 @@ def relabelled_runs(given: Surroundings) -> Counts:
 
 
 def relabelled_bundles(given: Surroundings) -> Counts:
-    """Wrong replies of a bundle are given every status, with and without logs, in both formats, emptied or not."""
+    """Wrong replies of a bundle are given every status, with and without logs, in all formats, emptied or not."""
     from test_bundle_relabelling import make_honest, raised, refused, relabelled, ways
 
     from fathom.types import STATUSES

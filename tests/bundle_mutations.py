@@ -70,7 +70,9 @@ def wrong_type(rng: Random, data: bytes) -> bytes:
     """A field holds something of another kind."""
     content = taken_apart(data)
     _, record = _line(rng, content)
-    field = rng.choice(sorted(set(record) - {"settings", "versions", "facets", "detail", "text", "asked", "answer"}))
+    field = rng.choice(
+        sorted(set(record) - {"settings", "versions", "facets", "inputs", "detail", "text", "asked", "answer"})
+    )
     value = rng.choice([one for one in WRONG if type(one) is not type(record[field])])
     # A score may be nothing, and so may tokens and cost; whether it was nothing, the scores show.
     if value is None and field in ("tokens_in", "tokens_out", "tokens_reasoning", "cost", "seconds"):
@@ -309,13 +311,17 @@ def careful(rng: Random, data: bytes) -> bytes:
     at = rng.choice([at for at, one in enumerate(bundle.results) if one.rows[0].status == "ok"])
     one = bundle.results[at]
     row, said = one.rows[0], one.said or Said((), "", "")
-    kind = rng.choice(["targets", "asked", "facts", "prompt", "dropped", "error", "suite", "sample", "unsent"])
+    kinds = ["targets", "asked", "inputs", "facts", "prompt", "dropped", "error", "suite", "sample", "unsent"]
+    kind = rng.choice(kinds)
     if kind == "targets":
         bundle = _changed(
             bundle, at, {"targets": rng.choice([(said.text,), ("nobody",), (*said.targets, "nobody")])}, {}
         )
     elif kind == "asked":
         bundle = _changed(bundle, at, {"asked": said.asked + "?"}, {})
+    elif kind == "inputs":
+        others = [{"digits": 4}, {"digits": 5.5}, {"depth": 0.5}, {"digits": 5, "depth": 0.5}]
+        bundle = _changed(bundle, at, {"inputs": rng.choice(others)}, {})
     elif kind == "facts":
         facts: list[dict[str, Any]] = [
             {"tokens": 5},

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fathom.board.bundles.bundle import HEAD, Bundle, canonical, facts_of_part
+from fathom.board.bundles.bundle import HEAD, REPLIES, ROWS, Bundle, canonical, facts_of_part
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.packing import archive, zipped
 from fathom.board.bundles.rescoring import needed_judgements, rescored
@@ -34,13 +34,14 @@ def sample(task: str, number: int) -> Sample:
     key = f"{10_000 + 7 * number}"
     uuid = f"{number:08d}-1111-4222-8333-444444444444"
     targets = {"passkey": (key,), "kv_retrieval": (uuid,), "single_doc_qa": (f"Keeper {key}", key)}
-    facets: dict[str, Any] = {"digits": 5} if task == "passkey" else {"depth": 0.5, "kind": "plain"}
+    facets: dict[str, Any] = {"depth": 0.5} if task == "passkey" else {"depth": 0.5, "kind": "plain"}
+    inputs: dict[str, Any] = {"digits": 5} if task == "passkey" else {}
     return Sample(
         id=f"{task}/{number}@{length}", item=f"{task}/{number}", task=task,
         parts=(f"[{task} {number}] ", Span("doc", 0, len(TEXT)), "\nWhat is it?"),
         targets=targets.get(task, ("渡口在河的北岸。",)), length=length, tokens=length - 3, chance=0.0, facets=facets,
         language="zh" if task.endswith("zh") else "en", asked="What is it?",
-        thinking="\nThink first. What is it?", thinking_tokens=length - 1,
+        thinking="\nThink first. What is it?", thinking_tokens=length - 1, inputs=inputs,
     )  # fmt: skip
 
 
@@ -140,6 +141,15 @@ def taken_apart(data: bytes) -> Content:
     parts = files_of(data)
     lines = {name: [json.loads(line) for line in text.splitlines()] for name, text in parts.items() if name != HEAD}
     return Content(json.loads(parts[HEAD]), lines)
+
+
+def in_format_2(content: Content) -> Content:
+    """The same as earlier versions wrote it: what scorers need is among the facets of the rows."""
+    content.head["format"] = 2
+    inputs = {one["sample"]: one.pop("inputs") for one in content.lines.get(REPLIES, ())}
+    for row in content.lines[ROWS]:
+        row["facets"] |= inputs.get(row["sample"], {})
+    return content
 
 
 def files_of(data: bytes) -> dict[str, bytes]:

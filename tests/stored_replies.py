@@ -18,6 +18,7 @@ def stored(sample: Sample, text: str) -> StoredReply:
         chance=sample.chance,
         targets=sample.targets,
         facets=dict(sample.facets),
+        inputs=dict(sample.inputs),
         asked=sample.asked,
         epoch=1,
         reply=Reply("ok", text),

@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom.build import build, order
+from fathom.checksums import with_checksum
 from fathom.length import render
 from fathom.registry import get_task
-from fathom.suitefile import open_suite
+from fathom.suitefile import MANIFEST, open_suite
 from fathom.types import FathomError
 from made import write_corpus
 from processes import start_program
@@ -439,6 +440,15 @@ def test_a_suite_of_which_a_bit_has_flipped_is_not_taken_for_built(tmp_path: Pat
     again = build(wanted, tmp_path / "a", force=True)
     assert again.fresh
     assert again.manifest == whole.manifest == open_suite(tmp_path / "a").manifest
+
+
+def test_a_suite_of_an_earlier_format_is_kept_and_built_again_by_force(tmp_path: Path, corpus: Path) -> None:
+    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    new = build(wanted, tmp_path / "a").manifest
+    (tmp_path / "a" / MANIFEST).write_text(json.dumps(with_checksum({**new, "format": 2})))
+    assert not build(wanted, tmp_path / "a").fresh
+    assert build(wanted, tmp_path / "a", force=True).manifest == new
+    assert not build(wanted, tmp_path / "a", force=True).fresh
 
 
 def test_depths_named_twice_are_one(tmp_path: Path, corpus: Path) -> None:

@@ -18,7 +18,7 @@ from fathom.run.worker import this_worker
 from fathom.stats.outcomes import counted, tally
 from fathom.suitefile import open_suite
 from fathom.types import Reply
-from made_bundles import Content, make_run, make_suite, taken_apart
+from made_bundles import Content, in_format_2, make_run, make_suite, taken_apart
 
 WRONG = "kv_retrieval/0@256"  # the first line of every file
 
@@ -63,7 +63,7 @@ def words(found: Checked, level: Any) -> list[str]:
 
 def in_format_1(content: Content) -> Content:
     """As earlier versions wrote it: no word on answers, no score but for whole replies, and all texts."""
-    content.head["format"] = 1
+    in_format_2(content).head["format"] = 1
     for row in content.lines[ROWS]:
         del row["answered"]
         if row["status"] != "ok":
@@ -141,10 +141,45 @@ def test_a_score_of_nothing_is_refused(value: float | None, content: Content, su
     assert "an unanswered reply has the score 0.0" in words(checked(content, suite, tmp_path), "refused")[0]
 
 
+def test_bundles_of_format_2_are_read(content: Content, suite: Path, tmp_path: Path) -> None:
+    old = in_format_2(content)
+    bundle = parse_bundle(old.packed())
+    assert bundle.format == 2
+    assert archive(bundle) == old.packed()
+    found = checked(old, suite, tmp_path)
+    assert found.complete
+    assert "32 scores, computed again from the replies, are those given" in words(found, "verified")
+    old.lines[REPLIES][0]["inputs"] = {}
+    with pytest.raises(RefusedError, match=r"replies.jsonl: line 1: inputs is an object; expected no such field"):
+        parse_bundle(old.packed())
+
+
+@pytest.mark.parametrize("logs", [True, False])
+@pytest.mark.parametrize("where", ["facets", "inputs", "both"])
+def test_what_the_scorer_is_told_is_compared_with_the_suite(
+    where: str, logs: bool, content: Content, suite: Path, tmp_path: Path
+) -> None:
+    """Nothing is left out, changed or moved from one field to the other."""
+    reply = next(one for one in content.lines[REPLIES] if one["sample"] == "passkey/1@512")
+    rows = [one for one in content.lines[ROWS] if one["sample"] == reply["sample"]]
+    assert (reply["inputs"], rows[0]["facets"]) == ({"digits": 5}, {"depth": 0.5})
+    if where != "facets":
+        reply["inputs"] = {}
+    for row in rows:
+        row["facets"] |= {"facets": {"digits": 6}, "inputs": {}, "both": {"digits": 5}}[where]
+    if not logs:
+        del content.lines[REPLIES]
+    found = checked(content, suite, tmp_path)
+    refused = " ".join(words(found, "refused"))
+    # Without logs nothing is computed again, and a run of an earlier version has such facets.
+    assert found.accepted == (not logs and where != "facets")
+    assert refused == "" if found.accepted else "sample passkey/1@512: " in refused
+
+
 def test_bundles_of_format_1_are_read(content: Content, suite: Path, tmp_path: Path) -> None:
     old = in_format_1(content)
     bundle = parse_bundle(old.packed())
-    assert (bundle.format, FORMAT) == (1, 2)
+    assert (bundle.format, FORMAT) == (1, 3)
     assert archive(bundle) == old.packed()
     assert bundle.rows["answered"].null_count() == 16
     # What was cut has no score in it, and counts 0 as if nothing had been said.
@@ -175,6 +210,6 @@ def test_scores_of_other_than_whole_replies_are_refused_in_format_1(content: Con
 
 
 def test_a_newer_format_is_refused(content: Content) -> None:
-    content.head["format"] = 3
+    content.head["format"] = 4
     with pytest.raises(RefusedError, match="format"):
         parse_bundle(content.packed())

@@ -23,7 +23,7 @@ from fathom.board.measured import measured
 from fathom.board.model import Category, Entry, Part
 from fathom.board.results import Batch
 from fathom.types import STATUSES, Status
-from made_bundles import Content, consistent, taken_apart
+from made_bundles import Content, consistent, in_format_2, taken_apart
 from made_results_board import BOARD
 
 TASK = "leader_passkey_5_32k"
@@ -39,9 +39,11 @@ class Honest:
     bundles: dict[bool, bytes]
     rivals: tuple[Entry, ...]
 
-    def content(self, logs: bool = True, form: int = 2) -> Content:
-        """The bundle taken apart; format 1 as it was written, without a word on answers."""
+    def content(self, logs: bool = True, form: int = 3) -> Content:
+        """The bundle taken apart, as it was written in that format; format 1 has no word on answers."""
         content = taken_apart(self.bundles[logs])
+        if form < 3:
+            in_format_2(content)
         if form == 1:
             content.head["format"] = 1
             for row in content.lines[ROWS]:
@@ -116,8 +118,8 @@ def raised(honest: Honest, data: bytes) -> str:
 
 
 def ways() -> Iterator[tuple[bool, int, bool, float | None, bool]]:
-    """With and without logs, in both formats, answered or not, with no score or 0, emptied or not."""
-    return product((True, False), (1, 2), (True, False), (None, 0.0), (True, False))
+    """With and without logs, in all formats, answered or not, with no score or 0, emptied or not."""
+    return product((True, False), (1, 2, 3), (True, False), (None, 0.0), (True, False))
 
 
 def test_the_honest_bundle_is_ranked(honest: Honest) -> None:
@@ -127,7 +129,7 @@ def test_the_honest_bundle_is_ranked(honest: Honest) -> None:
     assert line.standing.overall.value == 0.8
     assert line.rank is not None
     assert len(honest.wrong()) == 8
-    for form in (1, 2):
+    for form in (1, 2, 3):
         assert raised(honest, honest.content(form=form).packed()) == ""
 
 

@@ -12,7 +12,7 @@ import pytest
 from fathom import api
 from fathom.analysis import average_scores
 from fathom.rows import rows_from_run
-from fathom.run.store import CHECKED
+from fathom.run.store import CHECKED, SPLIT
 from fathom.run.store_checks import know_checksums
 from fathom.types import STATUSES, FathomError, Status
 
@@ -56,7 +56,7 @@ def relabel(
             "UPDATE replies SET status = ?, text = coalesce(?, text) WHERE sample = ? AND epoch = ?",
             [(status, text, *one) for one in wrong],
         )
-        for rows in CHECKED if careful else ():
+        for rows in CHECKED[SPLIT] if careful else ():
             db.execute(f"UPDATE {rows.table} SET checksum = {rows.checksum}")
     return to
 

@@ -77,5 +77,6 @@ def _sample(number: int, pieces: list[str], task: str, length: int) -> Sample:
         length=length,
         tokens=WORDS * len(pieces) + 20,
         chance=0.1,
-        facets={"segments": segments, "example": json.dumps(list(range(1, segments + 1)))},
+        facets={"example": json.dumps(list(range(1, segments + 1)))},
+        inputs={"segments": segments},
     )

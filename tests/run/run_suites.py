@@ -53,4 +53,5 @@ def sample(number: int, length: int = 256) -> Sample:
         tokens=TOKENS,
         chance=0.25,
         facets={"depth": 0.5, "ort": "Köln"},
+        inputs={"classes": '["neun", "zehn"]'},
     )

@@ -69,7 +69,7 @@ def whole(prompts: Prompts) -> Prompts:
 
 
 def number_of(sample: Sample) -> int:
-    return int(sample.facets["answers" if sample.task.startswith("bestanswer") else "segments"])
+    return int(sample.inputs["answers" if sample.task.startswith("bestanswer") else "segments"])
 
 
 def is_order(reply: str, number: int) -> bool:

@@ -58,7 +58,7 @@ def check_log(name: str, frame: pl.DataFrame, metrics: dict[str, float], folder:
     for sample in samples:
         row, verdict = found[sample.id], task.score(answer(render(sample, texts), task.answer), sample)
         assert (row["value"], row["valid"], row["answer"]) == (verdict.value, verdict.valid, verdict.answer)
-        assert json.loads(row["facets"]) == dict(sample.facets)
+        assert json.loads(row["facets"]) == dict(sample.facets)  # and none of the inputs
         assert [row[key] for key in ("suite", "task", "item", "length", "tokens", "language", "chance")] == [
             name, name, sample.item, sample.length, sample.tokens, "en", sample.chance
         ]  # fmt: skip
@@ -126,6 +126,27 @@ def test_a_second_prompt_is_a_conversation_of_its_own(tmp_path: Path) -> None:
     assert "It may be A." in message.text
     assert sample.metadata["asked"] in message.text
     assert "The end." not in message.text
+
+
+def test_logs_say_what_scorers_need_and_those_of_earlier_versions_among_the_facets() -> None:
+    from inspect_ai.model import ModelName
+    from inspect_ai.scorer import Target
+    from inspect_ai.solver import TaskState
+
+    from fathom.run.inspect_tasks import _sample
+
+    (sample, *_) = create("passkey", length="512", items=1, tokenizer="words", language="en").dataset
+    earlier = {name: value for name, value in sample.metadata.items() if name != "inputs"}
+    earlier["facets"] = {**sample.metadata["facets"], **sample.metadata["inputs"]}
+    target = Target(sample.target)
+    new, old = (
+        _sample(TaskState(ModelName("mockllm/model"), sample.id, 1, sample.input, [], metadata=about), target)
+        for about in (sample.metadata, earlier)
+    )
+    assert (new.inputs, "digits" in new.facets) == ({"digits": 5}, False)
+    assert old.inputs == old.facets == earlier["facets"]
+    for made in (new, old):
+        assert get_task("passkey").score(f"Of 5 digits: {sample.target[0]}", made).value == 1
 
 
 def test_arguments_say_what_is_built() -> None:

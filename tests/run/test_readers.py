@@ -202,7 +202,7 @@ def test_the_prompts_of_every_task_are_understood(of_every_task: Prompts, name: 
         assert asked.question or asked.kind == "summary"
         assert prompt.startswith(asked.context)
         assert not any(reply in asked.question for reply in ("Reply with", "请只回答"))
-        assert asked.digits == (sample.facets["digits"] if asked.kind == "digits" else 0)
+        assert asked.digits == (sample.inputs["digits"] if asked.kind == "digits" else 0)
         assert bool(asked.options) == (asked.kind == "option")
         assert asked.kind != "option" or sample.targets[0] in map(str, asked.options)
         if "passages" in sample.facets:

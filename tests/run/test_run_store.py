@@ -80,7 +80,7 @@ def test_a_row_carries_the_facts_of_its_sample(tmp_path: Path, reader: list[str]
         ("item1@512", 2),
     ]
     row, wanted = rows[0], sample(0)
-    for name in ("item", "task", "length", "tokens", "language", "chance", "targets", "facets"):
+    for name in ("item", "task", "length", "tokens", "language", "chance", "targets", "facets", "inputs"):
         assert getattr(row, name) == getattr(wanted, name), name
     assert (row.reply.status, row.reply.text, row.cost, len(row.prompt_hash)) == ("ok", "nine", 0.0, 16)
     assert rows[0].prompt_hash == rows[1].prompt_hash != rows[2].prompt_hash
@@ -270,6 +270,8 @@ def test_a_run_of_an_earlier_version_is_brought_up_to_date(tmp_path: Path) -> No
     ledger.close()
     with closing(sqlite3.connect(tmp_path / FILE)) as db:
         db.execute("ALTER TABLE replies DROP COLUMN asked")
+        db.execute("ALTER TABLE replies DROP COLUMN checksum")
+        db.execute("PRAGMA user_version = 0")
     with pytest.raises(FathomError, match="earlier version of fathom"):
         list(replies(tmp_path))
     Ledger(tmp_path, this_worker()).close()

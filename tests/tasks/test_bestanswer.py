@@ -181,6 +181,7 @@ def test_facets_are_of_the_prompt(suite: BuiltSuite) -> None:
         colon, question = {"en": (":", "Question"), "zh": ("：", "问题")}[sample.language]
         assert facets["answers"] == len(found) == facets["same"] + facets["similar"] + facets["loose"] + 1  # type: ignore
         assert facets["gold"] == gold_of(sample) + 1
+        assert sample.inputs == {"answers": facets["answers"]}
         assert len(found[int(str(facets["longest"])[1:]) - 1]) == max(map(len, found))
         assert facets["first"] == "A1"
         assert f"\n\n{question}{colon}\n{sample.asked}\n\nA1{colon}\n{found[0]}\n\nA2{colon}\n{found[1]}\n\n" in prompt
@@ -197,7 +198,7 @@ def test_examples_are_spread(suite: BuiltSuite) -> None:
 
 
 def sample_of(answers: int, gold: int) -> Sample:
-    return Sample("s", "s", "bestanswer", (), (f"A{gold}",), 1024, 1000, facets={"answers": answers})
+    return Sample("s", "s", "bestanswer", (), (f"A{gold}",), 1024, 1000, inputs={"answers": answers})
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_facets_say_what_a_prompt_holds(built: BuiltSuite) -> None:
     for samples in by_item(built).values():
         for sample in samples:
             assert (sample.facets["set"], sample.facets["category"]) == ("32k", "ICL")
-            assert sample.facets["dataset"] == sample.task.removeprefix("leader_")
+            assert sample.inputs["dataset"] == sample.task.removeprefix("leader_")
             assert sample.facets["demonstrations"] == len(shown(sample))
         rounds = [int(sample.facets["rounds"]) for sample in samples]
         assert rounds == sorted(rounds)

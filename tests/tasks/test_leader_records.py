@@ -65,8 +65,8 @@ def test_every_sample_says_where_it_belongs(prompts: list[tuple[Sample, str]]) -
     assert Counter(sample.task for sample in full) == {**dict.fromkeys(SHORT_TASKS, 4), **dict.fromkeys(LONG_TASKS, 6)}
     for sample in full:
         assert (sample.facets["set"], sample.facets["category"]) == TABLE_3[sample.task][:2]
-        assert sample.facets["dataset"] == get_task(sample.task).facets["dataset"]
-    datasets = {sample.task: sample.facets["dataset"] for sample in full}
+        assert sample.inputs["dataset"] == get_task(sample.task).inputs["dataset"]
+    datasets = {sample.task: sample.inputs["dataset"] for sample in full}
     assert datasets["leader_en_mc"] == "choice"
     assert [datasets[name] for name in ("leader_code_debug", "leader_math_find")] == ["code_debug", "math_find"]
 

@@ -74,7 +74,7 @@ def test_the_shared_samples_of_minilongbench(shared: Path, tmp_path: Path) -> No
         rows = [json.loads(line) for line in stream]
     known = {row["case_id"].split("/")[2]: row for row in rows if row["suite"] == "longbench_v1"}
     for sample in samples:
-        golden = known[f"{sample.facets['dataset']}:{row_in(sample)}"]
+        golden = known[f"{sample.inputs['dataset']}:{row_in(sample)}"]
         score = golden.get("extra", {}).get("score_with_difflib_backend", golden["score"])
         row = row_of(golden["prediction"], sample)
         assert get_scorer(get_task(sample.task).official, "official")(row).value == pytest.approx(score, abs=1e-9)

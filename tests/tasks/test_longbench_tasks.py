@@ -81,7 +81,7 @@ def test_records_are_used_as_they_are_and_named_by_their_rows(tmp_path: Path) ->
     found = prompts_of(suite)
     assert len(found) == 21 * 4
     for sample, prompt in found:
-        dataset = str(sample.facets["dataset"])
+        dataset = str(sample.inputs["dataset"])
         record = make_record(dataset, row_in(sample))
         assert sample.item == f"longbench_{dataset}/{LANGUAGES[dataset]}/{row_in(sample):04d}"
         assert prompt == PROMPTS[dataset][0] + record["context"] + PROMPTS[dataset][1].replace(
@@ -92,7 +92,8 @@ def test_records_are_used_as_they_are_and_named_by_their_rows(tmp_path: Path) ->
         assert sample.facets["category"] == KINDS[dataset].category
         assert sample.asked == record["input"]
         assert not {"bucket", "whole_tokens"} & set(sample.facets)
-        assert ("classes" in sample.facets) == (record["all_classes"] is not None)
+        assert sample.inputs["dataset"] == dataset
+        assert row_of("", sample).all_classes == record["all_classes"]
         assert sample.tokens == get_tokenizer("words").count(prompt) <= sample.length
     chances = {sample.task: sample.chance for sample, _ in found}
     assert chances["longbench_trec"] == 1 / 4
@@ -154,7 +155,7 @@ def test_longbench_e_has_buckets_of_words_and_items_of_its_own(tmp_path: Path) -
     data = write_records(tmp_path / "data", 6, even=True)
     write_records(data, 2)
     samples = list(build_records("longbench_e", tmp_path, [data]).samples())
-    assert {str(sample.facets["dataset"]) for sample in samples} == set(EVEN)
+    assert {str(sample.inputs["dataset"]) for sample in samples} == set(EVEN)
     assert all(sample.item.rsplit("/", 1)[1].startswith("e") for sample in samples)
     by_row = {row_in(sample): sample.facets["bucket"] for sample in samples}
     assert by_row == {0: "0-4k", 1: "0-4k", 2: "4-8k", 3: "4-8k", 4: "4-8k", 5: "8k+"}
@@ -225,7 +226,7 @@ def test_official_templates_are_filled_word_for_word(tmp_path: Path) -> None:
     found = prompts_of(suite)
     assert len(found) == 21 * 3
     for sample, prompt in found:
-        dataset = str(sample.facets["dataset"])
+        dataset = str(sample.inputs["dataset"])
         record = make_record(dataset, row_in(sample))
         first, rest = make_template(dataset).split("{context}")
         before, after = rest.split("{input}")
@@ -289,5 +290,5 @@ def test_rules_that_depend_on_the_data_set_are_told_its_own_name(tmp_path: Path)
         task = get_task(sample.task)
         running_on = f"\n{sample.targets[0]}\nSomething else: Date 教育 99 Paragraph 99 段落99"
         value = get_scorer(task.official, "official")(row_of(running_on, sample)).value
-        first_line_alone = sample.facets["dataset"] in ("trec", "triviaqa", "samsum", "lsht", "lcc", "repobench-p")
+        first_line_alone = sample.inputs["dataset"] in ("trec", "triviaqa", "samsum", "lsht", "lcc", "repobench-p")
         assert (value == pytest.approx(1)) == first_line_alone, sample.task

@@ -125,13 +125,13 @@ def test_own_prompts_hold_the_text_the_question_and_the_choices_whole(tmp_path: 
         assert sample.item == f"{sample.task}/en/{record['_id']}"
         assert (sample.targets, sample.chance) == ((record["answer"],), 0.25)
         assert sample.facets == {
-            "dataset": "longbench_v2",
             "prompt": "own",
             "difficulty": record["difficulty"],
             "domain": record["domain"],
             "sub_domain": record["sub_domain"],
             "v2_length": record["length"],
         }
+        assert sample.inputs == {"dataset": "longbench_v2", "prompt": "own"}
 
 
 def test_records_stand_once_at_the_smallest_length_that_holds_them(tmp_path: Path) -> None:

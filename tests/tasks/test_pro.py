@@ -79,7 +79,6 @@ def test_samples_say_what_their_records_say(tmp_path: Path) -> None:
         assert sample.targets == tuple(row["answer"])
         assert sample.length == LENGTHS[row["token_length"]]
         facts = {
-            "dataset": row["secondary_task"],
             "primary_task": row["primary_task"],
             "secondary_task": row["secondary_task"],
             "contextual_requirement": row["contextual_requirement"],
@@ -87,6 +86,7 @@ def test_samples_say_what_their_records_say(tmp_path: Path) -> None:
         facts |= {"difficulty": row["difficulty"]} if "difficulty" in row else {}
         facts |= {"pass_above": SUMMARY_PASSES_ABOVE} if task.startswith("pro_t4") else {}
         assert sample.facets == facts
+        assert sample.inputs == {"dataset": row["secondary_task"]}
 
 
 def test_records_stand_at_the_length_that_they_state_and_are_never_cut(tmp_path: Path) -> None:
@@ -302,8 +302,8 @@ def test_tasks_are_scored_by_the_metric_of_the_paper(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("pro_t4")])
 def test_the_right_answer_scores_one_and_no_answer_none(name: str, language: str) -> None:
     row = make_pro(0, BY_TASK[name], "English" if language == "en" else "Chinese")
-    facets = {"dataset": row["secondary_task"]}
-    sample = Sample("i@8192", "i", name, (), tuple(row["answer"]), 8192, 1, language, facets=facets)
+    inputs = {"dataset": row["secondary_task"]}
+    sample = Sample("i@8192", "i", name, (), tuple(row["answer"]), 8192, 1, language, inputs=inputs)
     score = get_task(name).score
     right = score("[Answer]\n" + "\n".join(row["answer"]), sample)
     assert right.value == pytest.approx(1)

@@ -75,7 +75,7 @@ def test_what_a_case_holds_is_within_its_limits(
         sample = Sample("s", "s", "tsort", arranged.parts, arranged.ending.targets, length, 0, language)
         ordering = get_task("tsort").ordering
         assert ordering
-        found = ordering(replace(sample, facets=arranged.ending.facets), {document.id: document.text})
+        found = ordering(replace(sample, inputs=arranged.ending.inputs), {document.id: document.text})
         frame = sum(count(part) for part in arranged.parts if isinstance(part, str))
         most = limits(length, segments, frame)
         assert len(found.segments) == segments
@@ -117,7 +117,7 @@ def test_segments_are_whole_paragraphs_that_follow_each_other(built: BuiltSuite)
 def test_the_true_order_is_never_shown_and_the_gold_reply_scores_one(built: BuiltSuite) -> None:
     examples = defaultdict(set)
     for sample in built.samples():
-        task, count = get_task(sample.task), int(sample.facets["segments"])
+        task, count = get_task(sample.task), int(sample.inputs["segments"])
         (target,) = sample.targets
         assert sorted(json.loads(target)) == list(range(1, count + 1)) != json.loads(target)
         assert task.score(f"Answer: {target}", sample).value == 1

@@ -78,7 +78,7 @@ def build(
         where: Only samples with one of these values of each facet named, for instance
             ``{"difficulty": ("Hard", "Extreme")}``; ``task``, ``language``, ``length`` and ``item`` count as facets.
         skip_bad: Go on without the rows of published records that cannot be used.
-        force: Replace another suite in the folder.
+        force: Replace another suite in the folder, or an earlier format of this one.
         progress: Called with (samples made, samples in all).
         reading: Called with the bytes read of a file of threads and the bytes in all, None where that is not known.
 
@@ -156,6 +156,7 @@ def show(folder: Path | str, sample: str = "", *, text: bool = False, thinking: 
         "targets": list(found.targets),
         "chance": found.chance,
         "facets": dict(found.facets),
+        "inputs": dict(found.inputs),
         "parts": len(found.parts),
         "documents": [f"{one.title or '-'} ({one.source})" for one in documents.values()],
     }
@@ -219,6 +220,7 @@ def export(
                 "targets": list(sample.targets),
                 "chance": sample.chance,
                 "facets": dict(sample.facets),
+                "inputs": dict(sample.inputs),
                 "asked": sample.asked,
                 **({"thinking": render(thinking(sample), texts)} if sample.thinking else {}),
             }

@@ -63,7 +63,7 @@ def build(
     Args:
         wanted: What to build.
         out: The folder; made if it is not there.
-        force: Replace a folder that holds another suite.
+        force: Replace a folder that holds another suite, or an earlier format of this one.
         progress: Called with (samples made, samples in all).
         reading: Called with the bytes read of a file of threads and the bytes in all, None where that is not known.
 
@@ -76,7 +76,8 @@ def build(
     tokenizer = get_tokenizer(wanted.tokenizer)
     inputs = _inputs(wanted, tokenizer)
     known = _known(out, force)
-    if known is not None and known["inputs"] == inputs:
+    older = known is not None and known.get("format", 1) < suitefile.FORMAT
+    if known is not None and known["inputs"] == inputs and not (force and older):
         return Built(out, known, fresh=False)
     _check_place(out, force)
     cache = CountCache(cache_folder() / "counts.sqlite")

@@ -303,6 +303,7 @@ def _sample(
         chance=made.ending.chance,
         facets=facets,
         asked=made.ending.asked,
+        inputs={**task.inputs, **made.ending.inputs},
     )
 
 
@@ -324,7 +325,8 @@ def _side_samples(
     if wanted.closed_book:
         for number, ending in enumerate(endings, start=1):
             if ending.closed:
-                made = Composed((ending.closed,), shelf.counter.count(ending.closed), replace(ending, facets={}), None)
+                bare = replace(ending, facets={}, inputs={})
+                made = Composed((ending.closed,), shelf.counter.count(ending.closed), bare, None)
                 context = {"context": "none"}
                 found.append(_sample(task, scene, item, "@none", number, len(endings), made, 0, context))
     if wanted.alone and task.gold_alone and isinstance(plan, Passages):

@@ -156,7 +156,9 @@ def build(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Go on without the rows of published records that cannot be used.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace another suite in the folder.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace another suite in the folder, or an earlier format of this one.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Build length-controlled samples from documents.
@@ -226,7 +228,7 @@ def show(
     elif as_json:
         print(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
-        shown["facets"] = [f"{name} {value}" for name, value in shown["facets"].items()]
+        shown |= {field: [f"{name} {value}" for name, value in shown[field].items()] for field in ("facets", "inputs")}
         print_records([{"": key, " ": value} for key, value in shown.items()], as_json=False)
 
 

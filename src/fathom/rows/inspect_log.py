@@ -38,6 +38,7 @@ _FACTS = (
     "chance",
     "language",
     "facets",
+    "inputs",
     "asked",
     "tokenizer",
     "targets",

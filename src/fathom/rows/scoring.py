@@ -181,6 +181,7 @@ def _sample_of(stored: StoredReply) -> Sample:
         chance=stored.chance,
         facets=stored.facets,
         asked=stored.asked,
+        inputs=stored.inputs,
     )
 
 

@@ -102,6 +102,7 @@ def _sample(state: TaskState, target: Target) -> Sample:
         chance=facts["chance"],
         facets=facts["facets"],
         asked=facts.get("asked", ""),
+        inputs=facts.get("inputs", facts["facets"]),  # logs of earlier versions have one field for both uses
     )
 
 
@@ -204,6 +205,7 @@ def _facts(sample: Sample, manifest: Any) -> dict[str, Any]:
         "language": sample.language,
         "chance": sample.chance,
         "facets": dict(sample.facets),
+        "inputs": dict(sample.inputs),
         "asked": sample.asked,
     }
 

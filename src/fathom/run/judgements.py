@@ -22,7 +22,7 @@ from fathom.run.ledger import enter_wal, leave_wal, storable, without_secrets
 from fathom.run.manifest import fathom_version
 from fathom.run.model import Settings
 from fathom.run.store import BUSY_SECONDS, StoredReply, clear_errors, reading
-from fathom.run.store_checks import Rows, add_checksums, check_rows
+from fathom.run.store_checks import Formats, Rows, add_checksums, check_rows
 from fathom.run.usage import counted, paid, with_counts
 from fathom.score.judge import Case, Rubric
 from fathom.secrets import hide_in_text, hide_secrets
@@ -57,7 +57,7 @@ _SAID = Rows(
     "judge, prompt, attempt",
     "use IN ('kept', 'unreadable', 'retired')",
 )
-_CHECKED = (_JUDGEMENTS, _SAID)
+_CHECKED: Formats = {2: (_JUDGEMENTS, _SAID)}
 
 Outcome: TypeAlias = Literal["ok", "unreadable", "error"]
 

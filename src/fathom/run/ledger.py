@@ -21,11 +21,10 @@ from fathom.run.manifest import fathom_version
 from fathom.run.store import (
     BUSY_SECONDS,
     CHECKED,
-    COLUMNS,
-    FACTS,
     FILE,
     PAGE_BYTES,
     SCHEMA,
+    SPLIT,
     Totals,
     clear_errors,
     read_totals,
@@ -39,13 +38,13 @@ Key: TypeAlias = tuple[str, int]
 
 PLANNED_AT_ONCE = 1000
 """Samples that are noted in one transaction: others write too."""
-_INSERT = f"INSERT OR REPLACE INTO replies ({COLUMNS}, worker) VALUES ({', '.join('?' * 28)})"
-# Of the values as SQLite holds them, which are not always of the types that they had.
-_CHECKSUM = f"UPDATE replies SET checksum = {CHECKED[0].checksum} WHERE rowid = last_insert_rowid()"
 
 
 class Ledger:
     """The store of a run, open for writing, for one process.
+
+    A store keeps the format in which it was made, so that its replies are alike, and so that versions of fathom that
+    know no newer one can write to it meanwhile.
 
     Args:
         folder: The run folder; must exist.
@@ -62,7 +61,8 @@ class Ledger:
             enter_wal(self._db)
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(SCHEMA)
-            self._bring_up_to_date()
+            self._form = self._bring_up_to_date()
+            self._replies, self._planned = CHECKED[max(self._form, min(CHECKED))]
             with self._writing():
                 self._bury_the_dead()
                 self._earlier = {row[0] for row in self._db.execute("SELECT id FROM workers WHERE pid = 0")}
@@ -71,14 +71,14 @@ class Ledger:
                     (worker.id, worker.pid, worker.host, worker.born, worker.started, worker.started),
                 )
 
-    def _bring_up_to_date(self) -> None:
-        """Runs of earlier versions kept neither the bare question nor which process wrote a reply."""
+    def _bring_up_to_date(self) -> int:
+        """The format of the store. Runs of early versions kept neither the bare question nor who wrote a reply."""
         with self._writing():
             there = {row[1] for row in self._db.execute("PRAGMA table_info(replies)")}
             for name in ("asked", "worker"):
                 if name not in there:
                     self._db.execute(f"ALTER TABLE replies ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
-        add_checksums(self._db, self.folder / FILE, CHECKED)
+        return add_checksums(self._db, self.folder / FILE, CHECKED)
 
     def plan(self, planned: int, samples: Iterable[Sample], epochs: int) -> None:
         """Note what the run will hold when this process and its fellows are done, so that a part is known for one.
@@ -90,13 +90,15 @@ class Ledger:
         """
         with self._writing():
             self._db.execute("UPDATE workers SET planned = ? WHERE id = ?", (planned, self.worker.id))
-        facts = ((one.id, epoch, *_facts(one)) for one in samples for epoch in range(1, epochs + 1))
-        note = f"INSERT OR IGNORE INTO planned ({FACTS}) VALUES ({', '.join('?' * 10)})"
+        facts = (
+            (one.id, epoch, *self._facts(one), *self._inputs(one)) for one in samples for epoch in range(1, epochs + 1)
+        )
+        note = f"INSERT OR IGNORE INTO planned ({self._planned.columns}) VALUES ({_marks(self._planned.columns)})"
         while batch := list(islice(facts, PLANNED_AT_ONCE)):
             with self._writing():
                 last = self._db.execute("SELECT coalesce(max(rowid), 0) FROM planned").fetchone()
                 self._db.executemany(note, map(storable, batch))
-                self._db.execute(f"UPDATE planned SET checksum = {CHECKED[1].checksum} WHERE rowid > ?", last)
+                self._db.execute(f"UPDATE planned SET checksum = {self._planned.checksum} WHERE rowid > ?", last)
 
     def beat(self) -> None:
         """Show processes on other machines that this one lives."""
@@ -159,7 +161,7 @@ class Ledger:
         row = (
             sample.id,
             epoch,
-            *_facts(sample),
+            *self._facts(sample),
             sample.asked,
             prompt_hash,
             *said,
@@ -167,13 +169,18 @@ class Ledger:
             cost,
             time.time(),
             self._version,
+            *self._inputs(sample),
             self.worker.id,
         )
         query = "SELECT status FROM replies WHERE sample = ? AND epoch = ?"
+        columns = f"{self._replies.columns}, worker"
         with self._writing():
             before: tuple[Status] | None = self._db.execute(query, (sample.id, epoch)).fetchone()
-            self._db.execute(_INSERT, storable(row))
-            self._db.execute(_CHECKSUM)
+            self._db.execute(f"INSERT OR REPLACE INTO replies ({columns}) VALUES ({_marks(columns)})", storable(row))
+            # Of the values as SQLite holds them, which are not always of the types that they had.
+            self._db.execute(
+                f"UPDATE replies SET checksum = {self._replies.checksum} WHERE rowid = last_insert_rowid()"
+            )
         return before[0] if before else None
 
     def has_replied(self) -> bool:
@@ -205,6 +212,15 @@ class Ledger:
         leave_wal(self._db)
         self._db.close()
         retire(self.worker)
+
+    def _facts(self, sample: Sample) -> tuple[object, ...]:
+        """What is stored of a sample, in the order of ``store.FACTS`` after its name and epoch."""
+        facets = sample.facets if self._form >= SPLIT else {**sample.facets, **sample.inputs}
+        about = (sample.item, sample.task, sample.length, sample.tokens, sample.language, sample.chance)
+        return (*about, _json(list(sample.targets)), _json(dict(facets)))
+
+    def _inputs(self, sample: Sample) -> tuple[str, ...]:
+        return (_json(dict(sample.inputs)),) if self._form >= SPLIT else ()
 
     def _bury_the_dead(self) -> None:
         now = time.time()
@@ -256,12 +272,12 @@ def without_secrets(reply: Reply) -> Reply:
     )
 
 
-def _facts(sample: Sample) -> tuple[object, ...]:
-    """What is stored of a sample, in the order of ``FACTS`` after its name and epoch."""
-    targets = json.dumps(list(sample.targets), ensure_ascii=False)
-    facets = json.dumps(dict(sample.facets), ensure_ascii=False)
-    about = (sample.item, sample.task, sample.length, sample.tokens, sample.language, sample.chance)
-    return (*about, targets, facets)
+def _marks(columns: str) -> str:
+    return ", ".join("?" for _ in columns.split(", "))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def storable(row: tuple[object, ...]) -> tuple[object, ...]:

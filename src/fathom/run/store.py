@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from fathom.run.store_checks import Rows, check_rows
+from fathom.run.store_checks import Formats, Rows, check_rows
 from fathom.run.usage import counted, paid, with_counts
 from fathom.run.worker import Worker
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
@@ -38,12 +38,12 @@ CREATE TABLE IF NOT EXISTS replies (
     tokens_in INTEGER, tokens_out INTEGER, tokens_reasoning INTEGER, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
     truncated INTEGER NOT NULL, error TEXT NOT NULL, tokens_cached INTEGER, cost REAL,
     finished_at REAL NOT NULL, fathom_version TEXT NOT NULL, worker TEXT NOT NULL DEFAULT '', checksum INTEGER,
-    UNIQUE (sample, epoch)
+    inputs TEXT, UNIQUE (sample, epoch)
 );
 CREATE TABLE IF NOT EXISTS planned (
     sample TEXT NOT NULL, epoch INTEGER NOT NULL, item TEXT NOT NULL, task TEXT NOT NULL, length INTEGER NOT NULL,
     tokens INTEGER NOT NULL, language TEXT NOT NULL, chance REAL NOT NULL, targets TEXT NOT NULL, facets TEXT NOT NULL,
-    checksum INTEGER, UNIQUE (sample, epoch)
+    checksum INTEGER, inputs TEXT, UNIQUE (sample, epoch)
 );
 CREATE TABLE IF NOT EXISTS claims (
     sample TEXT NOT NULL, epoch INTEGER NOT NULL, worker TEXT NOT NULL, PRIMARY KEY (sample, epoch)
@@ -64,7 +64,15 @@ _READ = COLUMNS.replace(" cost,", f" {_COST},")
 FACTS = "sample, epoch, item, task, length, tokens, language, chance, targets, facets"
 """The columns of ``planned``: what is known of a sample before it is asked."""
 _UNASKED = "not asked yet; run the same command again"
-CHECKED = (Rows("replies", COLUMNS, "sample, epoch"), Rows("planned", FACTS, "sample, epoch"))
+SPLIT = 3
+"""The format from which on facets and inputs of a sample are told apart: before it, its facets are both."""
+CHECKED: Formats = {
+    2: (Rows("replies", COLUMNS, "sample, epoch"), Rows("planned", FACTS, "sample, epoch")),
+    SPLIT: (
+        Rows("replies", f"{COLUMNS}, inputs", "sample, epoch"),
+        Rows("planned", f"{FACTS}, inputs", "sample, epoch"),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,7 @@ class StoredReply:
         chance: Expected score of a random valid answer.
         targets: Gold answers.
         facets: What results can be broken down by.
+        inputs: What the scorer needs besides; the facets in runs of earlier versions.
         asked: The bare question, or "".
         epoch: Number of the repetition, from 1.
         reply: The reply.
@@ -99,6 +108,7 @@ class StoredReply:
     chance: float
     targets: tuple[str, ...]
     facets: dict[str, Facet]
+    inputs: dict[str, Facet]
     asked: str
     epoch: int
     reply: Reply
@@ -157,8 +167,8 @@ def replies(folder: Path) -> Iterator[StoredReply]:
         FathomError: The folder holds no run, or its file is damaged.
     """
     with clear_errors(folder), reading(folder) as db:
-        check_rows(db, folder / FILE, CHECKED)
-        for row in db.execute(f"SELECT {_READ} FROM replies ORDER BY task, length, sample, epoch"):
+        inputs = _inputs(check_rows(db, folder / FILE, CHECKED))
+        for row in db.execute(f"SELECT {_READ}, {inputs} FROM replies ORDER BY task, length, sample, epoch"):
             _check(folder / FILE, row)
             yield _stored(row)
 
@@ -171,18 +181,22 @@ def unasked(folder: Path) -> Iterator[StoredReply]:
     Raises:
         FathomError: The folder holds no run, or its file is damaged.
     """
-    query = (
-        f"SELECT {FACTS} FROM planned WHERE (sample, epoch) NOT IN (SELECT sample, epoch FROM replies) "
-        "ORDER BY task, length, sample, epoch"
-    )
     with clear_errors(folder), reading(folder) as db:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'planned'").fetchone():
             return
-        check_rows(db, folder / FILE, CHECKED)
-        for facts in db.execute(query):
+        query = (
+            f"SELECT {FACTS}, {_inputs(check_rows(db, folder / FILE, CHECKED))} FROM planned "
+            "WHERE (sample, epoch) NOT IN (SELECT sample, epoch FROM replies) ORDER BY task, length, sample, epoch"
+        )
+        for *facts, inputs in db.execute(query):
             # In the order of COLUMNS: no bare question, no prompt, no text, nothing spent.
             said = ("error", "", "", "not_asked", None, None, None, 0.0, 0, 0, _UNASKED, None)
-            yield _stored((*facts, "", "", *said, None, 0.0, ""))
+            yield _stored((*facts, "", "", *said, None, 0.0, "", inputs))
+
+
+def _inputs(form: int) -> str:
+    """The inputs of a sample, in SQL."""
+    return "inputs" if form >= SPLIT else "NULL"
 
 
 def read_totals(db: sqlite3.Connection) -> Totals:
@@ -350,7 +364,7 @@ _NUMBERS = ("chance", "seconds", "finished_at")
 
 def _check(path: Path, row: tuple[Any, ...]) -> None:
     """Make sure that a row can be read: SQLite keeps a value of any type in any column."""
-    values = dict(zip(COLUMNS.split(", "), row, strict=True))
+    values = dict(zip((*COLUMNS.split(", "), "inputs"), row, strict=True))
     kinds = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_WHOLE, int), **dict.fromkeys(_NUMBERS, int | float)}
     wrong = next((name for name, kind in kinds.items() if not isinstance(values[name], kind)), "")
     wrong = wrong or ("" if values["status"] in STATUSES else "status")
@@ -358,10 +372,12 @@ def _check(path: Path, row: tuple[Any, ...]) -> None:
     wrong = wrong or ("status" if values["status"] == "error" and values["text"].strip() else "")
     try:
         targets, facets = json.loads(values["targets"]), json.loads(values["facets"])
+        inputs = facets if values["inputs"] is None else json.loads(values["inputs"])
         right = isinstance(targets, list) and all(isinstance(one, str) for one in targets)
         wrong = wrong or ("" if right else "targets") or ("" if isinstance(facets, dict) else "facets")
+        wrong = wrong or ("" if isinstance(inputs, dict) else "inputs")
     except (TypeError, ValueError, RecursionError):
-        wrong = wrong or "targets or facets"
+        wrong = wrong or "targets, facets or inputs"
     if wrong:
         raise FathomError(
             f"{path}: the reply to {str(values['sample'])[:80]!r} cannot be read: {wrong} is "
@@ -374,7 +390,7 @@ def _stored(row: tuple[Any, ...]) -> StoredReply:
     (sample, epoch, item, task, length, tokens, language, chance, targets, facets, asked, prompt_hash, *said) = row
     (status, text, reasoning, stop, read, written, thought, seconds, attempts, truncated, error, cached, *end) = said
     reply = Reply(status, text, reasoning, stop, read, written, thought, seconds, attempts, truncated, error, cached)
-    cost, finished_at, fathom_version = end
+    cost, finished_at, fathom_version, inputs = end
     return StoredReply(
         sample=sample,
         item=item,
@@ -385,6 +401,7 @@ def _stored(row: tuple[Any, ...]) -> StoredReply:
         chance=chance,
         targets=tuple(json.loads(targets)),
         facets=json.loads(facets),
+        inputs=json.loads(facets if inputs is None else inputs),
         asked=asked,
         epoch=epoch,
         reply=with_counts(reply),

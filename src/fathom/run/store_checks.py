@@ -1,22 +1,22 @@
 """Checksums of the rows of a store: SQLite itself notices no bit that has flipped inside a value.
 
-Each row carries the checksum of its values, as SQLite holds them. ``PRAGMA user_version`` is the format of the file: in
-one that states it, every row has a checksum; one of 0 was written before there were any, and gets them when it is next
-opened for writing.
+Each row carries the checksum of its values, as SQLite holds them. ``PRAGMA user_version`` is the format of the file,
+which it keeps: in one that states it, every row has a checksum of the columns of this format; one of 0 was written
+before there were any, and gets them when it is next opened for writing.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from fathom.checksums import check_format, row_checksum
 from fathom.printing import printable
 from fathom.types import FathomError
 
-FORMAT = 2
 _ADVICE = "restore it from a copy, or move it away and run the same command again"
 
 
@@ -42,45 +42,57 @@ class Rows:
         return f"row_checksum({self.columns})"
 
 
+Formats: TypeAlias = Mapping[int, tuple[Rows, ...]]
+"""The tables of a file by its format, the oldest with checksums first. Formats of one file have the same tables."""
+
+
 def know_checksums(db: sqlite3.Connection) -> None:
     """Make ``row_checksum`` known to SQL on this connection."""
     db.create_function("row_checksum", -1, lambda *values: row_checksum(values), deterministic=True)
 
 
-def add_checksums(db: sqlite3.Connection, path: Path, tables: tuple[Rows, ...]) -> None:
-    """Check a file that is open for writing; where an earlier version wrote it, give its rows checksums.
+def add_checksums(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
+    """Check a file that is open for writing; where it states no format, state it and give its rows checksums.
 
     Args:
         db: The file, outside of a transaction.
         path: Where it is, for messages.
-        tables: Its tables; all are there.
+        formats: Its tables, which are all there.
+
+    Returns:
+        Its format: the one that it states, else the newest of which it has all columns.
 
     Raises:
         FathomError: It is damaged, or a newer version wrote it.
     """
-    check_rows(db, path, tables)
+    check_rows(db, path, formats)
     db.execute("BEGIN IMMEDIATE")
     try:
         if not _format_of(db):
-            for rows in tables:
-                if "checksum" not in {row[1] for row in db.execute(f"PRAGMA table_info({rows.table})")}:
+            form = max(form for form in formats if form == min(formats) or not _missing(db, formats[form]))
+            for rows in formats[form]:
+                if "checksum" not in _columns(db, rows.table):
                     db.execute(f"ALTER TABLE {rows.table} ADD COLUMN checksum INTEGER")
                 db.execute(f"UPDATE {rows.table} SET checksum = {rows.checksum}")
-            db.execute(f"PRAGMA user_version = {FORMAT}")
+            db.execute(f"PRAGMA user_version = {form}")
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+    return _format_of(db)
 
 
-def check_rows(db: sqlite3.Connection, path: Path, tables: tuple[Rows, ...]) -> None:
+def check_rows(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
     """Make sure that a file is whole and that its rows are those that were written.
 
     Args:
         db: The file.
         path: Where it is, for messages.
-        tables: Its tables.
+        formats: Its tables.
+
+    Returns:
+        The format that it states; 0 where it states none.
 
     Raises:
         FathomError: It is damaged, or a newer version wrote it.
@@ -89,13 +101,16 @@ def check_rows(db: sqlite3.Connection, path: Path, tables: tuple[Rows, ...]) -> 
     know_checksums(db)
     version = _format_of(db)
     if version:
-        check_format(path, version, FORMAT, _ADVICE)
+        check_format(path, version, max(formats), _ADVICE)
     # This finds what checksums of rows cannot: a row that is lost, or there twice.
     found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
     if found != "ok":
         raise FathomError(f"{path}: damaged ({printable(found)[:200]}); {_ADVICE}")
     there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    for rows in (one for one in tables if version and one.table in there):
+    tables = [rows for rows in formats[max(version, min(formats))] if rows.table in there] if version else []
+    if missing := _missing(db, tables):
+        raise FathomError(f"{path}: damaged (format {version}, without the column {missing[0]}); {_ADVICE}")
+    for rows in tables:
         query = f"SELECT {rows.key} FROM {rows.table} WHERE checksum IS NOT {rows.checksum} OR NOT ({rows.valid})"
         try:
             bad = db.execute(query).fetchall()
@@ -109,10 +124,21 @@ def check_rows(db: sqlite3.Connection, path: Path, tables: tuple[Rows, ...]) -> 
             raise FathomError(
                 f"{path}: damaged ({rows.table} of {where}{more}: not the values that were written); {_ADVICE}"
             )
+    return version
 
 
 def _named(rows: Rows, values: tuple[object, ...]) -> Mapping[str, object]:
     return dict(zip(rows.key.split(", "), values, strict=True))
+
+
+def _missing(db: sqlite3.Connection, tables: Sequence[Rows]) -> list[str]:
+    """Columns that tables should have and have not; a table that is not there lacks none."""
+    held = ((rows, there) for rows in tables if (there := _columns(db, rows.table)))
+    return [f"{rows.table}.{name}" for rows, there in held for name in rows.columns.split(", ") if name not in there]
+
+
+def _columns(db: sqlite3.Connection, table: str) -> frozenset[str]:
+    return frozenset(row[1] for row in db.execute(f"PRAGMA table_info({table})"))
 
 
 def _format_of(db: sqlite3.Connection) -> int:

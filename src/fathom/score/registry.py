@@ -101,20 +101,20 @@ def get_scorer(full_name: str, rule: str = "official") -> Scorer:
 
 
 def row_of(reply: str, sample: Sample) -> ScoringRow:
-    """A reply to a sample as scorers read it; the facets ``dataset`` and ``classes`` are what official rules depend on.
+    """A reply to a sample as scorers read it; official rules depend on its inputs ``dataset`` and ``classes``.
 
     Args:
         reply: The reply.
         sample: The sample.
     """
-    classes, dataset = sample.facets.get("classes"), sample.facets.get("dataset", sample.task)
+    classes, dataset = sample.inputs.get("classes"), sample.inputs.get("dataset", sample.task)
     return ScoringRow(
         reply,
         list(sample.targets),
         json.loads(classes) if isinstance(classes, str) else None,
         sample.language,
         str(dataset),
-        sample.facets,
+        sample.inputs,
     )
 
 

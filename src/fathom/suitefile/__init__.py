@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-FORMAT = 2
-"""Of the folder. Those of format 1 do not state it: they have no checksums."""
+FORMAT = 3
+"""Of the folder. Those of format 1 do not state it: they have no checksums. Up to format 2 facets are inputs too."""
 _ADVICE = "build the suite again with --force"
 _MANIFEST = {
     "suite": str,

@@ -14,7 +14,7 @@ from fathom.types import Part, Sample, Span
 SAMPLES = "samples.parquet"
 FACTS = (
     *("id", "item", "task", "language", "length", "tokens", "chance", "targets", "facets", "asked"),
-    "thinking_tokens",
+    *("thinking_tokens", "inputs"),
 )
 """Columns that are read where recipes are not wanted."""
 
@@ -44,6 +44,7 @@ class SampleWriter:
                 ("asked", text),
                 ("thinking", text),
                 ("thinking_tokens", integer),
+                ("inputs", text),
                 ("parts", pyarrow.list_(part)),
             ]
         )
@@ -117,6 +118,7 @@ def _record(sample: Sample) -> dict[str, object]:
         "asked": sample.asked,
         "thinking": sample.thinking,
         "thinking_tokens": sample.thinking_tokens,
+        "inputs": json.dumps(dict(sample.inputs), ensure_ascii=False),
         "parts": [
             {"text": part} if isinstance(part, str) else {"doc": part.doc, "start": part.start, "end": part.end}
             for part in sample.parts
@@ -126,6 +128,7 @@ def _record(sample: Sample) -> dict[str, object]:
 
 def sample_of(record: Mapping[str, Any]) -> Sample:
     """The sample of a record; of one that was read without its recipe, without parts."""
+    facets, inputs = record["facets"], record.get("inputs")
     return Sample(
         id=record["id"],
         item=record["item"],
@@ -136,9 +139,10 @@ def sample_of(record: Mapping[str, Any]) -> Sample:
         tokens=record["tokens"],
         language=record["language"],
         chance=record["chance"],
-        facets=json.loads(record["facets"]),
+        facets=json.loads(facets),
         asked=record["asked"],
-        # Suites of earlier versions have no such prompts.
+        # Suites of earlier versions have no such prompts, and suites of format 2 have one field for both uses.
         thinking=record.get("thinking") or "",
         thinking_tokens=record.get("thinking_tokens") or 0,
+        inputs=json.loads(facets if inputs is None else inputs),
     )

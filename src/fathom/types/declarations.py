@@ -58,6 +58,7 @@ class Task:
         follow_up_tokens: Output budget of the second reply; None for that of the first.
         version: Raised when prompts or scores change.
         facets: Facets that all its samples have, so that a choice by them passes over whole tasks.
+        inputs: What its scorer needs of all its samples (``Sample.inputs``).
     """
 
     name: str
@@ -87,6 +88,7 @@ class Task:
     follow_up_tokens: int | None = None
     version: int = 1
     facets: Mapping[str, Facet] = field(default_factory=dict)
+    inputs: Mapping[str, Facet] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class Ending:
         closed: The whole prompt that asks the same without any context; "" where that makes no sense.
         thinking: The end of the prompt, in place of ``question``, that asks for thoughts before the answer; "" where
             there is none.
+        inputs: See ``Sample``. Like facets they are left out where the question is asked without any context.
     """
 
     question: str
@@ -42,6 +43,7 @@ class Ending:
     asked: str = ""
     closed: str = ""
     thinking: str = ""
+    inputs: Mapping[str, Facet] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

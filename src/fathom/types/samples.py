@@ -31,9 +31,12 @@ class Sample:
         facets: What results can be broken down by: position, variant, difficulty, ... ``question`` is the number of
             the question where an item has several; ``context`` is ``none`` or ``alone`` where the length is 0;
             ``cut_from`` is the length of the prompt that this one was cut from. ``example``, ``longest`` and ``first``
-            are the answers that copying the prompt's example, the longest candidate or the first one would give.
-            ``dataset`` is the publisher's name of the task, and ``classes`` the labels to choose from, a list in JSON,
-            where rules depend on them; ``whole_tokens`` are the tokens of a prompt that had to be cut.
+            are the answers that copying the prompt's example, the longest candidate or the first one would give;
+            ``whole_tokens`` are the tokens of a prompt that had to be cut. Scorers do not read them.
+        inputs: What the scorer needs besides the reply and the gold answers; reports do not read it. ``dataset`` is the
+            publisher's name of the task, and ``classes`` the labels to choose from, a list in JSON, where rules depend
+            on them. What is used for both is in both. Files of earlier versions do not tell the two apart: there
+            ``inputs`` are the facets.
         asked: The bare question, for judges and for people; "" where the prompt says it all.
         thinking: What takes the place of the last part where the model is told to think before it answers
             (``fathom.length.thinking``); "" where there is no such prompt.
@@ -53,6 +56,7 @@ class Sample:
     asked: str = ""
     thinking: str = ""
     thinking_tokens: int = 0
+    inputs: Mapping[str, Facet] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

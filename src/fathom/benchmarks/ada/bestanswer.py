@@ -245,7 +245,7 @@ def _laid_out(hand: Hand, taken: Sequence[Span], length: int) -> Arranged:
 
 def score(reply: str, sample: Sample) -> Verdict:
     """Whether the label that the reply finally gives is the gold one; valid if it names any (paper, footnote 4)."""
-    answers = sample.facets["answers"]
+    answers = sample.inputs["answers"]
     assert isinstance(answers, int)
     found = designation(reply, answers)
     return Verdict(float(found in sample.targets), found is not None, found, "answer label")

@@ -86,6 +86,7 @@ def laid_out(
         chance=1 / count,
         facets={"answers": count, "gold": gold + 1, **shortcuts, **facets},
         asked=document.text[question.start : question.end],
+        inputs={"answers": count},
     )
     return Arranged((*parts, "\n\n" + closing), ending, gold / (count - 1) if count > 1 else None)
 

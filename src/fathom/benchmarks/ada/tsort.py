@@ -167,12 +167,8 @@ def arrange(
         PROMPTS[scene.language]["question"].format(count=len(order)),
         (json.dumps(list(order)),),
         1 / factorial(len(order)),
-        {
-            "segments": len(order),
-            "example": json.dumps(example),
-            "book": story.name,
-            "paragraph": start.paragraph,
-        },
+        {"example": json.dumps(example), "book": story.name, "paragraph": start.paragraph},
+        inputs={"segments": len(order)},
     )
     return Arranged(tuple(parts), ending)
 
@@ -216,7 +212,7 @@ def ordering(sample: Sample, texts: Mapping[str, str]) -> Ordering:
     """
     if "cut_from" in sample.facets:
         raise FathomError(f"sample {sample.id}: its prompt was cut, so that not all of its parts are there")
-    waiting = _headings(sample.language, int(sample.facets["segments"]))
+    waiting = _headings(sample.language, int(sample.inputs["segments"]))
     found: list[str] = []
     for part in sample.parts[:-1]:
         if isinstance(part, str) and waiting and part.endswith(GAP + waiting[0]):

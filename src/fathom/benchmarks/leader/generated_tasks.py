@@ -37,7 +37,8 @@ PASSKEYS = tuple(
         noise=("refrain",),
         stock=one_sentence,
         official=EXACT,
-        facets=facets(name, "SYR", "passkey"),
+        facets=facets(name, "SYR"),
+        inputs={"dataset": "passkey"},
     )
     for name in SETS
     for task, size in zip(PASSKEY, DEPTHS, strict=True)
@@ -53,7 +54,8 @@ BESTCHOICE = tuple(
         source=f"{SOURCE}; {task.source}",
         languages=LANGUAGES,
         official=EXACT,
-        facets=facets("32k", "MC-QA", "choice"),
+        facets=facets("32k", "MC-QA"),
+        inputs={"dataset": "choice"},
     )
     for task in BESTANSWER
 )

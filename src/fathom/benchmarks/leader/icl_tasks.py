@@ -239,7 +239,8 @@ def _task(dataset: str, answer: AnswerKind, description: str) -> Task:
         gold=("record",),
         noise=(),
         official="leader/token_f1",
-        facets=facets("32k", "ICL", dataset),
+        facets=facets("32k", "ICL"),
+        inputs={"dataset": dataset},
     )
 
 

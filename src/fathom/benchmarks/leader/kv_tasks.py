@@ -129,7 +129,8 @@ TASKS = tuple(
         gold=("pairs",),
         noise=(),
         official=EXACT,
-        facets=facets(name, "SYR", "kv"),
+        facets=facets(name, "SYR"),
+        inputs={"dataset": "kv"},
     )
     for name in SETS
 )

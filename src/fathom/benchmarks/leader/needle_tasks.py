@@ -118,7 +118,8 @@ TASKS = tuple(
         gold=(),
         noise=HAY,
         rubric="rating",
-        facets=facets(name, "SYR", "needle"),
+        facets=facets(name, "SYR"),
+        inputs={"dataset": "needle"},
     )
     for name in SETS
 )

@@ -93,7 +93,7 @@ def plan_short(draw: Draw, dataset: str) -> Plan:
 def _of_leader(ending: Ending, dataset: str) -> Ending:
     """An ending with LongLeader's category instead of LongBench's, and the question alone where it makes sense."""
     alone = UNSEEN + _with(QUESTION, ending.asked) if SHORT[dataset].alone and ending.asked else ""
-    return replace(ending, facets={**ending.facets, **facets("32k", SHORT[dataset].category, dataset)}, closed=alone)
+    return replace(ending, facets={**ending.facets, **facets("32k", SHORT[dataset].category)}, closed=alone)
 
 
 def _authors_plan(card: Card, dataset: str) -> Plan:
@@ -217,7 +217,8 @@ def _short(dataset: str, kind: Short) -> Task:
         official=f"leader/{kind.metric}",
         capped=True,
         continued=known.continued,
-        facets=facets("32k", kind.category, dataset),
+        facets=facets("32k", kind.category),
+        inputs={"dataset": dataset},
     )
 
 
@@ -239,7 +240,8 @@ def _long(dataset: str, kind: Long) -> Task:
         noise=(),
         official=f"leader/{kind.metric}",
         capped=True,
-        facets=facets("128k", kind.category, DATASETS.get(dataset, dataset)),
+        facets=facets("128k", kind.category),
+        inputs={"dataset": DATASETS.get(dataset, dataset)},
     )
 
 

@@ -25,13 +25,13 @@ SOURCE = "LongLeader, sections 2 and 3.1, table 3"
 EXACT = "leader/exact_match"
 
 
-def facets(name: str, category: str, dataset: str) -> Mapping[str, Facet]:
-    """The facets of all samples of a task: its set and category, and how its metric knows it."""
-    return {"set": name, "category": category, "dataset": dataset}
+def facets(name: str, category: str) -> Mapping[str, Facet]:
+    """The facets of all samples of a task: its set and category."""
+    return {"set": name, "category": category}
 
 
 def exact_match(reply: str, sample: Sample) -> Verdict:
-    """The ``strict`` rule of ``leader/exact_match``, which goes by the facet ``dataset``."""
+    """The ``strict`` rule of ``leader/exact_match``, which goes by the input ``dataset``."""
     return get_scorer(EXACT, "strict")(row_of(reply, sample))
 
 

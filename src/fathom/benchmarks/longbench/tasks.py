@@ -160,7 +160,14 @@ def plan(draw: Draw, dataset: str) -> Plan:
     answers = record.meta["answers"]
     assert isinstance(answers, list)
     question = parts[-1] if ours and isinstance(parts[-1], str) else ""
-    ending = Ending(question, tuple(answers), _chance(record, dataset), _facets(record, dataset, ours), _asked(record))
+    ending = Ending(
+        question,
+        tuple(answers),
+        _chance(record, dataset),
+        _facets(record, dataset, ours),
+        _asked(record),
+        inputs=_inputs(record, dataset),
+    )
     return natural(parts, ending, even=not ours or len(draw.card.spans) > 1)
 
 
@@ -192,18 +199,20 @@ def _with_spans(template: str, places: Mapping[str, Span]) -> list[Part]:
 
 def _facets(record: Document, dataset: str, ours: bool) -> dict[str, Facet]:
     facets: dict[str, Facet] = {
-        "dataset": dataset,
         "category": KINDS[dataset].category,
         "prompt": "own" if ours else "official",
     }
-    words, classes = record.meta.get("words"), record.meta["classes"]
+    words = record.meta.get("words")
     if isinstance(words, int):
         facets["words"] = words
         if record.meta["even"]:
             facets["bucket"] = next((name for below, name in BUCKETS if words < below), LAST_BUCKET)
-    if classes:
-        facets["classes"] = json.dumps(classes, ensure_ascii=False)
     return facets
+
+
+def _inputs(record: Document, dataset: str) -> Mapping[str, Facet]:
+    classes = record.meta["classes"]
+    return {"dataset": dataset} | ({"classes": json.dumps(classes, ensure_ascii=False)} if classes else {})
 
 
 def _chance(record: Document, dataset: str) -> float:

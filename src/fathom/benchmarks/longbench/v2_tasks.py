@@ -114,9 +114,10 @@ def plan(draw: Draw, files: Files) -> Plan:
         question=parts[-1] if isinstance(parts[-1], str) else "",
         targets=(str(record.meta["answer"]),),
         chance=1 / len(LETTERS),
-        facets=_facets(record, templates is None),
+        facets=_facets(record, templates),
         asked=_asked(record) if templates is None or not files.second else _second(record, templates, files),
         closed=_closed(record, templates, files),
+        inputs={"dataset": NAME, "prompt": _prompt_of(templates)},
     )
     return natural(parts, ending, even=templates is not None)
 
@@ -128,7 +129,7 @@ def follow_up(reply: str, sample: Sample) -> str:
         reply: The first reply.
         sample: The sample. Under the official profile ``asked`` is the second prompt with a gap for the reply.
     """
-    if sample.facets.get("prompt") == "official":
+    if sample.inputs.get("prompt") == "official":
         before, _, after = sample.asked.rpartition(_COT)
         return before + reply.strip() + after
     pieces = filled(THOUGHTS, {"{asked}": sample.asked, "{thoughts}": reply.strip()})
@@ -202,9 +203,13 @@ def _whole(record: Document) -> Span:
     return Span(record.id, 0, len(record.text))
 
 
-def _facets(record: Document, ours: bool) -> dict[str, Facet]:
+def _prompt_of(templates: Mapping[str, str] | None) -> str:
+    return "own" if templates is None else "official"
+
+
+def _facets(record: Document, templates: Mapping[str, str] | None) -> dict[str, Facet]:
     """``v2_length`` is the length that the publishers name: ``short``, ``medium`` or ``long``, by words."""
-    facets: dict[str, Facet] = {"dataset": NAME, "prompt": "own" if ours else "official"}
+    facets: dict[str, Facet] = {"prompt": _prompt_of(templates)}
     for name in GROUPS:
         if isinstance(value := record.meta.get(name), str):
             facets["v2_length" if name == "length" else name] = value

@@ -134,12 +134,12 @@ def _ending(record: Document, task: SecondaryTask) -> Ending:
         facets=_facets(record, task),
         asked=question,
         thinking=GAP + str(record.meta["question_thinking"]),
+        inputs={"dataset": task.name},
     )
 
 
 def _facets(record: Document, task: SecondaryTask) -> dict[str, Facet]:
-    facets: dict[str, Facet] = {"dataset": task.name}
-    facets |= {name: str(record.meta[name]) for name in FACETS if name in record.meta}
+    facets: dict[str, Facet] = {name: str(record.meta[name]) for name in FACETS if name in record.meta}
     return facets | ({"pass_above": SUMMARY_PASSES_ABOVE} if task.metric == "Summary" else {})
 
 

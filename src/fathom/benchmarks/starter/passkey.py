@@ -34,13 +34,13 @@ def plan(draw: Draw, size: int) -> Plan:
     return Haystack(
         intro=prompts["intro"].format(digits=size),
         needles=(Needle(needle, draw.depth),),
-        ending=Ending(prompts["question"].format(digits=size), (key,), chance=0.0, facets={"digits": size}),
+        ending=Ending(prompts["question"].format(digits=size), (key,), chance=0.0, inputs={"digits": size}),
     )
 
 
 def score(reply: str, sample: Sample) -> Verdict:
     """1 if the digits of the reply are the passkey; valid if there are digits."""
-    found = digits(reply, int(sample.facets.get("digits", 0)))
+    found = digits(reply, int(sample.inputs.get("digits", 0)))
     return Verdict(float(found in sample.targets), found is not None, found, "exact match")
 
 

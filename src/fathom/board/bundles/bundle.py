@@ -6,7 +6,8 @@ The file is a zip archive whose entries are stored as they are, in this order:
 * ``rows.jsonl``: the rows of each reply, one by each scoring rule;
 * ``digests.jsonl``: one line a reply, with the hashes of the prompt and of the reply;
 * ``judgements.jsonl``: what judges found, where they were asked, and
-* ``replies.jsonl``: the replies with their gold answers. The last two are the logs, which may be left out.
+* ``replies.jsonl``: the replies with their gold answers and what else scorers need. The last two are the logs, which
+  may be left out.
 
 Each line is JSON in one fixed form, and everything stands in one order. So equal runs give equal bytes, and a reader
 can ask that a file be what ``fathom.board.bundles.packing`` writes, to the byte. Texts that may name a machine (errors,
@@ -24,15 +25,15 @@ from typing import TYPE_CHECKING
 
 from fathom.rows.schema import SCHEMA, to_frame
 from fathom.run.judgements import Judgement
-from fathom.types import Json, Row
+from fathom.types import Facet, Json, Row
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMAT = 2
-"""Of what is written. In format 1, which is read too, rows do not say whether a reply was answered, and only whole
-replies have a score."""
-FORMATS = (1, FORMAT)
+FORMAT = 3
+"""Of what is written; the others are read. Up to format 2 what a scorer needs is among the facets of the rows. In
+format 1 rows do not say whether a reply was answered, and only whole replies have a score."""
+FORMATS = (1, 2, FORMAT)
 RULES = ("strict", "official")
 """Each reply has a row by each of them, in this order."""
 HEAD, ROWS, DIGESTS = "bundle.json", "rows.jsonl", "digests.jsonl"
@@ -49,11 +50,13 @@ class Said:
         targets: Gold answers.
         asked: The bare question, or "".
         text: The reply without its reasoning; "" where it was not answered.
+        inputs: What the scorer needs besides; None where it is among the facets of the rows.
     """
 
     targets: tuple[str, ...]
     asked: str
     text: str
+    inputs: Mapping[str, Facet] | None = None
 
 
 @dataclass(frozen=True, slots=True)

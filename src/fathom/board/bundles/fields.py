@@ -288,7 +288,11 @@ ROW_FIELDS: Mapping[int, Mapping[str, Check]] = {
 }
 """By format."""
 DIGEST_FIELDS = {**_KEY, "prompt_hash": _ROW["prompt_hash"], "reply_hash": digits(64), "status": _ROW["status"]}
-REPLY_FIELDS = {**_KEY, "targets": many(text(), TARGETS, 1), "asked": text(), "text": text()}
+_REPLY: Mapping[str, Check] = {**_KEY, "targets": many(text(), TARGETS, 1), "asked": text(), "text": text()}
+REPLY_FIELDS: Mapping[int, Mapping[str, Check]] = {
+    form: {**_REPLY, "inputs": table(line, scalar)} if form > 2 else _REPLY for form in FORMATS
+}
+"""By format."""
 JUDGEMENT_FIELDS: Mapping[str, Check] = {
     "part": _KEY["part"],
     "judge": line,

@@ -50,7 +50,6 @@ from fathom.types import FathomError
 _FIELDS: Mapping[str, Mapping[str, Check]] = {
     DIGESTS: DIGEST_FIELDS,
     JUDGEMENTS: JUDGEMENT_FIELDS,
-    REPLIES: REPLY_FIELDS,
 }
 _END = struct.Struct("<4s4H2LH")  # the last record of a zip archive
 _END_SIGNATURE, _ZIP64_SIGNATURE, _ZIP64_SIZE = b"PK\x05\x06", b"PK\x06\x07", 20
@@ -128,7 +127,7 @@ def parse_bundle(data: bytes, limits: Limits = LIMITS) -> Bundle:
     content = _content(data, limits)
     head = _record(HEAD, 0, content[HEAD], HEAD_FIELDS)
     _check_files(head, content)
-    fields = {**_FIELDS, ROWS: ROW_FIELDS[head["format"]]}
+    fields = {**_FIELDS, ROWS: ROW_FIELDS[head["format"]], REPLIES: REPLY_FIELDS[head["format"]]}
     records = {name: list(_lines(name, content[name], limits, fields[name])) for name in content if name != HEAD}
     bundle = assembled(Records(head, records))
     if archive(bundle) != data:

@@ -51,7 +51,7 @@ def archive(bundle: Bundle) -> bytes:
     if bundle.judgements:
         content[JUDGEMENTS] = _lines(map(_judgement, bundle.judgements))
     if bundle.logs:
-        content[REPLIES] = _lines(map(_reply, bundle.results))
+        content[REPLIES] = _lines(_reply(result, bundle.format) for result in bundle.results)
     return zipped({HEAD: (canonical(_head(bundle, content)) + "\n").encode()} | content)
 
 
@@ -105,9 +105,10 @@ def _digest(result: Result) -> dict[str, object]:
     return _key(result) | {"prompt_hash": row.prompt_hash, "reply_hash": result.reply_hash, "status": row.status}
 
 
-def _reply(result: Result) -> dict[str, object]:
+def _reply(result: Result, form: int) -> dict[str, object]:
     said = result.said or Said((), "", "")
-    return _key(result) | {"targets": said.targets, "asked": said.asked, "text": said.text}
+    record = _key(result) | {"targets": said.targets, "asked": said.asked, "text": said.text}
+    return record | {"inputs": dict(said.inputs or {})} if form > 2 else record
 
 
 def _judgement(found: JudgedReply) -> dict[str, object]:

@@ -177,6 +177,7 @@ def _stored(bundle: Bundle, number: int) -> Iterator[StoredReply]:
 
 def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
     row, said = result.rows[0], result.said or Said((), "", "")
+    facets = {name: value for name, value in row.facets.items() if name not in about}
     return StoredReply(
         sample=row.sample,
         item=row.item,
@@ -186,7 +187,8 @@ def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
         language=row.language,
         chance=row.chance or 0.0,
         targets=said.targets,
-        facets={name: value for name, value in row.facets.items() if name not in about},
+        facets=facets,
+        inputs=facets if said.inputs is None else dict(said.inputs),
         asked=said.asked,
         epoch=row.epoch,
         reply=Reply(

@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from fathom.board.bundles.bundle import Bundle, Part, Result, canonical
+from fathom.board.bundles.bundle import Bundle, Part, Result, Said, canonical
 from fathom.board.bundles.findings import Finding, RefusedError
 from fathom.board.bundles.rescoring import thinking_facets
 from fathom.length import render
 from fathom.length import thinking as told_to_think
 from fathom.printing import printable
 from fathom.registry import get_task
+from fathom.suitefile import FORMAT as SUITE_FORMAT
 from fathom.suitefile import BuiltSuite
 from fathom.tokens import is_path
-from fathom.types import Sample
+from fathom.types import Facet, Sample
 
+_REBUILD = "; the suite to compare with was built by an earlier fathom: build it again with --force"
 _HASH_DIGITS = 16
 _NAMED = 5
 _SHOWN = 60
@@ -52,7 +54,8 @@ def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Findi
             try:
                 yield from _against(bundle, part, suite)
             except RefusedError as refusal:
-                yield Finding("refused", refusal.topic, str(refusal))
+                older = refusal.topic == "gold" and suite.manifest.get("format", 1) < SUITE_FORMAT
+                yield Finding("refused", refusal.topic, f"{refusal}{_REBUILD if older else ''}")
         elif suites:
             there = ", ".join(f"{one.manifest['suite']} {print}" for print, one in by_print.items())
             yield Finding(
@@ -174,7 +177,7 @@ def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
         "language": (row.language, sample.language),
         "chance": (row.chance, float(sample.chance)),
         "target": (row.target, "\n".join(targets)),
-        "facets": ({name: value for name, value in row.facets.items() if name not in about}, dict(sample.facets)),
+        **_compared_facets(sample, {name: value for name, value in row.facets.items() if name not in about}, said),
     }
     if said is not None:
         facts |= {"targets": (said.targets, sample.targets), "asked": (said.asked, sample.asked)}
@@ -182,6 +185,21 @@ def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
         if canonical(given) != canonical(expected):
             shown = [printable(ascii(value))[:_SHOWN] for value in (given, expected)]
             raise RefusedError("gold", f"sample {row.sample}: {name} is {shown[0]}, but in the suite it is {shown[1]}")
+
+
+def _compared_facets(
+    sample: Sample, facets: Mapping[str, Facet], said: Said | None
+) -> dict[str, tuple[Any, Mapping[str, Facet]]]:
+    """Facets and inputs of a reply, each with those of the suite's sample.
+
+    Replies of earlier versions have one field for both; where logs are left out, nothing else says that they do.
+    """
+    both = {**sample.facets, **sample.inputs}
+    given = facets if said is None or said.inputs is None else said.inputs
+    if canonical(given) == canonical(facets) and (said is not None or canonical(facets) == canonical(both)):
+        return {"facets": (facets, both)}
+    inputs = {} if said is None else {"inputs": (said.inputs, sample.inputs)}
+    return {"facets": (facets, sample.facets), **inputs}
 
 
 def _some(names: Sequence[str]) -> str:

@@ -158,7 +158,7 @@ def _said(at: int, digest: Mapping[str, Any], reply: Mapping[str, Any]) -> Said:
             raise RefusedError("digests", f"{REPLIES}: line {at + 1}: {name} is not that of the same line of {DIGESTS}")
     if hashed(reply["text"]) != digest["reply_hash"]:
         raise RefusedError("digests", f"{REPLIES}: line {at + 1}: the text has not the hash that {DIGESTS} gives")
-    return Said(tuple(reply["targets"]), reply["asked"], reply["text"])
+    return Said(tuple(reply["targets"]), reply["asked"], reply["text"], reply.get("inputs"))
 
 
 def _check_order(name: str, orders: Sequence[tuple[Any, ...]], lines: int) -> None:
