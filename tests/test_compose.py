@@ -104,6 +104,31 @@ def test_needles_stand_at_the_sentence_end_nearest_to_their_depth(depths: tuple[
     assert not arrange(haystack(*depths), wholes(SENTENCES), 26, 1, SENTENCES).missing
 
 
+@pytest.mark.parametrize(
+    ("depth", "context"),
+    [
+        (0.4, "One two three four.\nNeedle 0.\nFive six  seven\n\neight nine"),
+        (0.9, "One two three four.\nFive six  seven\n\neight nine\n\nNeedle 0."),
+        (0.7, "One two three four.\nFive six  seven\n\nNeedle 0.\n\neight nine"),
+    ],
+)
+def test_needles_are_set_apart_as_the_text_behind_them_is(depth: float, context: str) -> None:
+    shelf = shelf_of(Document("t", "One two three four.\nFive six  seven\n\neight nine", "made"))
+    draft = arrange(haystack(depth), wholes(shelf), 9, 0, shelf)
+    assert text_of(shelf, draft.parts(shelf.counter)) == f"Read this.\n\n{context}\n\nWhat?"
+
+
+def test_needles_in_the_middle_of_something_are_paragraphs() -> None:
+    """A text without a sentence end may be cut at a word end every 600 letters."""
+    shelf = shelf_of(Document("t", " ".join(["river"] * 300), "made"), document("b", 2))
+    draft = arrange(haystack(0.3, 0.3, 0.6), wholes(shelf), 310, 0, shelf)
+    first, second, third = (" ".join(["river"] * count) for count in (100, 99, 101))
+    assert text_of(shelf, draft.parts(shelf.counter)) == (
+        f"Read this.\n\n{first}\n\nNeedle 0.\n\nNeedle 1.\n\n{second}\n\nNeedle 2.\n\n{third}\n\n"
+        "b0 w w w end. b1 w w w end.\n\nWhat?"
+    )
+
+
 def test_without_fillers_there_are_the_needles() -> None:
     draft = arrange(haystack(0.5, 0.2), [], 0, 0, SENTENCES)
     assert text_of(SENTENCES, draft.parts(SENTENCES.counter)) == "Read this.\n\nNeedle 0.\n\nNeedle 1.\n\nWhat?"
@@ -415,6 +440,25 @@ def test_a_cut_prompt_is_a_beginning_and_an_end(
         assert full.endswith(text[seam:])
         assert text.startswith("Read.\n\n")
         assert text.endswith("\n\nWhat?")
+
+
+@pytest.mark.parametrize(
+    ("length", "kept"),
+    [
+        (2, ""),
+        (3, " w"),
+        (4, "a0 w"),
+        (7, "a0 w a3 w w"),
+        (8, "a0 w w a3 w w"),
+        (12, "a0 w w w end. w end. a3 w w"),
+        (20, "a0 w w w end. a1 w w w end. a2 w w w end. a3 w w"),
+    ],
+)
+def test_a_text_that_ends_within_a_sentence_is_cut_between_its_words(length: int, kept: str) -> None:
+    prompt: tuple[Part, ...] = ("Read.\n\n", Span("a", 0, 48), "\n\nWhat?")
+    cut = truncated(prompt, "What?", length, SIXTY)
+    assert cut is not None
+    assert text_of(SIXTY, cut) == f"Read.\n\n{kept}\n\nWhat?"
 
 
 def test_where_a_heading_is_too_long_the_beginning_takes_what_the_end_could_not() -> None:
