@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.compose import CorpusTooSmallError, Shelf, UnfitError, compose, compose_alone
+from fathom.compose import Composed, CorpusTooSmallError, Shelf, UnfitError, compose, compose_alone
 from fathom.compose.draft import arrange, merged
 from fathom.compose.shelf import bounds
 from fathom.compose.truncate import cut_sample, truncated
@@ -102,6 +102,31 @@ def test_needles_stand_at_the_sentence_end_nearest_to_their_depth(depths: tuple[
     assert not draft.missing
     assert arrange(haystack(*depths), wholes(SENTENCES), 26, 0, SENTENCES).missing
     assert not arrange(haystack(*depths), wholes(SENTENCES), 26, 1, SENTENCES).missing
+
+
+@pytest.mark.parametrize(
+    ("depth", "context"),
+    [
+        (0.4, "One two three four.\nNeedle 0.\nFive six  seven\n\neight nine"),
+        (0.9, "One two three four.\nFive six  seven\n\neight nine\n\nNeedle 0."),
+        (0.7, "One two three four.\nFive six  seven\n\nNeedle 0.\n\neight nine"),
+    ],
+)
+def test_needles_are_set_apart_as_the_text_behind_them_is(depth: float, context: str) -> None:
+    shelf = shelf_of(Document("t", "One two three four.\nFive six  seven\n\neight nine", "made"))
+    draft = arrange(haystack(depth), wholes(shelf), 9, 0, shelf)
+    assert text_of(shelf, draft.parts(shelf.counter)) == f"Read this.\n\n{context}\n\nWhat?"
+
+
+def test_needles_in_the_middle_of_something_are_paragraphs() -> None:
+    """A text without a sentence end may be cut at a word end every 600 letters."""
+    shelf = shelf_of(Document("t", " ".join(["river"] * 300), "made"), document("b", 2))
+    draft = arrange(haystack(0.3, 0.3, 0.6), wholes(shelf), 310, 0, shelf)
+    first, second, third = (" ".join(["river"] * count) for count in (100, 99, 101))
+    assert text_of(shelf, draft.parts(shelf.counter)) == (
+        f"Read this.\n\n{first}\n\nNeedle 0.\n\nNeedle 1.\n\n{second}\n\nNeedle 2.\n\n{third}\n\n"
+        "b0 w w w end. b1 w w w end.\n\nWhat?"
+    )
 
 
 def test_without_fillers_there_are_the_needles() -> None:
@@ -321,10 +346,13 @@ def test_neighbouring_strings_become_one_part_and_empty_ones_none() -> None:
 
 
 def whole(
-    parts: Sequence[Part] | None, over: float = 0.0, cut: Literal["never", "tidy", "even"] = "never"
+    parts: Sequence[Part] | None,
+    over: float = 0.0,
+    cut: Literal["never", "tidy", "even"] = "never",
+    question: Ending = WHAT,
 ) -> tuple[Whole, list[int]]:
     asked: list[int] = []
-    ending = replace(WHAT, facets={"kind": "k"})
+    ending = replace(question, facets={"kind": "k"})
 
     def made(length: int, measure: Measure) -> Arranged | None:
         asked.append(length)
@@ -414,6 +442,25 @@ def test_a_cut_prompt_is_a_beginning_and_an_end(
         assert text.endswith("\n\nWhat?")
 
 
+@pytest.mark.parametrize(
+    ("length", "kept"),
+    [
+        (2, ""),
+        (3, " w"),
+        (4, "a0 w"),
+        (7, "a0 w a3 w w"),
+        (8, "a0 w w a3 w w"),
+        (12, "a0 w w w end. w end. a3 w w"),
+        (20, "a0 w w w end. a1 w w w end. a2 w w w end. a3 w w"),
+    ],
+)
+def test_a_text_that_ends_within_a_sentence_is_cut_between_its_words(length: int, kept: str) -> None:
+    prompt: tuple[Part, ...] = ("Read.\n\n", Span("a", 0, 48), "\n\nWhat?")
+    cut = truncated(prompt, "What?", length, SIXTY)
+    assert cut is not None
+    assert text_of(SIXTY, cut) == f"Read.\n\n{kept}\n\nWhat?"
+
+
 def test_where_a_heading_is_too_long_the_beginning_takes_what_the_end_could_not() -> None:
     """Of the second passage all would fit beside half the first, and its heading of 101 words would not."""
     short = Span("b", 0, 27)
@@ -481,7 +528,7 @@ HOSTILE = {
 }
 HOSTILE_SHELVES = {
     name: shelf_of(*(make_document(seed) for seed in range(12)), tokenizer=Hostile(name, count))
-    for name, count in HOSTILE.items()
+    for name, count in {**HOSTILE, "chars": len}.items()
 }
 
 
@@ -495,7 +542,25 @@ def plan_of(kind: str, shelf: Shelf, depth: float, words: int) -> Plan:
             [(replace(documents[0], end=150), depth)], endings=(question, WHAT, Ending("Who? When?", (), 0.0))
         )
     parts = ["Read all of it.\n", *(part for span in documents for part in ("\n\nNext:\n", span)), question.question]
-    return whole(parts, cut="tidy" if kind == "tidy" else "even")[0]
+    return whole(parts, cut="tidy" if kind == "tidy" else "even", question=question)[0]
+
+
+def assert_all_there(kind: str, shelf: Shelf, made: Composed) -> None:
+    """A prompt has its beginning, its question, its needles or gold passage once, and its passages are numbered."""
+    text = text_of(shelf, made.parts)
+    assert text.endswith(made.ending.question)
+    if kind == "running text":
+        assert text.startswith("Read this.\n\n")
+        assert (text.count("A needle."), text.count("Another.")) == (1, 1)
+        assert text.endswith("\n\n" + made.ending.question)
+    elif kind == "passages":
+        assert text.startswith("Read.\n\nP1:\n")
+        spans = [part for part in made.parts if isinstance(part, Span)]
+        assert re.findall(r"P(\d+):\n", text) == [str(number) for number in range(1, len(spans) + 1)]
+        assert spans.count(replace(wholes(shelf)[0], end=150)) == 1
+        assert text.endswith("\n\n" + made.ending.question)
+    else:
+        assert text.startswith("Read all of it.\n")
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
@@ -520,6 +585,7 @@ def test_no_prompt_exceeds_an_exact_budget_whatever_is_merged(
         return
     for one in made:
         assert shelf.counter.tokenizer.count(text_of(shelf, one.parts)) == one.tokens <= length
+        assert_all_there(kind, shelf, one)
         if kind != "tidy" and kind != "even":
             assert one.tokens >= 0.99 * length
 
@@ -537,6 +603,70 @@ def test_no_prompt_exceeds_its_budget_where_tokens_reach_over_every_seam(
     shelf = HOSTILE_SHELVES["over every seam"]
     for one in compose(plan_of(kind, shelf, depth, words), length, wholes(shelf)[1:], shelf):
         assert shelf.counter.tokenizer.count(text_of(shelf, one.parts)) == one.tokens <= length
+        assert_all_there(kind, shelf, one)
+
+
+def fits(shelf: Shelf, made: Composed) -> int:
+    """Tokens of a prompt, which are those it says it has."""
+    tokens = shelf.counter.tokenizer.count(text_of(shelf, made.parts))
+    assert tokens == made.tokens
+    return tokens
+
+
+@pytest.mark.parametrize(
+    ("name", "length"),
+    [("in blocks", 150), ("in blocks", 206), ("in pairs of words", 220), ("at random", 150)],
+)
+@pytest.mark.parametrize("depth", [0.3, 0.95])
+def test_a_cut_passage_is_made_longer_letter_by_letter_where_the_search_jumps_over_the_length(
+    name: str, length: int, depth: float
+) -> None:
+    shelf = HOSTILE_SHELVES[name]
+    made = compose(plan_of("passages", shelf, depth, 3), length, wholes(shelf)[1:], shelf, exact=True)
+    assert [fits(shelf, one) for one in made] == [length] * 3
+    for one in made:
+        assert_all_there("passages", shelf, one)
+    # One context: the passages are the same, and but for the last filler they end where they did.
+    gold = replace(wholes(shelf)[0], end=150)
+    spans = [[part for part in one.parts if isinstance(part, Span) and part != gold] for one in made]
+    assert len({tuple((span.doc, span.start) for span in found) for found in spans}) == 1
+    assert len({tuple(span.end for span in found[:-1]) for found in spans}) == 1
+
+
+def test_gold_is_never_made_longer_to_fill_a_budget() -> None:
+    """Beside 150 letters of gold there is no room for the heading of another passage, and 5 letters are missing."""
+    shelf = HOSTILE_SHELVES["chars"]
+    with pytest.raises(FathomError) as caught:
+        compose(plan_of("passages", shelf, 0.3, 3), 185, wholes(shelf)[1:], shelf)
+    assert str(caught.value) == "no document of the corpus can be cut to fit: 5 of 185 tokens are missing"
+
+
+def test_running_text_is_made_longer_behind_its_last_needle() -> None:
+    draft = arrange(haystack(0.2, 0.5), [Span("a", 0, 41), Span("b", 0, 13)], 20, 0, SENTENCES)
+    assert [sizes(SENTENCES, [span]) for span in draft.fillers] == [[("a", 5)], [("b", 5)]]
+    assert [(span.start, span.end) for span in draft.fillers] == [(27, 41), (0, 13)]
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "even"),
+    [
+        ("over every seam", 852, True),
+        ("over every seam", 522, False),
+        ("in blocks", 797, False),
+        ("at random", 104, True),
+        ("at random", 192, False),
+        ("at random", 280, False),
+    ],
+)
+def test_a_cut_prompt_is_made_longer_letter_by_letter_too(name: str, length: int, even: bool) -> None:
+    shelf = HOSTILE_SHELVES[name]
+    heading = "\n\nNext one of them is this, a long heading:\n"
+    prompt = ("Read all of it.\n", *(part for span in wholes(shelf) for part in (heading, span)), "\n\nWhy? why why")
+    cut = truncated(prompt, "Why? why why", length, shelf, exact=True, even=even)
+    assert cut is not None
+    text, full = text_of(shelf, cut), text_of(shelf, prompt)
+    assert shelf.counter.tokenizer.count(text) == length
+    assert any(text[:seam] == full[:seam] and full.endswith(text[seam:]) for seam in range(len(text)))
 
 
 def test_whole_texts_that_fit_only_by_their_pieces_do_not_fit_an_exact_budget() -> None:

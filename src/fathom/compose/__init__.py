@@ -131,7 +131,7 @@ def _filled(
             break
         room += goal - tokens
     if best is not None and best[0].tokens < least and not missing:
-        longer = _topped_up(best[0], least, length, count, shelf)
+        longer = _topped_up(*best, least, length, count, shelf)
         best = longer, best[1].with_parts(longer.parts, longer.ending.question)
     found = best[0].tokens if best else fixed
     if best is None or found * 100 < length * 99:
@@ -143,13 +143,14 @@ def _filled(
 
 
 def _topped_up(
-    composed: Composed, least: int, most: int, count: Callable[[Sequence[Part]], int], shelf: Shelf
+    composed: Composed, draft: Draft, least: int, most: int, count: Callable[[Sequence[Part]], int], shelf: Shelf
 ) -> Composed:
-    """The same prompt with the last span that was cut made longer letter by letter, until it has ``least`` tokens.
+    """The same prompt with the last filler that was cut made longer letter by letter, until it has ``least`` tokens.
 
     Cutting elsewhere can move a needle to another place, so that the search alone may jump over the right length.
     """
-    cut = [n for n, part in enumerate(composed.parts) if isinstance(part, Span) and part.end < shelf.end(part)]
+    fillers = {span for span in draft.fillers if span.end < shelf.end(span)}
+    cut = [number for number, part in enumerate(composed.parts) if part in fillers]
     for reach in range(1, min(512, 24 + 8 * (most - composed.tokens))) if cut else ():
         span = composed.parts[cut[-1]]
         assert isinstance(span, Span)

@@ -24,14 +24,15 @@ class Draft:
         endings: What can be asked over it.
         depth: Where the gold text lies, see ``Composed``.
         missing: Whether the fillers ran out.
-        fillers: The passages that are not gold, in their order.
+        fillers: What may end elsewhere, in its order: the passages that are not gold, or of running text each
+            document's piece behind its last needle.
     """
 
     body: tuple[Part, ...]
     endings: tuple[Ending, ...]
     depth: float | None
     missing: bool
-    fillers: tuple[Span, ...] = ()
+    fillers: tuple[Span, ...]
 
     def shortest(self, counter: TokenCounter) -> Ending:
         """The ending with the shortest question."""
@@ -136,7 +137,9 @@ def _running_text(plan: Haystack, fillers: Sequence[Span], room: int, slack: int
         parts.append(GAP)
         parts += _hide(span, [(at, plan.needles[n].text) for at, n in sorted(hidden.get(index, ()))], shelf)
     depth = plan.needles[0].depth if len(plan.needles) == 1 else None
-    return Draft(tuple(parts), (plan.ending,), depth, missing)
+    ends = {(span.doc, span.end) for span in spans}
+    last = tuple(part for part in parts if isinstance(part, Span) and (part.doc, part.end) in ends)
+    return Draft(tuple(parts), (plan.ending,), depth, missing, last)
 
 
 def _place(goal: float, spans: Sequence[Span], starts: Sequence[int], shelf: Shelf) -> tuple[int, int]:
