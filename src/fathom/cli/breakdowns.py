@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from fathom.report import Table
 
 _DIMENSIONS = "overall, language, length, task, suite, run, or any facet (difficulty, primary_task, ...)"
+NOTHING = {
+    "breakdown": "no row has a score",
+    "repeats": "no reply has a score; of published averages see `fathom analyze breakdown --measures best_of,pass_at`",
+    "neighbours": "no reply has a score; published averages cannot be compared question by question",
+    "thinking": "no model of these rows has scores both with thinking and without; run it with both modes",
+}
 
 
 def add_to(app: typer.Typer) -> None:
@@ -96,14 +102,6 @@ def thinking(
     """What models gain by thinking, over the questions that they answered both ways."""
     chosen = known_of(filter, threshold, panel, unanswered) | {"by": names_of(by)}
     _print("thinking", sources, seed, judge, chosen, as_json)
-
-
-NOTHING = {
-    "breakdown": "no row has a score",
-    "repeats": "no reply has a score; of published averages see `fathom analyze breakdown --measures best_of,pass_at`",
-    "neighbours": "no reply has a score; published averages cannot be compared question by question",
-    "thinking": "no model of these rows has scores both with thinking and without; run it with both modes",
-}
 
 
 def _print(

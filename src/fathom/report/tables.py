@@ -34,6 +34,11 @@ from fathom.stats.outcomes import Unanswered
 
 MANY = 0.9
 """Share of the items of another length below which scores are no longer of about the same questions."""
+ABOUT = (
+    "Mean score in percent of each category, with its 95% interval. Items count alike in a task, tasks in their "
+    "category and categories in the whole, whatever their lengths. A dash is a score that is absent, which is not a "
+    "score of zero."
+)
 
 
 def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswered = "zero") -> tuple[Table, ...]:
@@ -229,13 +234,6 @@ def _score_cell(results: Results, system: System, task: str, length: int) -> Cel
         *([f"{words.count(point.items)} items"] if fewer else []),
     )
     return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), beneath=beneath)
-
-
-ABOUT = (
-    "Mean score in percent of each category, with its 95% interval. Items count alike in a task, tasks in their "
-    "category and categories in the whole, whatever their lengths. A dash is a score that is absent, which is not a "
-    "score of zero."
-)
 
 
 def category_tables(found: Sequence[CategoryScore], systems: Sequence[System]) -> list[Table]:
