@@ -24,6 +24,8 @@ from typing import Literal, TypeAlias
 
 from fathom.types import AnswerKind
 
+Kind: TypeAlias = Literal["order", "label"]
+KINDS: tuple[Kind, ...] = ("order", "label")
 _REPLY = re.compile(r"(?:Reply with|You should answer with|请?只回[答复])[^\n]*")
 _DIGITS = re.compile(r"([0-9]{1,5}) digits|([0-9]{1,5})位数字")
 _CLOSING: Mapping[Kind, re.Pattern[str]] = {
@@ -47,9 +49,7 @@ _CUE = re.compile(r"\n(?:Answer:|答案：)\s*\Z")
 _SUMMARY = re.compile(r"^.{0,200}(?:summary|摘要).{0,200}[:：]\n\n", re.MULTILINE)
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _ENDING = 50_000  # characters at the end of a prompt among which its question and its summary begin
-Kind: TypeAlias = Literal["order", "label"]
 _INSTRUCTIONS = 4_000  # characters at the start of a prompt among which its texts begin
-KINDS: tuple[Kind, ...] = ("order", "label")
 _STATED: Mapping[Kind, re.Pattern[str]] = {
     "order": re.compile(r"(?:[Pp]arts?|片段)[ \t]?([1-9][0-9]?)(?![0-9])|([1-9][0-9]?)(?:[ \t][Pp]arts|个片段)"),
     "label": re.compile(r"(?<![A-Za-z0-9])A([1-9][0-9]{0,5})(?![0-9])"),
