@@ -121,7 +121,7 @@ def _print(
 def _tables(study: str, found: Sequence[Any]) -> list[Table]:
     """Results as the report has them."""
     from fathom.report.breakdown import gain_tables, run_tables, score_tables
-    from fathom.report.ranks import neighbour_tables
+    from fathom.report.tables import neighbour_tables
 
     tables: Mapping[str, Callable[[Sequence[Any]], list[Table]]] = {
         "breakdown": score_tables,
