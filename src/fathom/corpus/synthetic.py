@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from random import Random
 from uuid import UUID
 
-from fathom.corpus.identity import document_id
+from fathom.corpus.text import document_id
 from fathom.types import Document
 
 WIDTH = 80

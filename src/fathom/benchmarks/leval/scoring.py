@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from fathom.benchmarks.leval import official as released
 from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
-from fathom.score.choices import choice_letter, choice_letters
+from fathom.score.answers import choice_letter, choice_letters
 from fathom.score.reading import after_cues, plain
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.text import fold, stands_in, without_reasoning

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.corpus.identity import document_id
 from fathom.corpus.spec import parse_spec, path_of
 from fathom.corpus.stackexchange.reading import read_threads
 from fathom.corpus.stackexchange.threads import Progress, Thread
-from fathom.corpus.text import detect_language
+from fathom.corpus.text import detect_language, document_id
 from fathom.records import TABLES, Fault, Problem, Problems, format_of, path_text, read_records
 from fathom.types import Document, FathomError
 

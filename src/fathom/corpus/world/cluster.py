@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
-from fathom.corpus.world.dice import Dice
 from fathom.corpus.world.facts import (
     Award,
     Branch,
@@ -29,7 +28,7 @@ from fathom.corpus.world.facts import (
     Work,
 )
 from fathom.corpus.world.grammar import load
-from fathom.corpus.world.scribe import LIVES, Namer, Scribe
+from fathom.corpus.world.scribe import LIVES, Dice, Namer, Scribe
 
 PLACES = 4
 FIRMS = 2
