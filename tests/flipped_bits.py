@@ -19,7 +19,7 @@ from fathom.board.build import Wanted, build_site
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.opening import read_bundle
 from fathom.board.bundles.packing import write_bundle
-from fathom.board.snapshot import read_snapshot
+from fathom.board.changes import read_snapshot
 from fathom.checksums import with_checksum
 from fathom.length import render, thinking
 from fathom.rows import rows_from_run

@@ -11,13 +11,22 @@ import pytest
 
 from fathom.board.boards import ADA
 from fathom.board.build import Wanted, build_site
-from fathom.board.changes import UNKNOWN, Change, Changes, changes, counted, sentences
+from fathom.board.changes import (
+    UNKNOWN,
+    Change,
+    Changes,
+    Snapshot,
+    changes,
+    counted,
+    read_snapshot,
+    sentences,
+    snapshot,
+)
 from fathom.board.downloads import downloads
 from fathom.board.lines import model_keys, table
 from fathom.board.measured import measured
 from fathom.board.model import Board, Entry
 from fathom.board.results import About, Batch
-from fathom.board.snapshot import Snapshot, read_snapshot, snapshot
 from fathom.types import FathomError, Json
 from made_results_board import BOARD, made_rows
 

@@ -13,12 +13,12 @@ import mistral_common
 import pytest
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
-from fathom.corpus.identity import document_id
+from fathom.corpus.text import document_id
 from fathom.corpus.world import article, generate
 from fathom.corpus.world.cluster import EVENT_KINDS, cluster_of
-from fathom.corpus.world.dice import Dice
 from fathom.corpus.world.grammar import Choice, Plan, Slot, load, parse
 from fathom.corpus.world.press import heading
+from fathom.corpus.world.scribe import Dice
 from fathom.types import Document, FathomError
 
 pytestmark = pytest.mark.slow

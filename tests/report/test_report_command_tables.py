@@ -13,9 +13,8 @@ from rich.console import Console
 from fathom.analysis import neighbours
 from fathom.report import Table, show
 from fathom.report.breakdown import gain_tables, run_tables
-from fathom.report.ranks import neighbour_tables
 from fathom.report.results import Results, measure
-from fathom.report.tables import tables_of
+from fathom.report.tables import neighbour_tables, tables_of
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,10 @@ import pytest
 from report_rows import LENGTHS, READERS, make_rows
 
 from fathom.analysis import compare
-from fathom.report.ranks import rank_tables
 from fathom.report.results import ALL, Results, System, measure
 from fathom.report.summary import summary
 from fathom.report.table import Table
-from fathom.report.tables import tables, tables_of
+from fathom.report.tables import rank_tables, tables, tables_of
 from fathom.stats.outcomes import OUTCOMES, counted
 from fathom.types import FathomError
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.score.choices import choice_letters
+from fathom.score.answers import choice_letters
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.types import Verdict
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.longbench.v2_scoring import compensated
-from fathom.score.choices import choice_letter
+from fathom.score.answers import choice_letter
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.types import Verdict

@@ -33,6 +33,19 @@ from fathom.stats.intervals import Floats, Interval, generator, interval_of, res
 from fathom.stats.outcomes import over_suites, scored_rows
 
 _ORDER = re.compile(r"\s*\[\s*[0-9]{1,4}(?:\s*,\s*[0-9]{1,4})+\s*\]\s*")
+THIRDS = ("front", "middle", "rear")
+SHARES = (
+    *("followed", "accuracy_valid", "copied", "tau", "adjacent"),
+    *(f"{third}_{kind}" for third in THIRDS for kind in ("accuracy", "chosen")),
+)
+"""Columns that are measured: what the model did. ``tau`` is moved to [0, 1]."""
+FACTS = (
+    *("copied_expected", "longest", "first", "adjacent_chance"),
+    *(f"{third}_{kind}" for third in THIRDS for kind in ("gold", "chance")),
+)
+"""Columns that are known of the samples, whatever the model did."""
+_LABEL = r"^A?([0-9]+)$"
+_KEYS = ["model", "variant", "task"]
 
 
 def order_of(text: str | None) -> tuple[int, ...] | None:
@@ -74,20 +87,6 @@ def adjacent_share(answered: Sequence[int], true: Sequence[int]) -> float:
     kept = set(pairwise(answered))
     pairs = list(pairwise(true))
     return sum(pair in kept for pair in pairs) / len(pairs)
-
-
-THIRDS = ("front", "middle", "rear")
-SHARES = (
-    *("followed", "accuracy_valid", "copied", "tau", "adjacent"),
-    *(f"{third}_{kind}" for third in THIRDS for kind in ("accuracy", "chosen")),
-)
-"""Columns that are measured: what the model did. ``tau`` is moved to [0, 1]."""
-FACTS = (
-    *("copied_expected", "longest", "first", "adjacent_chance"),
-    *(f"{third}_{kind}" for third in THIRDS for kind in ("gold", "chance")),
-)
-"""Columns that are known of the samples, whatever the model did."""
-_LABEL = r"^A?([0-9]+)$"
 
 
 def choice_rows(rows: pl.DataFrame) -> pl.DataFrame:
@@ -181,9 +180,6 @@ def _held(third: str, answers: pl.Expr) -> pl.Expr:
     """How many of so many answers lie in a third: those with 2 * number - 1 below two thirds of ``answers``."""
     outer = (2 * answers + 3) // 6
     return answers - 2 * outer if third == "middle" else outer
-
-
-_KEYS = ["model", "variant", "task"]
 
 
 @dataclass(frozen=True, slots=True)

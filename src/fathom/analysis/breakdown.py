@@ -36,6 +36,9 @@ _COLUMNS = ("suite", "task", "language")
 # The order of the papers; other groups follow by their names and the numbers in them.
 _ORDER = ("en", "zh", "Easy", "Moderate", "Hard", "Extreme", "Full", "Partial")
 _SIZES = {"k": 1024, "m": 1024 * 1024}
+MEASURES = ("mean", "best_of", "pass_at")
+RUN = "run"
+"""The dimension of which each group is one repeat of all questions."""
 
 
 def groups_of(about: pl.DataFrame, dimension: str) -> pl.Series:
@@ -119,11 +122,6 @@ def published(rows: pl.DataFrame) -> pl.DataFrame:
         thinking=facet("thinking").fill_null(""),
         model_kind=facet("model_kind").fill_null(""),
     )
-
-
-MEASURES = ("mean", "best_of", "pass_at")
-RUN = "run"
-"""The dimension of which each group is one repeat of all questions."""
 
 
 @dataclass(frozen=True, slots=True)

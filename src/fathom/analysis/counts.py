@@ -10,6 +10,8 @@ from fathom.stats.outcomes import outcome
 from fathom.stats.side_rows import is_aggregate, is_side_row
 
 _TASK = ["model", "variant", "task"]
+JUDGE = "judge"
+"""Names of graders that are models begin with this word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +107,6 @@ def _counts(rows: pl.DataFrame, keys: list[str]) -> list[Counts]:
         seconds=pl.col("seconds").fill_nan(None).sum(),
     )
     return [Counts(**{"task": None, "length": None, **row}) for row in table.iter_rows(named=True)]
-
-
-JUDGE = "judge"
-"""Names of graders that are models begin with this word."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,21 @@ from fathom.types import FathomError
 
 TIERS = ("high", "mid", "low")
 _EXPECTED = 'expected three lists of models, for instance high = ["model a", "model b"], and mid and low likewise'
+# Values of u and of e at which the model is computed. They are evenly spaced: where logistic curves are steep, nodes of
+# Gauss and Hermite lie too far apart in the middle, and twice as many were still worse.
+NODES = np.linspace(-4.0, 4.0, 33)
+WEIGHTS = np.exp(-(NODES**2) / 2)
+WEIGHTS /= WEIGHTS.sum()
+# Means and standard deviations of weak normal priors of the three centres, the three spreads and the angle. They matter
+# where there are few questions, or none that differ; with the bounds they keep every estimate finite.
+MEANS = np.array([0.0] * 3 + [2.0] * 3 + [math.pi / 4])
+DEVIATIONS = np.array([2.0] * 6 + [0.5])
+BOUNDS = [(-8.0, 8.0)] * 3 + [(0.0, 6.0)] * 3 + [(0.0, math.pi / 2)]
+TINY = 1e-300
+"""Added where a product of many chances may be too small for a number."""
+Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
+CORRECT: tuple[Correct, ...] = get_args(Correct)
+LABELS = ("Easy", "Moderate", "Hard", "Extreme")
 
 
 def read_tiers(path: Path) -> dict[str, tuple[str, ...]]:
@@ -134,21 +149,6 @@ def _check_once(named: Iterable[tuple[str, str]], source: str = "") -> None:
         seen[name] = tier
 
 
-# Values of u and of e at which the model is computed. They are evenly spaced: where logistic curves are steep, nodes of
-# Gauss and Hermite lie too far apart in the middle, and twice as many were still worse.
-NODES = np.linspace(-4.0, 4.0, 33)
-WEIGHTS = np.exp(-(NODES**2) / 2)
-WEIGHTS /= WEIGHTS.sum()
-
-# Means and standard deviations of weak normal priors of the three centres, the three spreads and the angle. They matter
-# where there are few questions, or none that differ; with the bounds they keep every estimate finite.
-MEANS = np.array([0.0] * 3 + [2.0] * 3 + [math.pi / 4])
-DEVIATIONS = np.array([2.0] * 6 + [0.5])
-BOUNDS = [(-8.0, 8.0)] * 3 + [(0.0, 6.0)] * 3 + [(0.0, math.pi / 2)]
-TINY = 1e-300
-"""Added where a product of many chances may be too small for a number."""
-
-
 def beyond_others(right: NDArray[np.int64], sizes: tuple[int, int, int], allowed: int) -> Floats:
     """Probability that a question is beyond each set of tiers, if as many other models of the same tiers are asked.
 
@@ -209,11 +209,6 @@ def _binomial(size: int, chances: Floats) -> Floats:
     counts = np.arange(size + 1).reshape(-1, *[1] * chances.ndim)
     table: Floats = comb(size, counts) * chances**counts * (1 - chances) ** (size - counts)
     return table
-
-
-Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
-CORRECT: tuple[Correct, ...] = get_args(Correct)
-LABELS = ("Easy", "Moderate", "Hard", "Extreme")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ from fathom.stats.side_rows import is_side_row
 from fathom.types import FathomError
 
 ALL = "all"
+Means: TypeAlias = frozenset[tuple[str, int | None]]
+"""Tasks (``all`` too) and lengths (None for the mean over them)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +130,6 @@ def _grid(
         alone_chance=beside["chance"].to_numpy().astype(np.float64),
         alone_gap=alone_gap,
     )
-
-
-Means: TypeAlias = frozenset[tuple[str, int | None]]
-"""Tasks (``all`` too) and lengths (None for the mean over them)."""
 
 
 def blank_means(first: pl.DataFrame, second: pl.DataFrame) -> Means:

@@ -29,6 +29,10 @@ ABSTAINED = ("unanswerable", "无法回答")
 
 SYSTEM = ["model", "variant"]
 QUESTION = ["suite", "task", "item", "question", "gold"]
+Policy: TypeAlias = Literal["own", "panel", "intersection", "none"]
+POLICIES: tuple[Policy, ...] = get_args(Policy)
+POLICY: Policy = "intersection"
+THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +134,6 @@ def counted(
             score=score,
             interval=interval,
         )
-
-
-Policy: TypeAlias = Literal["own", "panel", "intersection", "none"]
-POLICIES: tuple[Policy, ...] = get_args(Policy)
-POLICY: Policy = "intersection"
-THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,11 @@ from fathom.types import FathomError
 
 SWEPT_AT_MOST = 21
 """More different depths than this were drawn at random."""
+Place: TypeAlias = Literal["front", "middle", "rear"]
+PAIRS: tuple[tuple[Place, Place], ...] = (("front", "middle"), ("rear", "middle"), ("front", "rear"))
+LEAST_DEPTHS = 3
+"""Depths at least; two can be told apart without a picture."""
+_ROUNDED = 0.001  # what may be lost of a depth as rows have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +148,6 @@ def is_swept(cell: pl.DataFrame, values: Floats) -> bool:
         values: The different depths among them.
     """
     return len(values) <= SWEPT_AT_MOST and len(cell.select("name", "depth").unique()) >= 2 * len(values)
-
-
-Place: TypeAlias = Literal["front", "middle", "rear"]
-PAIRS: tuple[tuple[Place, Place], ...] = (("front", "middle"), ("rear", "middle"), ("front", "rear"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,11 +335,6 @@ def _columns(
     if over_lengths and len(cells) > 1 and len(set(depths)) == 1:
         columns.append(_Column(None, list(range(len(cells))), int(there.any(axis=1).sum()), depths[0]))
     return columns
-
-
-LEAST_DEPTHS = 3
-"""Depths at least; two can be told apart without a picture."""
-_ROUNDED = 0.001  # what may be lost of a depth as rows have it
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from fathom.stats.outcomes import Unanswered
 
 BASE_AT = 4096.0
 """Where a base stands on the axis of lengths that is only called so: the mean of 2k, 4k and 6k."""
+HALF_ITEM = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,6 @@ def kept_length(one: Corrected, share: float) -> Reach:
     curve, draws = falling_fit(one.ability[None], one.items), falling_fit(one.draws, one.items)
     thresholds = float(share * curve[0, 0]), share * draws[:, 0]
     return reach(np.round(one.lengths).astype(np.int64), (curve, draws), thresholds, interpolated=True)
-
-
-HALF_ITEM = 0.5
 
 
 def log_ratios(one: Corrected) -> tuple[Floats, Floats]:

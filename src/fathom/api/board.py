@@ -85,8 +85,7 @@ def board_diff(old: Path | str, new: Path | str, out: Path | str | None = None) 
     import json
 
     from fathom.atomic import whole_file
-    from fathom.board.changes import changes
-    from fathom.board.snapshot import read_snapshot
+    from fathom.board.changes import changes, read_snapshot
     from fathom.printing import printable_json
 
     found = changes(read_snapshot(Path(old)), read_snapshot(Path(new)))

@@ -13,7 +13,7 @@ from fathom.board import shown
 from fathom.board.board_data import board_files
 from fathom.board.boards import BOARDS, get_board
 from fathom.board.caveats import graded_otherwise
-from fathom.board.changes import changes, sentences
+from fathom.board.changes import Snapshot, changes, read_snapshot, sentences, snapshot
 from fathom.board.downloads import downloads
 from fathom.board.examples import examples
 from fathom.board.lines import Table, model_keys, table
@@ -23,7 +23,6 @@ from fathom.board.published import published, read_published
 from fathom.board.results import Batch, read_results
 from fathom.board.sameness import with_flags
 from fathom.board.site_data import board_summary, model_files, newest, site_file
-from fathom.board.snapshot import Snapshot, read_snapshot, snapshot
 from fathom.board.tasks_data import levels, tasks_data
 from fathom.stats.outcomes import Unanswered
 from fathom.suitefile.fresh import fresh_folder

@@ -13,24 +13,8 @@ import typer
 
 from fathom import api
 from fathom.api.table import unanswered_of
-from fathom.cli import arguments
+from fathom.cli import arguments, longscore
 from fathom.cli.arguments import known_of, lengths_of, print_records, tell
-from fathom.cli.longscore import (
-    Base,
-    Chance,
-    Chosen,
-    Items,
-    ScaleOf,
-    Where,
-    broken_down,
-    curve_lines,
-    length_lines,
-    levels_of,
-    longscore_tables,
-    notes_of,
-    pairs_of,
-    steady_tables,
-)
 from fathom.printing import printable
 
 if TYPE_CHECKING:
@@ -62,12 +46,12 @@ FIGURES = {
 def _add_figures(study: str, help: str) -> None:
     def command(
         sources: Figures,
-        lengths: Chosen = None,
-        base: Base = None,
-        items: Items = 100,
-        scale: ScaleOf = None,
-        where: Where = None,
-        chance: Chance = None,
+        lengths: longscore.Chosen = None,
+        base: longscore.Base = None,
+        items: longscore.Items = 100,
+        scale: longscore.ScaleOf = None,
+        where: longscore.Where = None,
+        chance: longscore.Chance = None,
         seed: Seed = 0,
         judge: arguments.Judge = None,
         filter: arguments.Filter = None,
@@ -96,8 +80,8 @@ def _reading(
         "base": base,
         "items": items,
         "scale": scale,
-        "where": pairs_of(where, "--where"),
-        "chance": levels_of(chance),
+        "where": longscore.pairs_of(where, "--where"),
+        "chance": longscore.levels_of(chance),
     }
 
 
@@ -108,14 +92,14 @@ def _print_scores(
     if as_json:
         print(json.dumps([finite(dataclasses.asdict(one)) for one in found], indent=2))
         return
-    found = broken_down(found)
+    found = longscore.broken_down(found)
     if study in LINES:
         print_records(LINES[study](found), as_json=False)
     else:
         from fathom.report import show
 
         show(TABLES[study](found))
-    for note in notes_of(found):
+    for note in longscore.notes_of(found):
         print(printable(note))
 
 
@@ -216,10 +200,13 @@ def judge(
 
 # How the studies of tables of scores are printed.
 TABLES: Mapping[str, Callable[[Sequence[Any]], list[Table]]] = {
-    "longscore": longscore_tables,
-    "steady": steady_tables,
+    "longscore": longscore.longscore_tables,
+    "steady": longscore.steady_tables,
 }
-LINES: Mapping[str, Callable[[Sequence[Any]], list[dict[str, str]]]] = {"curve": curve_lines, "length": length_lines}
+LINES: Mapping[str, Callable[[Sequence[Any]], list[dict[str, str]]]] = {
+    "curve": longscore.curve_lines,
+    "length": longscore.length_lines,
+}
 # Studies that a report has a table of; the others are printed as records.
 SECTIONS = {"curve": "scores", "longscore": "longscore", "length": "effective", "counts": "counts", "known": "known"}
 

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from fathom.report import Table
 
 _DIMENSIONS = "overall, language, length, task, suite, run, or any facet (difficulty, primary_task, ...)"
+NOTHING = {
+    "breakdown": "no row has a score",
+    "repeats": "no reply has a score; of published averages see `fathom analyze breakdown --measures best_of,pass_at`",
+    "neighbours": "no reply has a score; published averages cannot be compared question by question",
+    "thinking": "no model of these rows has scores both with thinking and without; run it with both modes",
+}
 
 
 def add_to(app: typer.Typer) -> None:
@@ -98,14 +104,6 @@ def thinking(
     _print("thinking", sources, seed, judge, chosen, as_json)
 
 
-NOTHING = {
-    "breakdown": "no row has a score",
-    "repeats": "no reply has a score; of published averages see `fathom analyze breakdown --measures best_of,pass_at`",
-    "neighbours": "no reply has a score; published averages cannot be compared question by question",
-    "thinking": "no model of these rows has scores both with thinking and without; run it with both modes",
-}
-
-
 def _print(
     study: str, sources: Sources, seed: int, judge: str | None, chosen: Mapping[str, Any], as_json: bool
 ) -> None:
@@ -123,7 +121,7 @@ def _print(
 def _tables(study: str, found: Sequence[Any]) -> list[Table]:
     """Results as the report has them."""
     from fathom.report.breakdown import gain_tables, run_tables, score_tables
-    from fathom.report.ranks import neighbour_tables
+    from fathom.report.tables import neighbour_tables
 
     tables: Mapping[str, Callable[[Sequence[Any]], list[Table]]] = {
         "breakdown": score_tables,

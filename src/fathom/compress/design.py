@@ -24,6 +24,9 @@ from fathom.types import FathomError, Json, Member, Subset
 
 OVERALL = "overall"
 SHARED = 2  # items of a length, in the mean of a task, for lengths to be strata: exact lengths of single texts are not
+METHOD = "sampled"
+ADAPTIVE = "adaptive"
+Unit: TypeAlias = Literal["items", "cost"]
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,6 @@ def groups_of(matrix: ScoreMatrix) -> list[tuple[Hashable, ...]]:
     different = Counter(task for task, _ in set(zip(tasks, lengths, strict=True)))
     shared = {task for task in items if items[task] >= SHARED * different[task]}
     return [(*task, length if task in shared else 0) for task, length in zip(tasks, lengths, strict=True)]
-
-
-METHOD = "sampled"
-ADAPTIVE = "adaptive"
-Unit: TypeAlias = Literal["items", "cost"]
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError, Sample
 
 Embed: TypeAlias = Callable[[Sequence[str]], Floats]
+SUFFIX = ".npz"
+ITEMS, VECTORS = "items", "embeddings"
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,6 @@ def reduced(vectors: Floats, dimensions: int, seed: int = 0) -> Floats:
     found = np.zeros((len(vectors), dimensions))
     found[:, :kept] = PCA(n_components=kept, random_state=seed).fit_transform(vectors)
     return found
-
-
-SUFFIX = ".npz"
-ITEMS, VECTORS = "items", "embeddings"
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from fathom.types import FathomError
 Tell: TypeAlias = Callable[[str], None]
 ALL = "all"
 ESTIMATES = ("predicted", "direct", "weighted")
+AT_ONCE = 200
+"""Draws that are held in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -293,10 +295,6 @@ def _chosen(matrix: ScoreMatrix, plan: Plan, *, bias: bool = True, bias_start: F
 def _named(mini: MiniBenchmark, matrix: ScoreMatrix, plan: Plan, setting: str, draw: int = 0) -> pl.DataFrame:
     found = measured(mini, matrix, plan.known)
     return found.select(pl.lit(setting).alias("setting"), pl.lit(draw, dtype=pl.Int64).alias("draw"), pl.all())
-
-
-AT_ONCE = 200
-"""Draws that are held in memory at once."""
 
 
 def redundancy(

@@ -27,6 +27,7 @@ from fathom.types import FathomError, Subset
 ABOUT = ("item", "item_index", "task", "task_index", "index", "category", "language", "length", "cost", "weight")
 """Columns of a table that are no models."""
 _OF_ROWS = {"item", "sample", "model", "value"}
+BESIDE = ".known.parquet"
 
 
 def read_matrix(
@@ -276,9 +277,6 @@ def _holds_rows(path: Path) -> bool:
         except (OSError, pl.exceptions.PolarsError):
             return False  # read_table says what is wrong
     return set(read_table(path).columns) >= _OF_ROWS
-
-
-BESIDE = ".known.parquet"
 
 
 def write_sampled(subset: Subset, known: ScoreMatrix, path: Path) -> None:

@@ -28,6 +28,8 @@ from fathom.types import FathomError
 ROUNDING = 1e-9  # a sum of the same scores in another order is the same score
 FIXED = ("published",)
 """Methods whose items never change: one draw says all."""
+FIXED_DESIGNS = ("stratified", "sampled")
+GUARANTEE = 0.95  # share of models for which a fixed design must reach the width, to compare with adaptive stops
 
 
 @dataclass(frozen=True)
@@ -182,10 +184,6 @@ def _split(kind: str, number: int, known: NDArray[np.int64], new: NDArray[np.int
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-FIXED_DESIGNS = ("stratified", "sampled")
-GUARANTEE = 0.95  # share of models for which a fixed design must reach the width, to compare with adaptive stops
 
 
 def reach(

@@ -62,6 +62,41 @@ _QUOTE = re.compile(
     r"(?P<open>(?<!\S)[\"'“‘](?!(?:em|un|ere|tis|twas|cause|bout|way)\b)(?=\S))|(?P<close>(?<=\S)[\"'”’](?!\w))"
 )
 _OPEN_CHINESE = re.compile(r"[\w，、,]$")
+CONTENTS_GAP = 150  # headings with less text than this between them are a list of contents
+CONTENTS_ENTRIES = 4
+FULL_CHAPTER = 500  # a link of two headings counts in full from this many characters of text between them
+HEADING_LENGTH = 400
+LOOK_BACK = 500
+_DIVISIONS = "chapter|book|part|volume|phase|letter|stave|canto|adventure|story|tale|episode|section|act|scene|lecture"
+_UNITS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+_UNITS += " eighteen nineteen"
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth"
+_ORDINALS += " fifteenth sixteenth seventeenth eighteenth nineteenth"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_WORDS = (
+    {word: number for number, word in enumerate(_UNITS.split(), 1)}
+    | {word: number for number, word in enumerate(_ORDINALS.split(), 1)}
+    | {word: number * 10 for number, word in enumerate(_TENS.split(), 2)}
+    | {word[:-1] + "ieth": number * 10 for number, word in enumerate(_TENS.split(), 2)}
+)
+# A lone D, as a lone M, is an initial or "Monsieur" far more often than a chapter.
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500}
+_ROMAN = r"(?=[IVXLCD])(?!D\b)(?:CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
+_WORD = "(?:" + "|".join(sorted(_WORDS, key=len, reverse=True)) + ")"
+_NUMBER = rf"{_ROMAN}|\d{{1,4}}|(?i:{_WORD}(?:[- ]{_WORD})?)"
+_NAMED = re.compile(
+    rf"(?P<form>(?i:{_DIVISIONS}))\s+(?:(?i:the)\s+)?(?P<number>{_NUMBER}|(?i:last))(?![\w'’])(?P<title>.*)", re.S
+)
+_BARE = re.compile(rf"(?P<number>{_ROMAN}|\d{{1,3}})\.?(?P<title>)")
+_TITLED = re.compile(
+    rf"(?P<number>{_ROMAN}|\d{{1,3}})(?:[.:)]\s*|\s*[-—–]+\s*|\s+(?=[^a-z]*$))(?P<title>[A-Z\"'“‘].*)", re.S
+)
+_CHINESE = re.compile(
+    r"第(?P<number>[\d０-９零〇○一二三四五六七八九十百千廿卅两]+)(?P<form>[回章节節卷部集篇])"
+    r"(?P<parted>[\s:：、.．·—-]+|$)?(?P<title>[^。，．！？：；]*)"
+)
+_CHINESE_DIGITS = dict(zip("零〇○一二三四五六七八九两", (0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2), strict=True))
+_CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,44 +327,6 @@ def _continues(previous: str, block: str, language: str) -> bool:
     if language == "zh":
         return block.startswith("——") or _OPEN_CHINESE.search(previous) is not None
     return block[0].islower() or previous[-1].islower() or previous.endswith((",", ";"))
-
-
-CONTENTS_GAP = 150  # headings with less text than this between them are a list of contents
-CONTENTS_ENTRIES = 4
-FULL_CHAPTER = 500  # a link of two headings counts in full from this many characters of text between them
-HEADING_LENGTH = 400
-LOOK_BACK = 500
-
-_DIVISIONS = "chapter|book|part|volume|phase|letter|stave|canto|adventure|story|tale|episode|section|act|scene|lecture"
-_UNITS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-_UNITS += " eighteen nineteen"
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth"
-_ORDINALS += " fifteenth sixteenth seventeenth eighteenth nineteenth"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_WORDS = (
-    {word: number for number, word in enumerate(_UNITS.split(), 1)}
-    | {word: number for number, word in enumerate(_ORDINALS.split(), 1)}
-    | {word: number * 10 for number, word in enumerate(_TENS.split(), 2)}
-    | {word[:-1] + "ieth": number * 10 for number, word in enumerate(_TENS.split(), 2)}
-)
-# A lone D, as a lone M, is an initial or "Monsieur" far more often than a chapter.
-_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500}
-_ROMAN = r"(?=[IVXLCD])(?!D\b)(?:CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
-_WORD = "(?:" + "|".join(sorted(_WORDS, key=len, reverse=True)) + ")"
-_NUMBER = rf"{_ROMAN}|\d{{1,4}}|(?i:{_WORD}(?:[- ]{_WORD})?)"
-_NAMED = re.compile(
-    rf"(?P<form>(?i:{_DIVISIONS}))\s+(?:(?i:the)\s+)?(?P<number>{_NUMBER}|(?i:last))(?![\w'’])(?P<title>.*)", re.S
-)
-_BARE = re.compile(rf"(?P<number>{_ROMAN}|\d{{1,3}})\.?(?P<title>)")
-_TITLED = re.compile(
-    rf"(?P<number>{_ROMAN}|\d{{1,3}})(?:[.:)]\s*|\s*[-—–]+\s*|\s+(?=[^a-z]*$))(?P<title>[A-Z\"'“‘].*)", re.S
-)
-_CHINESE = re.compile(
-    r"第(?P<number>[\d０-９零〇○一二三四五六七八九十百千廿卅两]+)(?P<form>[回章节節卷部集篇])"
-    r"(?P<parted>[\s:：、.．·—-]+|$)?(?P<title>[^。，．！？：；]*)"
-)
-_CHINESE_DIGITS = dict(zip("零〇○一二三四五六七八九两", (0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2), strict=True))
-_CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
 
-from fathom.corpus.identity import merged
 from fathom.corpus.records import BadRowError, Fields, NoTextFieldError, make_document, parts_of_document
 from fathom.corpus.spec import parse_spec, path_of
+from fathom.corpus.text import merged
 from fathom.records import (
     ARCHIVE,
     READABLE,

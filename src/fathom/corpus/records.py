@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TypeGuard
 from urllib.parse import quote
 
-from fathom.corpus.identity import document_id
-from fathom.corpus.text import detect_language, language_code, normalise
+from fathom.corpus.text import detect_language, document_id, language_code, normalise
 from fathom.types import Document, Question
 
 SHOWN_FIELDS = 12

@@ -13,11 +13,15 @@ from collections.abc import Iterator
 from random import Random
 from uuid import UUID
 
-from fathom.corpus.identity import document_id
+from fathom.corpus.text import document_id
 from fathom.types import Document
 
 WIDTH = 80
 """Characters of a pair as a line of JSON, ``"KEY": "VALUE",`` and the line's end."""
+SENTENCES = {
+    "en": "The road runs along the river, and the river runs down to the sea.",
+    "zh": "路沿着河走，河向着海流。",
+}
 
 
 def pairs_document(seed: int, count: int, language: str = "en") -> Document:
@@ -47,12 +51,6 @@ def _lines(rng: Random, count: int) -> Iterator[str]:
     for _ in range(count):
         key, value = (UUID(int=rng.getrandbits(128), version=4) for _ in range(2))
         yield f'"{key}": "{value}",'
-
-
-SENTENCES = {
-    "en": "The road runs along the river, and the river runs down to the sea.",
-    "zh": "路沿着河走，河向着海流。",
-}
 
 
 def refrain_document(count: int, language: str = "en") -> Document:

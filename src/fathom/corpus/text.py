@@ -1,8 +1,12 @@
-"""What every text goes through before it becomes a document: line ends, stray characters, language."""
+"""What every text goes through before it becomes a document: line ends, stray characters, language, a name."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from dataclasses import replace
+
+from fathom.types import Document
 
 CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 CJK_SHARE = 0.3
@@ -43,3 +47,23 @@ def language_code(name: object) -> str | None:
     word = re.split("[-_ ]", name.strip().lower(), maxsplit=1)[0]
     word = _LANGUAGES.get(word, word)
     return word if re.fullmatch("[a-z]{2}", word) else None
+
+
+def document_id(text: str) -> str:
+    """Identify a text by its content.
+
+    Args:
+        text: The text, in its final form.
+
+    Returns:
+        The first 16 hexadecimal digits (64 bits) of the SHA-256 of the UTF-8 text.
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def merged(first: Document, other: Document) -> Document:
+    """The first of two documents with the same text, with the questions and the summary that only the other has."""
+    new = tuple(question for question in other.questions if question not in first.questions)
+    if not new and (first.summary or not other.summary):
+        return first
+    return replace(first, questions=first.questions + new, summary=first.summary or other.summary)

@@ -26,6 +26,11 @@ MOST_TIMES = 100  # the packed size, from which on a large file of an archive is
 SMALL = 256 << 20  # bytes that are unpacked in any case
 COPIED_BYTES = 1 << 20
 _FILE_OF_ARROW = b"ARROW1"  # how the file format begins; without it, it is a stream
+AT_ONCE = 1 << 20  # characters that are read before an entry is looked for
+LONGEST = 1 << 27  # characters of an entry
+_BLANK = re.compile(r"[ \t\n\r]*")
+_AFTER_NUMBERS = ",] \t\n\r"
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,13 +312,6 @@ def _parse_row(number: int, names: list[str], wanted: list[str], batch: Any, ind
 
 def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
-AT_ONCE = 1 << 20  # characters that are read before an entry is looked for
-LONGEST = 1 << 27  # characters of an entry
-_BLANK = re.compile(r"[ \t\n\r]*")
-_AFTER_NUMBERS = ",] \t\n\r"
-_DECODER = json.JSONDecoder()
 
 
 def read_list(path: Path) -> Iterator[object]:

@@ -28,6 +28,48 @@ NAMES = {
 """Dimensions as they stand in a sentence, in the order of the report."""
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 _NUMBERED = re.compile(r"(T\d+(?:\.\d+)?)\.? +(.+)")
+ABOUT = (
+    "Mean score in percent over the questions of a group. Every question counts alike, whatever its task and length; "
+    "its repeats are averaged first. A dash is a score that is absent, which is not a score of zero."
+)
+INTERVALS = (
+    "Ranges are 95% intervals over questions. They draw questions from all tasks together, while those under "
+    "“Scores” and “At a glance” of a report draw them within each task and weigh tasks alike, so that the two differ "
+    "a little."
+)
+PUBLISHED = (
+    "Scores without an interval are averages as they were published, without the replies behind them; a reply that "
+    "failed counts as 0 in them."
+)
+REQUIREMENT = ("Full", "Partial")
+WHAT = {"mean": "Score", "best_of": "Best of {n}", "pass_at": "Pass at {n}"}
+RUNS = (
+    "Mean score in percent over all questions, each repeat (run) for itself. The standard error of the mean, in "
+    "percentage points, has two parts: what other questions of the same kind would change, and what asking the same "
+    "questions again would. Beneath the mean stands its interval over questions of the kind, with both parts; beneath "
+    "the second part that of the mean of these very questions."
+)
+UNEVEN = "Uneven questions have fewer scored replies than most questions have repeats."
+BEST = (
+    "Best of n is the mean over questions of their best of n replies; pass at n is the share of questions of which one "
+    "of n replies passes: it has the full score, or for a summary more than its threshold. The first figure is what n "
+    "of a question's replies, drawn at random, can be expected to give, with its 95% interval; beneath it stands what "
+    "the first n give, as the paper has it."
+)
+PUBLISHED_REPEATS = (
+    "As published: means of single runs, the best of a question's first n replies, and the share of questions of which "
+    "one of the first n passes, in percent."
+)
+ABOUT_THINKING = (
+    "Scores in percent without and with thinking over the questions that were answered in both modes, and the gain in "
+    "percentage points, paired question by question, with its 95% interval. A published average has no interval."
+)
+GROUPS = "Then the gain on the questions of each {of}."
+TOKENS = "Tokens are those of reasoning, on average over all replies with thinking, also those that were cut."
+GAINS = (
+    "Gain by thinking in percentage points, on the questions of a group that were answered in both modes, with its 95% "
+    "interval; beneath it the scores in percent without and with thinking. A published average has no interval."
+)
 
 
 def title(dimension: str, what: str = "Score") -> str:
@@ -48,23 +90,6 @@ def legend(groups: Iterable[str]) -> tuple[str, ...]:
     """What the numbers of tasks stand for: "T1 Retrieval & Ranking"; nothing for groups without a number."""
     numbered = [_NUMBERED.fullmatch(group) for group in groups]
     return tuple(f"{one[1]} {printable(one[2])}" for one in numbered if one)
-
-
-ABOUT = (
-    "Mean score in percent over the questions of a group. Every question counts alike, whatever its task and length; "
-    "its repeats are averaged first. A dash is a score that is absent, which is not a score of zero."
-)
-INTERVALS = (
-    "Ranges are 95% intervals over questions. They draw questions from all tasks together, while those under "
-    "“Scores” and “At a glance” of a report draw them within each task and weigh tasks alike, so that the two differ "
-    "a little."
-)
-PUBLISHED = (
-    "Scores without an interval are averages as they were published, without the replies behind them; a reply that "
-    "failed counts as 0 in them."
-)
-REQUIREMENT = ("Full", "Partial")
-WHAT = {"mean": "Score", "best_of": "Best of {n}", "pass_at": "Pass at {n}"}
 
 
 def breakdown_tables(results: Results) -> list[Table]:
@@ -159,25 +184,6 @@ def _cell(one: GroupScore | None, counts: bool = False) -> Cell:
 def _difference(scores: Mapping[str, GroupScore]) -> Cell:
     full, partial = (scores.get(group) for group in REQUIREMENT)
     return Cell(words.change(partial.score - full.score)) if full and partial else Cell()
-
-
-RUNS = (
-    "Mean score in percent over all questions, each repeat (run) for itself. The standard error of the mean, in "
-    "percentage points, has two parts: what other questions of the same kind would change, and what asking the same "
-    "questions again would. Beneath the mean stands its interval over questions of the kind, with both parts; beneath "
-    "the second part that of the mean of these very questions."
-)
-UNEVEN = "Uneven questions have fewer scored replies than most questions have repeats."
-BEST = (
-    "Best of n is the mean over questions of their best of n replies; pass at n is the share of questions of which one "
-    "of n replies passes: it has the full score, or for a summary more than its threshold. The first figure is what n "
-    "of a question's replies, drawn at random, can be expected to give, with its 95% interval; beneath it stands what "
-    "the first n give, as the paper has it."
-)
-PUBLISHED_REPEATS = (
-    "As published: means of single runs, the best of a question's first n replies, and the share of questions of which "
-    "one of the first n passes, in percent."
-)
 
 
 def repeats_tables(results: Results) -> list[Table]:
@@ -303,18 +309,6 @@ def _published(found: ByQuestion) -> Table:
 
 def _padded(cells: list[Cell], most: int) -> list[Cell]:
     return cells + [Cell()] * (most - len(cells))
-
-
-ABOUT_THINKING = (
-    "Scores in percent without and with thinking over the questions that were answered in both modes, and the gain in "
-    "percentage points, paired question by question, with its 95% interval. A published average has no interval."
-)
-GROUPS = "Then the gain on the questions of each {of}."
-TOKENS = "Tokens are those of reasoning, on average over all replies with thinking, also those that were cut."
-GAINS = (
-    "Gain by thinking in percentage points, on the questions of a group that were answered in both modes, with its 95% "
-    "interval; beneath it the scores in percent without and with thinking. A published average has no interval."
-)
 
 
 def thinking_tables(results: Results) -> list[Table]:

@@ -35,6 +35,17 @@ ESTIMATES = {"predicted": "predicted by item response theory", "direct": "direct
 STRONG, MODERATE = 0.8, 0.6  # the paper's words for correlations from there on
 PANEL = Size(240, 190)
 AXIS_TITLE = {"titleFontWeight": "normal", "titleFontSize": 11, "titlePadding": 8, "titleColor": MUTED.light}
+SPLITS = {
+    "random": "random halves",
+    "extrapolation": "known: weakest half, new: strongest half",
+    "published": "the published split",
+}
+MEASURES: Mapping[str, tuple[float, str]] = {
+    "spearman": (1.0, "Spearman correlation"),
+    "error": (100.0, "Mean absolute error, points"),
+    "bias": (100.0, "Bias (estimate less truth), points"),
+}
+"""Figures of a validation: their unit as a multiple, and their headings."""
 
 
 def study_chart(study: str, table: pl.DataFrame) -> alt.TopLevelMixin:
@@ -291,19 +302,6 @@ def validation(frame: pl.DataFrame, target: str = "overall") -> alt.TopLevelMixi
     subtitle = f"{chosen}{_draws(frame)}; bars are one standard error of the mean either way"
     estimated = "the whole benchmark" if target == "overall" else target
     return together(panels, f"Estimates of {estimated} for unseen models", subtitle, columns=len(MEASURES))
-
-
-SPLITS = {
-    "random": "random halves",
-    "extrapolation": "known: weakest half, new: strongest half",
-    "published": "the published split",
-}
-MEASURES: Mapping[str, tuple[float, str]] = {
-    "spearman": (1.0, "Spearman correlation"),
-    "error": (100.0, "Mean absolute error, points"),
-    "bias": (100.0, "Bias (estimate less truth), points"),
-}
-"""Figures of a validation: their unit as a multiple, and their headings."""
 
 
 def _draws(frame: pl.DataFrame) -> str:

@@ -25,6 +25,11 @@ from fathom.types import FathomError
 
 SMALL = Size(250, 150)
 """Plotting area of small multiples, in pixels."""
+_VARIABLES = {colour.light: f"var(--{name}, {colour.light})" for name, colour in NAMES.items()}
+_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
+# The figure carries one label for readers of the screen; Vega's own, one a mark, only repeat the table beneath it.
+_DROPPED = ("aria-", "role", "class", "pointer-events", "font-family", "xmlns", "version")
+_USUAL = {("opacity", "1"), ("transform", "translate(0,0)"), ("stroke-opacity", "1"), ("fill-opacity", "1")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,6 @@ def drawn(chart: alt.LayerChart, label: str, *, whole: bool = False) -> Markup:
     """
     # The drawing comes from an XML writer that escapes what it holds.
     return Markup(inline(chart, label, whole=whole))
-
-
-_VARIABLES = {colour.light: f"var(--{name}, {colour.light})" for name, colour in NAMES.items()}
-_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
-# The figure carries one label for readers of the screen; Vega's own, one a mark, only repeat the table beneath it.
-_DROPPED = ("aria-", "role", "class", "pointer-events", "font-family", "xmlns", "version")
 
 
 def specification(chart: alt.TopLevelMixin, background: str = "transparent") -> dict[str, Any]:
@@ -110,9 +109,6 @@ def _slim(element: ElementTree.Element) -> None:
             del element.attrib[name]
         else:
             element.attrib[name] = _VARIABLES.get(value) or _NUMBER.sub(_rounded, value)
-
-
-_USUAL = {("opacity", "1"), ("transform", "translate(0,0)"), ("stroke-opacity", "1"), ("fill-opacity", "1")}
 
 
 def _is_empty(element: ElementTree.Element) -> bool:

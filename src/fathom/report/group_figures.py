@@ -24,6 +24,20 @@ MOST = 8
 LINE = 14  # pixels that a name takes
 ROOM, NARROW_ROOM = 300, 200  # pixels beside the plot for names, and beside a narrow one
 STEP = 0.05  # the axis begins and ends at a multiple of it
+CELL = Size(46, 19)
+WIDEST = 330
+DIFFERENCE = "Partial − Full"
+# Names of tasks stand so many on a line beneath the heading.
+NAMES = 3
+MAPPED = {
+    "lengths-heatmap": "length",
+    "tasks-heatmap": "primary_task",
+    "requirement-heatmap": "contextual_requirement",
+}
+"""Kinds of heat maps, and what their questions are grouped by."""
+LINED = {"best-of-n": "best_of", "pass-at-n": "pass_at"}
+"""Kinds of lines, and what they show."""
+WIDE, NARROW = Size(300, 280), Size(110, 260)
 
 
 def trend_chart(found: ByQuestion, measure: str, size: Size, *, title: bool = False) -> alt.LayerChart | None:
@@ -146,13 +160,6 @@ def apart(places: Sequence[float], least: float, height: float) -> list[float]:
     return moved
 
 
-CELL = Size(46, 19)
-WIDEST = 330
-DIFFERENCE = "Partial − Full"
-# Names of tasks stand so many on a line beneath the heading.
-NAMES = 3
-
-
 def group_map(found: ByQuestion, dimension: str, *, title: bool = False) -> alt.LayerChart | None:
     """Scores of models by groups of questions; None where there are no such groups.
 
@@ -200,17 +207,6 @@ def _tiles(line: str, scores: Mapping[str, GroupScore], names: Mapping[str, str]
 
 def _name_lines(names: Sequence[str]) -> list[str]:
     return [" · ".join(names[start : start + NAMES]) for start in range(0, len(names), NAMES)]
-
-
-MAPPED = {
-    "lengths-heatmap": "length",
-    "tasks-heatmap": "primary_task",
-    "requirement-heatmap": "contextual_requirement",
-}
-"""Kinds of heat maps, and what their questions are grouped by."""
-LINED = {"best-of-n": "best_of", "pass-at-n": "pass_at"}
-"""Kinds of lines, and what they show."""
-WIDE, NARROW = Size(300, 280), Size(110, 260)
 
 
 def group_charts() -> dict[str, Callable[[Results], list[alt.LayerChart]]]:

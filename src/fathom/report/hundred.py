@@ -24,6 +24,10 @@ TASKS = frozenset(
     }
 )
 LINE = 24  # pixels for a model in a heat map
+ROW = 13  # pixels for each model within a task
+GAP = 14  # pixels between tasks
+STEP = 0.25  # between lines of the grid
+HIGHEST = 1.0  # a ratio to a small base may lie anywhere above: it is drawn here, with its figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +96,6 @@ def _tasks(results: Results) -> Figure:
         for width in (680, 180)
     )
     return Figure("", wide, narrow)
-
-
-ROW = 13  # pixels for each model within a task
-GAP = 14  # pixels between tasks
 
 
 def height_of(systems: int, tasks: int) -> int:
@@ -179,10 +179,6 @@ def task_dots(
             layers.append(marks.encode(x=x, y=y, yOffset=within, stroke=stroke, fill=inside, shape=shape))
     other = "Hollow: an average over other lengths than the others, not to be compared with them"
     return layered(layers, size, title, "" if all(record["alike"] for record in records) else other)
-
-
-STEP = 0.25  # between lines of the grid
-HIGHEST = 1.0  # a ratio to a small base may lie anywhere above: it is drawn here, with its figure
 
 
 def abilities(results: Results) -> dict[System, int]:

@@ -21,6 +21,14 @@ ABOUT = (
     "random, so that other items lie in each third of the context, and there is no p-value."
 )
 LINES = Size(250, 150)
+Pair: TypeAlias = tuple[System, str]
+MANY = 8
+"""Lengths beyond which the page draws the grid itself, in place of pooled depths and of a line for each length."""
+CELL, NARROW = Size(38, 22), Size(12, 18)
+"""A cell with its score in figures, and one of a grid of so many lengths that figures find no room."""
+FIGURES = 20
+"""Lengths beyond which cells have no figures."""
+STEPS = tuple(f"{10 * step}–{10 * step + 10}%" for step in range(len(HEAT)))
 
 
 def length_styles(lengths: Sequence[int]) -> list[tuple[int, str, str]]:
@@ -163,17 +171,6 @@ def _cell(one: PositionContrast | None) -> Cell:
         return Cell()
     said = "unpaired" if one.p_value is None else words.chance_of(one.p_value)
     return Cell(words.change(one.difference), words.bounds(one.interval, signed=True), beneath=(said,))
-
-
-Pair: TypeAlias = tuple[System, str]
-
-MANY = 8
-"""Lengths beyond which the page draws the grid itself, in place of pooled depths and of a line for each length."""
-CELL, NARROW = Size(38, 22), Size(12, 18)
-"""A cell with its score in figures, and one of a grid of so many lengths that figures find no room."""
-FIGURES = 20
-"""Lengths beyond which cells have no figures."""
-STEPS = tuple(f"{10 * step}–{10 * step + 10}%" for step in range(len(HEAT)))
 
 
 def grids(results: Results) -> dict[Pair, list[DepthCell]]:

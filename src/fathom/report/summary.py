@@ -20,6 +20,7 @@ NAMED = 3
 LENGTHS = 8  # that are all named
 MANY = 0.02
 """Share of unanswered and cut replies from which on the paragraph names the model."""
+HIGHEST_NAMED = 3
 
 
 class Sentence(NamedTuple):
@@ -219,9 +220,6 @@ def _unanswered(results: Results, system: System) -> str:
         return f"had {cut}."
     left = f"left {words.count(counts.unanswered)} {of} unanswered"
     return f"{left} and had {words.count(counts.cut)} cut off by the output cap." if counts.cut else f"{left}."
-
-
-HIGHEST_NAMED = 3
 
 
 def averages_alone(found: ByQuestion) -> list[str]:

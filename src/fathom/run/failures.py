@@ -33,6 +33,25 @@ LEAST_LETTERS = 4
 
 _REFUSING = frozenset({200, 400, 403, 422, 451})
 _NOT_TOO_LONG = frozenset({401, 404, 429, 502, 503, 504, 529})
+# Error texts end up in the results, one a sample: enough to understand, never enough to carry a prompt.
+MESSAGE_CHARACTERS = 600
+RETRIED_CODES = frozenset({408, 409, 425, 429})
+DENIED_CODES = frozenset({401, 403, 404, 451})
+# The client libraries are not imported here (most are not installed), so their exceptions go by name.
+_SILENT_KINDS = frozenset({"APIConnectionError", "TransportError", "ClientConnectionError", "HTTPClientError"})
+_GARBAGE_KINDS = frozenset(
+    {
+        "JSONDecodeError",
+        "APIResponseValidationError",
+        "OpenAIResponseError",
+        "DecodingError",
+        "ValidationError",
+        "RecursionError",
+    }
+)
+# What client libraries stumble with where a reply lacks a field, as a gateway's error with status 200 does.
+_MISREAD_KINDS = frozenset({"TypeError", "AttributeError", "LookupError"})
+_WRAPPERS = frozenset({"RetryError", "ModelGenerateError"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,29 +165,6 @@ def _codes(status: object, where: str) -> tuple[int, ...]:
     if not all(isinstance(code, int) and not isinstance(code, bool) and 200 <= code <= 599 for code in codes):
         raise FathomError(f"{where}: status = {status!r}: expected status codes, as [400, 422]")
     return tuple(codes)
-
-
-# Error texts end up in the results, one a sample: enough to understand, never enough to carry a prompt.
-MESSAGE_CHARACTERS = 600
-
-RETRIED_CODES = frozenset({408, 409, 425, 429})
-DENIED_CODES = frozenset({401, 403, 404, 451})
-
-# The client libraries are not imported here (most are not installed), so their exceptions go by name.
-_SILENT_KINDS = frozenset({"APIConnectionError", "TransportError", "ClientConnectionError", "HTTPClientError"})
-_GARBAGE_KINDS = frozenset(
-    {
-        "JSONDecodeError",
-        "APIResponseValidationError",
-        "OpenAIResponseError",
-        "DecodingError",
-        "ValidationError",
-        "RecursionError",
-    }
-)
-# What client libraries stumble with where a reply lacks a field, as a gateway's error with status 200 does.
-_MISREAD_KINDS = frozenset({"TypeError", "AttributeError", "LookupError"})
-_WRAPPERS = frozenset({"RetryError", "ModelGenerateError"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from fathom.usertable import read_table, users_table
 VARIABLE = "FATHOM_PRICES"
 
 _DATE = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
+TRUNCATION = "truncation length"
+"""Where a limit is known from that holds for the prompt alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +125,6 @@ def _entry(entry: object, where: str) -> Price:
     if ("input" in entry) != ("output" in entry):
         raise FathomError(f"{where}: input and output prices go together")
     return Price(**entry)
-
-
-TRUNCATION = "truncation length"
-"""Where a limit is known from that holds for the prompt alone."""
 
 
 @dataclass(frozen=True, slots=True)

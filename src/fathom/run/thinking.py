@@ -28,6 +28,19 @@ OUTPUT, LONG_OUTPUT, LONG_WINDOW = 8_192, 32_768, 256_000
 TEMPERATURE = 1.0
 
 Choice = TypeVar("Choice", bound=str)
+# Tokens of the output cap that are left for the answer, where a provider wants to be told how many are for reasoning.
+ANSWER = 1_024
+_PROVIDERS: Mapping[str, Switch] = {
+    "anthropic": "tokens",
+    "deepseek": "type",
+    "fathom": "none",
+    "google": "tokens",
+    "openai-api": "enable_thinking",
+    "sglang": "enable_thinking",
+    "vllm": "enable_thinking",
+}
+# What a switch adds to the body of a request.
+_FIELDS = ("chat_template_kwargs", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,22 +267,6 @@ def _output(entry: ModelSettings | None, window: int | None, known_window: int |
 def _temperature(mode: Mode, entry: ModelSettings | None) -> float:
     own = None if entry is None else entry.temperature_thinking if mode == "on" else entry.temperature
     return TEMPERATURE if own is None else own
-
-
-# Tokens of the output cap that are left for the answer, where a provider wants to be told how many are for reasoning.
-ANSWER = 1_024
-
-_PROVIDERS: Mapping[str, Switch] = {
-    "anthropic": "tokens",
-    "deepseek": "type",
-    "fathom": "none",
-    "google": "tokens",
-    "openai-api": "enable_thinking",
-    "sglang": "enable_thinking",
-    "vllm": "enable_thinking",
-}
-# What a switch adds to the body of a request.
-_FIELDS = ("chat_template_kwargs", "thinking")
 
 
 def switch_of(model: str, base_url: str | None) -> Switch:

@@ -26,6 +26,7 @@ JUDGE_KINDS: tuple[JudgeKind, ...] = ("chat", "embedding")
 _SHOWN = 200  # characters of a reply that could not be read
 Parts: TypeAlias = Mapping[str, float]
 """Parts of a score: ``{"fluency": 2, "correctness": 3}``, ``{"fluency": 1, "precision": 0.8, "recall": 0.6}``."""
+__all__ = ["Ask", "Case", "Parts", "Rubric", "UnreadableError", "get_rubric", "rubrics"]
 
 
 class UnreadableError(Exception):
@@ -132,9 +133,6 @@ def check_rule(rule: str) -> None:
     """
     if rule not in ("official", "strict"):
         raise FathomError(f"unknown rule {rule!r}; it is official or strict")
-
-
-__all__ = ["Ask", "Case", "Parts", "Rubric", "UnreadableError", "get_rubric", "rubrics"]
 
 
 @cache

@@ -40,6 +40,34 @@ _ENCLOSED = {
     )
     for n in range(size)
 }
+_UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = (
+    *("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ENGLISH = (
+    {"zero": 0, "a": 1}
+    | {word: value for value, word in enumerate((*_UNITS, *_TEENS), start=1)}
+    | {word: 10 * tens for tens, word in enumerate(_TENS, start=2)}
+)
+_ODD_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth"}
+_ODD_ORDINALS |= {"nine": "ninth", "twelve": "twelfth"}
+_CHINESE = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_POWERS = {"十": 10, "百": 100, "千": 1000}
+_CHINESE_RUN = "[零〇一二两三四五六七八九十百千]+"
+_FRAME = re.compile(rf"(?:第|段落|选项)?({_CHINESE_RUN})(?:个|篇|段|段落|项)?")
+_UNIT, _TEEN, _TEN = ("|".join(words) for words in (_UNITS, _TEENS, _TENS))
+_SMALL = f"(?:(?:{_TEN})(?:[- ](?:{_UNIT}))?|{_TEEN}|{_UNIT})"
+_CARDINAL = re.compile(
+    rf"\b(?:(?:a|{_UNIT})[- ]hundred(?:(?:[- ]and)?[- ]{_SMALL})?|{_SMALL}|zero)\b", re.IGNORECASE | re.ASCII
+)
+# "one" is a pronoun and 一 half of many words, unless what stands before says that it is a number.
+_BEFORE_ONE = re.compile(
+    r"\b(?:passage|paragraph|document|article|text|option|choice|number|answer(?: is)?)\W{0,3}$", re.IGNORECASE
+)
+_BEFORE_CHINESE = re.compile(r"(?:第|段落|文章|文档|篇章|选项|答案\s?(?:是|为|[:：]))\s?$")
+_IN_CHINESE = re.compile(_CHINESE_RUN)
+_AFTER_CHINESE = re.compile(r"\s?[个篇段项条种号份]|(?![\u3400-\u9fff])")
 
 
 def plain(reply: str) -> str:
@@ -61,25 +89,6 @@ def after_cues(text: str) -> Iterator[str]:
         yield text[cue.end() : end]
 
 
-_UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_TEENS = (
-    *("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_ENGLISH = (
-    {"zero": 0, "a": 1}
-    | {word: value for value, word in enumerate((*_UNITS, *_TEENS), start=1)}
-    | {word: 10 * tens for tens, word in enumerate(_TENS, start=2)}
-)
-_ODD_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth"}
-_ODD_ORDINALS |= {"nine": "ninth", "twelve": "twelfth"}
-
-_CHINESE = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-_POWERS = {"十": 10, "百": 100, "千": 1000}
-_CHINESE_RUN = "[零〇一二两三四五六七八九十百千]+"
-_FRAME = re.compile(rf"(?:第|段落|选项)?({_CHINESE_RUN})(?:个|篇|段|段落|项)?")
-
-
 def _ordinal(word: str) -> str:
     return _ODD_ORDINALS.get(word) or (word[:-1] + "ieth" if word.endswith("y") else word.removesuffix("e") + "th")
 
@@ -87,23 +96,11 @@ def _ordinal(word: str) -> str:
 _ORDINALS = {_ordinal(word): value for word, value in _ENGLISH.items() if word not in ("zero", "a")} | {
     f"{ten}-{_ordinal(unit)}": _ENGLISH[ten] + _ENGLISH[unit] for ten in _TENS for unit in _UNITS
 }
-_UNIT, _TEEN, _TEN = ("|".join(words) for words in (_UNITS, _TEENS, _TENS))
-_SMALL = f"(?:(?:{_TEN})(?:[- ](?:{_UNIT}))?|{_TEEN}|{_UNIT})"
-_CARDINAL = re.compile(
-    rf"\b(?:(?:a|{_UNIT})[- ]hundred(?:(?:[- ]and)?[- ]{_SMALL})?|{_SMALL}|zero)\b", re.IGNORECASE | re.ASCII
-)
 _RANKED = re.compile(
     rf"\b({'|'.join(sorted(_ORDINALS, key=len, reverse=True))})"
     r"(?=\s+(?:passage|paragraph|document|article|text|option|choice|list|one)\b)",
     re.IGNORECASE | re.ASCII,
 )
-# "one" is a pronoun and 一 half of many words, unless what stands before says that it is a number.
-_BEFORE_ONE = re.compile(
-    r"\b(?:passage|paragraph|document|article|text|option|choice|number|answer(?: is)?)\W{0,3}$", re.IGNORECASE
-)
-_BEFORE_CHINESE = re.compile(r"(?:第|段落|文章|文档|篇章|选项|答案\s?(?:是|为|[:：]))\s?$")
-_IN_CHINESE = re.compile(_CHINESE_RUN)
-_AFTER_CHINESE = re.compile(r"\s?[个篇段项条种号份]|(?![\u3400-\u9fff])")
 
 
 def read_numeral(text: str) -> int | None:

@@ -33,6 +33,12 @@ BESIDES = frozenset({"_id", "id", "type", "level", "language", "citation", "answ
 """Fields that forms read where they are there; tables are read without all others."""
 
 SHOWN = 600  # characters of a problem
+VAGUE = 1000  # the number of every name that is one among those that say little
+ANY = VAGUE + 1  # and of all others, for sources that leave it to the fields of records
+SPLITS = ("test", "validation", "valid", "val", "dev", "train")
+_SHARD = re.compile(r"[-_]\d+-of-\d+$")
+_SPLIT = re.compile(rf"(?:(.+)_)?({'|'.join(SPLITS)})")
+LISTED = 10  # problems that an error names, and rows of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,14 +323,6 @@ def check_folder(folder: Path) -> None:
         raise FathomError(f"{folder}: no such folder; name one with --data that holds the data sets")
 
 
-VAGUE = 1000  # the number of every name that is one among those that say little
-ANY = VAGUE + 1  # and of all others, for sources that leave it to the fields of records
-SPLITS = ("test", "validation", "valid", "val", "dev", "train")
-
-_SHARD = re.compile(r"[-_]\d+-of-\d+$")
-_SPLIT = re.compile(rf"(?:(.+)_)?({'|'.join(SPLITS)})")
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class Claim:
     """How well a name fits a data source; the least is tried first.
@@ -404,9 +402,6 @@ def _stem(path: PurePosixPath) -> tuple[str, str]:
     if ending := _SPLIT.fullmatch(stem):
         return ending[1] or "", ending[2]
     return stem, ""
-
-
-LISTED = 10  # problems that an error names, and rows of each
 
 
 def is_like(source: Source, fields: Collection[str]) -> bool:

@@ -17,6 +17,7 @@ from fathom.types import Document, Json, Question
 
 LEFT_OUT = "left_out"
 SUMMARY: Mapping[str, Json] = {"kind": "summary"}
+TEXTS = "texts"
 
 
 class PassedOverError(BadRowError):
@@ -180,9 +181,6 @@ def objects_in(record: Mapping[str, object], field: str) -> Sequence[Mapping[str
     if wrong := next((entry for entry in entries if not isinstance(entry, Mapping)), None):
         raise BadRowError(f"the field {field!r} lists a value of type {type(wrong).__name__}, expected objects")
     return [entry for entry in entries if isinstance(entry, Mapping)]
-
-
-TEXTS = "texts"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from fathom.sources.source import HubFile, Source
 from fathom.types import FathomError
 
 LOCK = "data.lock.json"
+CheckStatus: TypeAlias = Literal["ok", "missing", "changed", "unrecorded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +149,6 @@ def recorded(sources: Sequence[Source], folder: Path) -> list[Source]:
         for source in sources
         if placed(source, folder) or any((source.dataset, file.path) in pins for file in source.files)
     ]
-
-
-CheckStatus: TypeAlias = Literal["ok", "missing", "changed", "unrecorded"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,21 @@ SUPPORT = 0.5  # share of these words that must be there
 TELLING = 4  # characters from which on an answer that stands in one place only needs no such words
 MOST_PLACES = 500
 LONGEST = 1 / 6  # of the shortest length that a question may take
+# Two neighbouring Chinese characters stand for a word; other words count from four letters on, numbers always.
+_WORD = re.compile(r"(?=([\u3400-\u9fff]{2}))|([^\W\d_\u3400-\u9fff]{4,}|[0-9]+)")
+_FUNCTION_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    about above after again against along also although among another because been before being below between
+    both cannot could does down during each either else even ever every from further have having here hers
+    herself himself however into itself just like many more most much must myself neither none only other others
+    ourselves over same shall should since some such than that their theirs them themselves then there these
+    they this those though through thus under until upon very well were what when where whether which while whom
+    whose will with within without would your yours yourself
+    """,
+    )
+)
 
 
 def askable(document: Document, scene: Scene) -> list[Question]:
@@ -104,23 +119,6 @@ def _places(text: str, answer: str) -> list[tuple[int, int]]:
         return []
     found = re.finditer(rf"(?<![A-Za-z0-9]){re.escape(answer)}(?![A-Za-z0-9])", text)
     return [match.span() for match in islice(found, MOST_PLACES)]
-
-
-# Two neighbouring Chinese characters stand for a word; other words count from four letters on, numbers always.
-_WORD = re.compile(r"(?=([\u3400-\u9fff]{2}))|([^\W\d_\u3400-\u9fff]{4,}|[0-9]+)")
-_FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-    about above after again against along also although among another because been before being below between
-    both cannot could does down during each either else even ever every from further have having here hers
-    herself himself however into itself just like many more most much must myself neither none only other others
-    ourselves over same shall should since some such than that their theirs them themselves then there these
-    they this those though through thus under until upon very well were what when where whether which while whom
-    whose will with within without would your yours yourself
-    """,
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from fathom.corpus.identity import document_id
 from fathom.corpus.records import BadRowError
-from fathom.corpus.text import normalise
+from fathom.corpus.text import document_id, normalise
 from fathom.sources.forms import PassedOverError, list_in, objects_in, text_in
 from fathom.sources.source import Shape, Source
 from fathom.types import Document

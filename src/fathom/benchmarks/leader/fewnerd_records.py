@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from fathom.benchmarks.leader.dialogre_records import DEMONSTRATION, TEST
-from fathom.corpus.identity import document_id
 from fathom.corpus.records import BadRowError
+from fathom.corpus.text import document_id
 from fathom.sources.forms import PassedOverError, text_in
 from fathom.sources.source import Shape, Source
 from fathom.types import Document

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from fathom.corpus.identity import document_id
 from fathom.corpus.records import BadRowError
+from fathom.corpus.text import document_id
 from fathom.sources.source import ROW, HubFile, Shape, Source
 from fathom.types import Document, Json
 

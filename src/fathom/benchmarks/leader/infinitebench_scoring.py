@@ -30,8 +30,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.benchmarks.leader import infinitebench_official as released
-from fathom.score.answers import digits, first_number, short_answer
-from fathom.score.choices import choice_letter
+from fathom.score.answers import choice_letter, digits, first_number, short_answer
 from fathom.score.reading import CUE, after_cues, plain
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.rouge import rouge_l_sum, strict_sentences

@@ -63,6 +63,11 @@ _BULLET = re.compile(r"^(?:[-*•‣–]|\(?\d{1,3}[.)、])\s+")
 _TYPED = re.compile(r"(.+)(?:->|→|=>|[:|\t]|\s-\s)\s*([^\s:|].*)")
 _BRACKETED = re.compile(r"(.+?)[(\[]([^()\[\]]+)[)\]]")
 _AROUND = " \t\"'“”‘’`*_,;.()[]"
+_DESIGNATION = re.compile("A[1-9][0-9]*")
+_LETTERS = frozenset("ABCD")
+_FIRST_LINE = "triviaqa"
+_BEST_ANSWER = next(metric.rules for metric in ada.METRICS if metric.name == "bestanswer")
+LISTS = ("dialogre", "fewnerd")
 
 
 def list_scorer(dataset: str, rule: str) -> Scorer:
@@ -193,13 +198,6 @@ READERS: dict[tuple[str, str], Callable[[str], Named]] = {
 """Readers of replies by data set and rule."""
 
 
-_DESIGNATION = re.compile("A[1-9][0-9]*")
-_LETTERS = frozenset("ABCD")
-_FIRST_LINE = "triviaqa"
-
-_BEST_ANSWER = next(metric.rules for metric in ada.METRICS if metric.name == "bestanswer")
-
-
 # --------------------------------------------------------------------------------------------- exact match
 
 
@@ -305,7 +303,6 @@ def _f1_strict(said: str, gold: str) -> float:
     return token_f1(said, gold, "zh" if has_chinese(gold) else "en")
 
 
-LISTS = ("dialogre", "fewnerd")
 F1: Mapping[str, Callable[[str, str], float]] = MappingProxyType({"official": _f1_official, "strict": _f1_strict})
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from fathom.benchmarks.leval import official as released
 from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
-from fathom.score.choices import choice_letter, choice_letters
+from fathom.score.answers import choice_letter, choice_letters
 from fathom.score.reading import after_cues, plain
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.text import fold, stands_in, without_reasoning
@@ -24,6 +24,11 @@ _PARTLY = 0.25  # for some of several right choices, and no wrong one
 _SUM = re.compile(r"(?<![\w.,])-?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?:\.[0-9]+|(?<=[0-9]))(?![0-9])")
 _WHOLE_TRUTH = re.compile(r"(\bnot[ \t]+|n['’]t[ \t]+)?\b(true|false)\b")
 _FACT = re.compile(r"[\[【][ \t]*fact\b[ \t]*:?(.*?)(?:[\]】]|$)", re.IGNORECASE | re.DOTALL)
+_OUTPUT = re.compile(r"\b(?:output|answer|result|prints?|printed|returns?|returned)\b", re.IGNORECASE)
+_TOKEN = re.compile(r"[\[\]]|(?<![\w.])-?[0-9]+(?:\.[0-9]*)?(?!\w)|\b(?:true|false|none)\b", re.IGNORECASE)
+_CONSTANT_OR_LIST = re.compile(_TOKEN.pattern.replace(r"[\[\]]", r"\[", 1), re.IGNORECASE)
+_STEP = re.compile(r"^[ \t]*[0-9]+[.)][ \t]+", re.MULTILINE)  # the number of a step in a reply
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 def _strict(judge: Callable[[str, str, str], Verdict]) -> Scorer:
@@ -156,14 +161,6 @@ METRICS = (
         "is it right what a story says, and what is so (sci_fi)",
     ),
 )
-
-
-_OUTPUT = re.compile(r"\b(?:output|answer|result|prints?|printed|returns?|returned)\b", re.IGNORECASE)
-_TOKEN = re.compile(r"[\[\]]|(?<![\w.])-?[0-9]+(?:\.[0-9]*)?(?!\w)|\b(?:true|false|none)\b", re.IGNORECASE)
-
-_CONSTANT_OR_LIST = re.compile(_TOKEN.pattern.replace(r"[\[\]]", r"\[", 1), re.IGNORECASE)
-_STEP = re.compile(r"^[ \t]*[0-9]+[.)][ \t]+", re.MULTILINE)  # the number of a step in a reply
-_BETWEEN = re.compile(r"[\s,]*")
 
 
 def output_strict(reply: str, gold: str) -> tuple[str | None, bool]:

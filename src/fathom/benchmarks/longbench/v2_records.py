@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from fathom.corpus.identity import document_id
 from fathom.corpus.records import BadRowError
+from fathom.corpus.text import document_id
 from fathom.sources.source import HubFile, Shape, Source
 from fathom.types import Document, Json
 

@@ -6,7 +6,7 @@ not stand alone, so that "The correct answer is Apple" takes A. The compensation
 a point for every reply without a choice, is a metric of its own, ``mcq_compensated``.
 
 ``strict`` mends that: thoughts are left aside, the letter has to stand alone, the last cue counts in any case and
-bracket and in Chinese, and a reply that takes two choices takes none (``fathom.score.choices``).
+bracket and in Chinese, and a reply that takes two choices takes none (``fathom.score.answers``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
-from fathom.score.choices import choice_letter
+from fathom.score.answers import choice_letter
 from fathom.score.registry import Metric, ScoringRow, crash
 from fathom.types import Verdict
 

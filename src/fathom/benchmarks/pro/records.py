@@ -11,9 +11,8 @@ import re
 from collections.abc import Collection, Mapping
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS
-from fathom.corpus.identity import document_id
 from fathom.corpus.records import BadRowError
-from fathom.corpus.text import CJK
+from fathom.corpus.text import CJK, document_id
 from fathom.sources.source import HubFile, Shape, Source
 from fathom.types import Document
 

@@ -48,6 +48,14 @@ _LIST_MARKER = re.compile(
     r"(?:[-*+‣◦·–—]\s+|•\s*|[0-9]{1,3}(?:[.)．]\s+|[.)．](?=[^\s0-9])|、\s*)|[(（][0-9]{1,3}[)）]\s*)(?=\S)"
 )
 _FENCE = re.compile(r"`{3,}\w*")
+SIZES = (2, 3)
+SIMILARITY_SHARE = 0.5
+"""Share of similarity in the score of a summary; the rest is ROUGE-L."""
+BY_CHARACTERS = "similarity by characters, not comparable"
+_NOT_THE_PAPERS = (
+    "the similarity is one of characters, not of the paper's embedding model: have the summaries judged with "
+    "`fathom judge --judge embed/NAME` or embed-local/NAME"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +121,6 @@ def _meant(line: str, gold: Container[str]) -> str:
     return line[marker.end() :] if marker else line
 
 
-SIZES = (2, 3)
-
-
 def character_similarity(first: str, second: str) -> float:
     """The cosine of two texts by their characters, whatever their case and spaces.
 
@@ -149,16 +154,6 @@ def _weights(text: str) -> Mapping[str, float]:
 
 def _squares(weights: Mapping[str, float]) -> float:
     return math.fsum(weight * weight for weight in weights.values())
-
-
-SIMILARITY_SHARE = 0.5
-"""Share of similarity in the score of a summary; the rest is ROUGE-L."""
-
-BY_CHARACTERS = "similarity by characters, not comparable"
-_NOT_THE_PAPERS = (
-    "the similarity is one of characters, not of the paper's embedding model: have the summaries judged with "
-    "`fathom judge --judge embed/NAME` or embed-local/NAME"
-)
 
 
 def summary_score(similarity: float, rouge: float) -> float:

@@ -12,6 +12,36 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 
 from fathom.types import Json
 
+MEDIA = {
+    ".css": "text/css; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".md": "text/plain; charset=utf-8",
+    ".parquet": "application/vnd.apache.parquet",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+}
+"""What a site is made of; nothing else is served."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types fathom",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""What the pages of the site ask for themselves, said once more where nothing in a page can take it back."""
+_SOON = "<!doctype html><meta charset=utf-8><title>Soon</title><p>The site is being built. Try again in a minute.</p>"
+
 
 class AnswerError(Exception):
     """A request that is not done as asked.
@@ -42,35 +72,6 @@ class AnswerError(Exception):
 
 
 PAGES = Path(__file__).parent / "pages"
-MEDIA = {
-    ".css": "text/css; charset=utf-8",
-    ".csv": "text/csv; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".ico": "image/x-icon",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".md": "text/plain; charset=utf-8",
-    ".parquet": "application/vnd.apache.parquet",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".webmanifest": "application/manifest+json",
-    ".woff2": "font/woff2",
-}
-"""What a site is made of; nothing else is served."""
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types fathom",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
-"""What the pages of the site ask for themselves, said once more where nothing in a page can take it back."""
-_SOON = "<!doctype html><meta charset=utf-8><title>Soon</title><p>The site is being built. Try again in a minute.</p>"
 
 
 def file_answer(root: Path, path: str, request: Request) -> Response:

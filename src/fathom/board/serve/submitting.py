@@ -29,6 +29,9 @@ from fathom.types import FathomError, Json
 router = APIRouter(prefix="/api")
 REASON = 2000
 """Characters of the longest reason."""
+CLOSE = {"Connection": "close"}
+BODY = 16 << 10
+"""Bytes of the largest JSON body."""
 
 
 def holder(request: Request) -> Holder:
@@ -316,11 +319,6 @@ def _flag(one: Alike) -> dict[str, Json]:
 def _desk(request: Request) -> Desk:
     desk: Desk = request.app.state.desk
     return desk
-
-
-CLOSE = {"Connection": "close"}
-BODY = 16 << 10
-"""Bytes of the largest JSON body."""
 
 
 async def receive_bundle(request: Request, path: Path, limits: Limits) -> tuple[str, int]:

@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.corpus.identity import document_id
 from fathom.corpus.spec import parse_spec, path_of
 from fathom.corpus.stackexchange.reading import read_threads
 from fathom.corpus.stackexchange.threads import Progress, Thread
-from fathom.corpus.text import detect_language
+from fathom.corpus.text import detect_language, document_id
 from fathom.records import TABLES, Fault, Problem, Problems, format_of, path_text, read_records
 from fathom.types import Document, FathomError
+
+GAP = "\n\n"
+_LABEL = re.compile(r"A([1-9][0-9]{0,5})")
+TOP = 25_000
+TOP_OF_TAG = 2_500
+"""Ada-LEval, section 3.2: the 2,500 most popular questions of each tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +95,6 @@ def case_documents(spec: str) -> ThreadCorpus:
     found = list(read_cases(path_of(name)))
     cases = tuple(one for one in found if isinstance(one, Document))
     return ThreadCorpus(cases, tuple(one for one in found if isinstance(one, Problem)))
-
-
-GAP = "\n\n"
-_LABEL = re.compile(r"A([1-9][0-9]{0,5})")
 
 
 class _BadCaseError(Exception):
@@ -184,11 +185,6 @@ def _text(value: object, field: str) -> str:
     if not text and field == "question":
         raise _BadCaseError(f"the field {field!r} is empty")
     return text
-
-
-TOP = 25_000
-TOP_OF_TAG = 2_500
-"""Ada-LEval, section 3.2: the 2,500 most popular questions of each tag."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,11 @@ CREATE TABLE questions (id INTEGER PRIMARY KEY, created TEXT, score INTEGER, tex
 CREATE TABLE answers (id INTEGER PRIMARY KEY, created TEXT, score INTEGER, text TEXT, images INTEGER, question INTEGER);
 BEGIN;
 """
+ROW = b"<row "
+# Ten times the longest post there can be; the time that the parser takes grows with the square of a row's length.
+LONGEST_ROW = 1 << 24
+POSTS = "posts.xml"
+PIECE_BYTES = 1 << 20
 
 
 def read_dump(path: Path, progress: Progress | None = None) -> Iterator[Thread | Problem]:
@@ -167,11 +172,6 @@ def _tags(value: str) -> list[str]:
     return re.findall(r"[^<>|\s]+", value)
 
 
-ROW = b"<row "
-# Ten times the longest post there can be; the time that the parser takes grows with the square of a row's length.
-LONGEST_ROW = 1 << 24
-
-
 class EntitiesError(Exception):
     """The XML declares entities; the message says so, in words that follow the file's name."""
 
@@ -266,10 +266,6 @@ def _words(error: ExpatError) -> str:
 
 def _refuse_entities(*_: object) -> None:
     raise EntitiesError("declares entities, which no dump of Stack Exchange does; fetch it from its publisher.")
-
-
-POSTS = "posts.xml"
-PIECE_BYTES = 1 << 20
 
 
 def pour_posts(path: Path, feed: Callable[[bytes], None], progress: Progress | None = None) -> None:

@@ -8,6 +8,8 @@ from fathom.corpus.world.facts import Chronicle, Entry, Event, Firm, Ledger, Per
 from fathom.corpus.world.outline import Ask, Desk, Need, Outline, asides, beat, look, scenes, work_out
 from fathom.corpus.world.prose import Beat, Section
 
+MONEY = ("takings", "claim")
+
 
 def biography(desk: Desk, rank: int) -> Outline:
     """Outline the life of person ``rank`` of the cluster."""
@@ -374,9 +376,6 @@ def _event_report_asks(e: Event) -> tuple[Ask, ...]:
     asks.append(work_out("which", f"q.{kind}.more", more.name, "text", *needs, **facts))
     asks.append(work_out("difference", f"q.{kind}.gap", abs(one.value - two.value), "number", *needs, **facts))
     return tuple(asks)
-
-
-MONEY = ("takings", "claim")
 
 
 def annals(desk: Desk, rank: int) -> Outline:

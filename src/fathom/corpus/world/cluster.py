@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
-from fathom.corpus.world.dice import Dice
 from fathom.corpus.world.facts import (
     Award,
     Branch,
@@ -29,10 +28,50 @@ from fathom.corpus.world.facts import (
     Work,
 )
 from fathom.corpus.world.grammar import load
-from fathom.corpus.world.scribe import LIVES, Namer, Scribe
+from fathom.corpus.world.scribe import LIVES, Dice, Namer, Scribe
 
 PLACES = 4
 FIRMS = 2
+EVENTS = 3
+CHRONICLES = 2
+# Steps of a chronicle that cost money.
+SPENDING = frozenset(
+    (
+        "survey",
+        "land",
+        "contract",
+        "stone",
+        "timber",
+        "wall",
+        "engine",
+        "roof",
+        "glass",
+        "bell",
+        "paint",
+        "well",
+        "lamps",
+        "drain",
+        "gate",
+    )
+)
+EVENT_KINDS = ("festival", "expedition", "trial", "flood", "treaty", "exhibition")
+# Days that an event lasts, its cost, and its other figures, by kind.
+DURATION = {
+    "festival": (2, 9),
+    "expedition": (20, 160),
+    "trial": (3, 40),
+    "flood": (2, 12),
+    "treaty": (4, 50),
+    "exhibition": (8, 60),
+}
+FIGURES = {
+    "festival": {"visitors": (400, 9000), "stalls": (12, 160), "takings": (300, 6000)},
+    "expedition": {"miles": (60, 900), "camps": (6, 40), "members": (7, 36)},
+    "trial": {"claim": (400, 20000), "witnesses": (5, 60), "pages": (120, 2400)},
+    "flood": {"houses": (14, 260), "sheltered": (60, 2400), "height": (5, 19)},
+    "treaty": {"articles": (7, 42), "toll": (3, 48), "years": (6, 60)},
+    "exhibition": {"visitors": (700, 24000), "exhibits": (60, 1900), "takings": (500, 9000)},
+}
 
 
 def draw_places(scribe: Scribe, era: int) -> tuple[Place, ...]:
@@ -256,48 +295,6 @@ def _journeys(scribe: Scribe, low: int, high: int) -> tuple[Journey, ...]:
         Journey(goal, year, scribe.dice.between(3, 40), scribe.dice.between(20, 900))
         for goal, year in zip(goals, years, strict=True)
     )
-
-
-EVENTS = 3
-CHRONICLES = 2
-# Steps of a chronicle that cost money.
-SPENDING = frozenset(
-    (
-        "survey",
-        "land",
-        "contract",
-        "stone",
-        "timber",
-        "wall",
-        "engine",
-        "roof",
-        "glass",
-        "bell",
-        "paint",
-        "well",
-        "lamps",
-        "drain",
-        "gate",
-    )
-)
-EVENT_KINDS = ("festival", "expedition", "trial", "flood", "treaty", "exhibition")
-# Days that an event lasts, its cost, and its other figures, by kind.
-DURATION = {
-    "festival": (2, 9),
-    "expedition": (20, 160),
-    "trial": (3, 40),
-    "flood": (2, 12),
-    "treaty": (4, 50),
-    "exhibition": (8, 60),
-}
-FIGURES = {
-    "festival": {"visitors": (400, 9000), "stalls": (12, 160), "takings": (300, 6000)},
-    "expedition": {"miles": (60, 900), "camps": (6, 40), "members": (7, 36)},
-    "trial": {"claim": (400, 20000), "witnesses": (5, 60), "pages": (120, 2400)},
-    "flood": {"houses": (14, 260), "sheltered": (60, 2400), "height": (5, 19)},
-    "treaty": {"articles": (7, 42), "toll": (3, 48), "years": (6, 60)},
-    "exhibition": {"visitors": (700, 24000), "exhibits": (60, 1900), "takings": (500, 9000)},
-}
 
 
 @lru_cache(maxsize=4)

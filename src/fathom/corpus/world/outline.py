@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fathom.corpus.world.dice import Dice
 from fathom.corpus.world.facts import Cluster, Name, Place
 from fathom.corpus.world.grammar import Grammar
 from fathom.corpus.world.prose import Beat, Section, Subject
+from fathom.corpus.world.scribe import Dice
 
 
 @dataclass(frozen=True, slots=True)

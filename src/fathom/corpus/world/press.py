@@ -5,16 +5,15 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from fathom.corpus.identity import document_id
+from fathom.corpus.text import document_id
 from fathom.corpus.world.articles import accounts, annals, biography, event_report, firm_history, portrait
 from fathom.corpus.world.cluster import cluster_of, namer_of
-from fathom.corpus.world.dice import Dice
 from fathom.corpus.world.facts import Name
 from fathom.corpus.world.forms import ChineseForms, EnglishForms, Forms
 from fathom.corpus.world.grammar import load
 from fathom.corpus.world.outline import Ask, Desk, Outline
 from fathom.corpus.world.prose import LINES, Subject, Unit, Writer
-from fathom.corpus.world.scribe import NAMES_PER_CLUSTER
+from fathom.corpus.world.scribe import NAMES_PER_CLUSTER, Dice
 from fathom.types import Document, Question
 
 # Who is written about in a cluster, in the order in which articles are numbered before they are shuffled.

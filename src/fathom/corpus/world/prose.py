@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fathom.corpus.world.dice import Dice
 from fathom.corpus.world.facts import Name
 from fathom.corpus.world.forms import Forms
 from fathom.corpus.world.grammar import Choice, Grammar, Plan, Slot
+from fathom.corpus.world.scribe import Dice
 
 _SPACES = re.compile(r" +([,.;:?!’”)]| )")
 _START = re.compile(r"(^|\. |\.” |[?!] |\n)([“‘(]?)([a-z])")

@@ -16,6 +16,12 @@ from fathom.run.overflow import Overflow
 from fathom.types import Json, Ordering, Reply
 
 DIGITS = 6
+Method: TypeAlias = Literal["orders", "pairs"]
+METHODS: tuple[Method, ...] = ("orders", "pairs")
+MOST_SEGMENTS = 12
+"""Segments up to which the best chain of pairs is found: the work doubles with each."""
+JOIN = "\n\n"
+Name: TypeAlias = tuple[int, ...]
 
 
 @dataclass
@@ -97,15 +103,6 @@ def _choose(segments: int, method: Method, scores: Mapping[Name, tuple[float, in
 
 def _words(name: Name) -> str:
     return " ".join(map(str, name))
-
-
-Method: TypeAlias = Literal["orders", "pairs"]
-METHODS: tuple[Method, ...] = ("orders", "pairs")
-MOST_SEGMENTS = 12
-"""Segments up to which the best chain of pairs is found: the work doubles with each."""
-
-JOIN = "\n\n"
-Name: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

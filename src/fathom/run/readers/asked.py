@@ -24,6 +24,8 @@ from typing import Literal, TypeAlias
 
 from fathom.types import AnswerKind
 
+Kind: TypeAlias = Literal["order", "label"]
+KINDS: tuple[Kind, ...] = ("order", "label")
 _REPLY = re.compile(r"(?:Reply with|You should answer with|请?只回[答复])[^\n]*")
 _DIGITS = re.compile(r"([0-9]{1,5}) digits|([0-9]{1,5})位数字")
 _CLOSING: Mapping[Kind, re.Pattern[str]] = {
@@ -47,6 +49,21 @@ _CUE = re.compile(r"\n(?:Answer:|答案：)\s*\Z")
 _SUMMARY = re.compile(r"^.{0,200}(?:summary|摘要).{0,200}[:：]\n\n", re.MULTILINE)
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _ENDING = 50_000  # characters at the end of a prompt among which its question and its summary begin
+_INSTRUCTIONS = 4_000  # characters at the start of a prompt among which its texts begin
+_STATED: Mapping[Kind, re.Pattern[str]] = {
+    "order": re.compile(r"(?:[Pp]arts?|片段)[ \t]?([1-9][0-9]?)(?![0-9])|([1-9][0-9]?)(?:[ \t][Pp]arts|个片段)"),
+    "label": re.compile(r"(?<![A-Za-z0-9])A([1-9][0-9]{0,5})(?![0-9])"),
+}
+_EXAMPLE: Mapping[Kind, re.Pattern[str]] = {
+    "order": re.compile(r"(\[[1-9][0-9]?(?:, ?[1-9][0-9]?)+\])"),
+    "label": re.compile(r"(?:Answer:|答案：)[ \t]*(A[1-9][0-9]{0,5})(?![0-9])"),
+}
+_PAIR = re.compile(r"^[0-9]+\. (.+ \| .+)$", re.MULTILINE)
+_RELATION = re.compile(r"^[0-9]+\. ([a-z]+:[a-z_/]+)$", re.MULTILINE)
+_LABELLED = re.compile(r"^Pairs:\n((?:[0-9]+\. .+\n)+)Relations:\n((?:[0-9]+\. .+\n?)+)", re.MULTILINE)
+_ENTITY = re.compile(r"^(\S.*): ([a-z]+-[A-Za-z/]+)$", re.MULTILINE)
+NO_RELATION = "unanswerable"
+NO_TYPE = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +196,6 @@ def _last(pattern: re.Pattern[str], prompt: str, end: int) -> re.Match[str] | No
     return max(pattern.finditer(prompt, max(0, end - _ENDING), end), key=re.Match.start, default=None)
 
 
-Kind: TypeAlias = Literal["order", "label"]
-_INSTRUCTIONS = 4_000  # characters at the start of a prompt among which its texts begin
-KINDS: tuple[Kind, ...] = ("order", "label")
-
-
 @dataclass(frozen=True, slots=True)
 class Pieces:
     """Numbered texts and what stands around them.
@@ -218,14 +230,6 @@ _HEADING: Mapping[Kind, re.Pattern[str]] = {
     "label": _line("A([1-9][0-9]{0,5})[:：]"),
 }
 _AFTER = _line("After:|后文：")
-_STATED: Mapping[Kind, re.Pattern[str]] = {
-    "order": re.compile(r"(?:[Pp]arts?|片段)[ \t]?([1-9][0-9]?)(?![0-9])|([1-9][0-9]?)(?:[ \t][Pp]arts|个片段)"),
-    "label": re.compile(r"(?<![A-Za-z0-9])A([1-9][0-9]{0,5})(?![0-9])"),
-}
-_EXAMPLE: Mapping[Kind, re.Pattern[str]] = {
-    "order": re.compile(r"(\[[1-9][0-9]?(?:, ?[1-9][0-9]?)+\])"),
-    "label": re.compile(r"(?:Answer:|答案：)[ \t]*(A[1-9][0-9]{0,5})(?![0-9])"),
-}
 
 
 def find_pieces(prompt: str, end: int, kind: Kind) -> Pieces:
@@ -289,14 +293,6 @@ def _ascending(headings: Iterable[tuple[int, re.Match[str]]]) -> list[tuple[int,
         number, match, at = seen[at]
         row.append((number, match))
     return row[::-1]
-
-
-_PAIR = re.compile(r"^[0-9]+\. (.+ \| .+)$", re.MULTILINE)
-_RELATION = re.compile(r"^[0-9]+\. ([a-z]+:[a-z_/]+)$", re.MULTILINE)
-_LABELLED = re.compile(r"^Pairs:\n((?:[0-9]+\. .+\n)+)Relations:\n((?:[0-9]+\. .+\n?)+)", re.MULTILINE)
-_ENTITY = re.compile(r"^(\S.*): ([a-z]+-[A-Za-z/]+)$", re.MULTILINE)
-NO_RELATION = "unanswerable"
-NO_TYPE = "other"
 
 
 def said_relations(labels: Sequence[str]) -> str:
