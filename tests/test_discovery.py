@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from fathom import discovery
+from fathom.board.published import published_files
 from fathom.discovery import declared, modules
 from fathom.registry import tasks
 from fathom.score.judge import rubrics
@@ -44,13 +46,31 @@ def test_other_packages_add_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [*declared("tasks", name_of)] == [*tasks(), "other"]
 
 
-@pytest.mark.parametrize("kind", ["tasks", "suites", "metrics", "rubrics", "sources"])
+@pytest.mark.parametrize("kind", ["tasks", "suites", "metrics", "rubrics", "sources", "boards"])
 def test_every_kind_has_a_group_of_entry_points(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     def points(group: str) -> list[EntryPoint]:
         return [EntryPoint("mine", "made", group)] if group == f"fathom.{kind}" else []
 
     monkeypatch.setattr(discovery, "entry_points", points)
     assert [*modules(kind)][-1].__name__ == "made"
+
+
+def test_another_package_names_its_benchmark_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for file, text in {
+        "quotes/__init__.py": "",
+        "quotes/tasks.py": "TASKS = ('a task',)",
+        "quotes/board/__init__.py": "BOARDS = ('a board',)",
+        "quotes/board/published.csv": "",
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("quotes", "quotes", discovery.BENCHMARKS)
+    monkeypatch.setattr(discovery, "entry_points", lambda group: [point] if group == discovery.BENCHMARKS else [])
+    for kind, name in (("tasks", "a task"), ("boards", "a board")):
+        assert name in declared(kind, lambda one: str(getattr(one, "name", getattr(one, "id", one))))
+    assert tmp_path / "quotes/board" in discovery.folders()
+    assert tmp_path / "quotes/board/published.csv" in published_files()
 
 
 def test_metrics_rubrics_and_sources_are_in_the_order_of_their_names() -> None:

@@ -1,7 +1,8 @@
 """Finds what benchmarks declare: in the modules of ``fathom.benchmarks``, and in those of other packages.
 
-A module declares ``TASKS``, ``SUITES``, ``METRICS``, ``RUBRICS`` or ``SOURCES``, a tuple each. Another package names
-its modules in entry points of the group ``fathom.tasks``, ``fathom.suites``, and so on.
+A module declares ``TASKS``, ``SUITES``, ``METRICS``, ``RUBRICS``, ``SOURCES`` or ``BOARDS``, a tuple each. Another
+package names its benchmark, a package or a module, in the group ``fathom.benchmarks`` of its entry points; or modules
+that declare one kind in the group ``fathom.tasks``, ``fathom.suites``, and so on.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from pkgutil import walk_packages
 from types import MappingProxyType, ModuleType
 from typing import TypeVar
@@ -18,13 +20,14 @@ from fathom.types import FathomError
 T = TypeVar("T")
 
 BENCHMARKS = "fathom.benchmarks"
+"""The package of the built-in benchmarks, and the group of entry points of all others."""
 
 
 def declared(kind: str, name_of: Callable[[T], str]) -> Mapping[str, T]:
     """All declarations of a kind by name, in the order of the modules that hold them.
 
     Args:
-        kind: ``tasks``, ``suites``, ``metrics``, ``rubrics`` or ``sources``.
+        kind: ``tasks``, ``suites``, ``metrics``, ``rubrics``, ``sources`` or ``boards``.
         name_of: The name of a declaration.
 
     Raises:
@@ -43,8 +46,23 @@ def declared(kind: str, name_of: Callable[[T], str]) -> Mapping[str, T]:
 
 
 def modules(kind: str) -> Iterator[ModuleType]:
-    """The modules of the built-in benchmarks, and those that other packages name for a kind of declaration."""
-    for info in walk_packages(import_module(BENCHMARKS).__path__, f"{BENCHMARKS}."):
-        yield import_module(info.name)
+    """The modules of all benchmarks, and those that other packages name for a kind of declaration."""
+    for root in _roots():
+        yield root
+        for info in walk_packages(getattr(root, "__path__", ()), f"{root.__name__}."):
+            yield import_module(info.name)
     for point in entry_points(group=f"fathom.{kind}"):
-        yield import_module(point.value)
+        yield import_module(point.module)
+
+
+def folders() -> Iterator[Path]:
+    """The folders of all benchmarks that are packages, with those below them."""
+    for root in _roots():
+        for path in getattr(root, "__path__", ()):
+            yield from (one for one in (Path(path), *Path(path).rglob("*")) if one.is_dir())
+
+
+def _roots() -> Iterator[ModuleType]:
+    yield import_module(BENCHMARKS)
+    for point in entry_points(group=BENCHMARKS):
+        yield import_module(point.module)

@@ -1,14 +1,16 @@
-"""Tasks and suites by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.discovery``)."""
+"""Tasks, suites and boards by name: those of ``fathom.benchmarks``, and those of others (``fathom.discovery``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import TypeVar
 
 from fathom.discovery import declared
 from fathom.names import unknown
 from fathom.types import Suite, Task
+from fathom.types.boards import Board
 
 T = TypeVar("T")
 
@@ -23,6 +25,13 @@ def tasks() -> Mapping[str, Task]:
 def suites() -> Mapping[str, Suite]:
     """All registered suites by name."""
     return declared("suites", lambda suite: suite.name)
+
+
+@cache
+def boards() -> Mapping[str, Board]:
+    """All registered boards by id, in the order in which they stand on a site."""
+    found: Mapping[str, Board] = declared("boards", lambda board: board.id)
+    return MappingProxyType(dict(sorted(found.items(), key=lambda one: (one[1].order, one[0]))))
 
 
 def get_task(name: str) -> Task:
@@ -43,7 +52,23 @@ def get_suite(name: str) -> Suite:
     return _get("suite", suites(), name)
 
 
-def _get(kind: str, known: Mapping[str, T], name: str) -> T:
+def get_board(name: str) -> Board:
+    """The board with this id.
+
+    Raises:
+        FathomError: There is no such board.
+    """
+    return _get("board", boards(), name, see="fathom board build --help")
+
+
+def task_title(name: str) -> str:
+    """A task's name for people; of one that is not installed, or has no title, its name as words."""
+    task = tasks().get(name)
+    words = name.replace("_", " ")
+    return (task.title if task else "") or words[:1].upper() + words[1:]
+
+
+def _get(kind: str, known: Mapping[str, T], name: str, see: str = "fathom list") -> T:
     if name not in known:
-        raise unknown(kind, name, known)
+        raise unknown(kind, name, known, see)
     return known[name]

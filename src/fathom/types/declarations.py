@@ -57,6 +57,7 @@ class Task:
             first reply is kept as reasoning. None where one request is all.
         follow_up_tokens: Output budget of the second reply; None for that of the first.
         version: Raised when prompts or scores change.
+        title: What people call it; "" for its name in words.
         facets: Facets that all its samples have, so that a choice by them passes over whole tasks.
         inputs: What its scorer needs of all its samples (``Sample.inputs``).
     """
@@ -87,6 +88,7 @@ class Task:
     follow_up: Callable[[str, Sample], str] | None = None
     follow_up_tokens: int | None = None
     version: int = 1
+    title: str = ""
     facets: Mapping[str, Facet] = field(default_factory=dict)
     inputs: Mapping[str, Facet] = field(default_factory=dict)
 

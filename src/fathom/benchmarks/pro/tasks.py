@@ -156,6 +156,7 @@ def _task(task: SecondaryTask) -> Task:
     official = f"{NAME}/{task.metric}"
     return Task(
         name=task.task,
+        title=task.name,
         plan=partial(plan, task=task),
         score=partial(score, metric=official),
         metric=METRIC_NAMES[task.metric],
