@@ -28,6 +28,7 @@ def modules_of(monkeypatch: pytest.MonkeyPatch, **declarations: object) -> None:
     vars(other).update(declarations)
     known = list(modules("tasks"))
     monkeypatch.setattr(discovery, "modules", lambda kind: [*known, other])
+    monkeypatch.setattr(discovery, "_FOUND", {})
 
 
 def test_a_name_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,13 +38,15 @@ def test_a_name_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_module_may_import_what_another_declares(monkeypatch: pytest.MonkeyPatch) -> None:
-    modules_of(monkeypatch, TASKS=(tasks()["passkey"],))
-    assert declared("tasks", name_of) == tasks()
+    known = tasks()
+    modules_of(monkeypatch, TASKS=(known["passkey"],))
+    assert declared("tasks", name_of) == known
 
 
 def test_other_packages_add_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    modules_of(monkeypatch, TASKS=(replace(tasks()["passkey"], name="other"),))
-    assert [*declared("tasks", name_of)] == [*tasks(), "other"]
+    known = tasks()
+    modules_of(monkeypatch, TASKS=(replace(known["passkey"], name="other"),))
+    assert [*declared("tasks", name_of)] == [*known, "other"]
 
 
 @pytest.mark.parametrize("kind", ["tasks", "suites", "metrics", "rubrics", "sources", "boards"])
@@ -67,6 +70,7 @@ def test_another_package_names_its_benchmark_once(monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint("quotes", "quotes", discovery.BENCHMARKS)
     monkeypatch.setattr(discovery, "entry_points", lambda group: [point] if group == discovery.BENCHMARKS else [])
+    monkeypatch.setattr(discovery, "_FOUND", {})
     for kind, name in (("tasks", "a task"), ("boards", "a board")):
         assert name in declared(kind, lambda one: str(getattr(one, "name", getattr(one, "id", one))))
     assert tmp_path / "quotes/board" in discovery.folders()

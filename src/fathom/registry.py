@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from types import MappingProxyType
 from typing import TypeVar
 
 from fathom.discovery import declared
@@ -15,23 +13,19 @@ from fathom.types.boards import Board
 T = TypeVar("T")
 
 
-@cache
 def tasks() -> Mapping[str, Task]:
     """All registered tasks by name."""
     return declared("tasks", lambda task: task.name)
 
 
-@cache
 def suites() -> Mapping[str, Suite]:
     """All registered suites by name."""
     return declared("suites", lambda suite: suite.name)
 
 
-@cache
 def boards() -> Mapping[str, Board]:
     """All registered boards by id, in the order in which they stand on a site."""
-    found: Mapping[str, Board] = declared("boards", lambda board: board.id)
-    return MappingProxyType(dict(sorted(found.items(), key=lambda one: (one[1].order, one[0]))))
+    return declared("boards", lambda board: board.id, order=lambda board: (board.order, board.id))
 
 
 def get_task(name: str) -> Task:

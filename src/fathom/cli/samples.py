@@ -74,7 +74,12 @@ def _settings(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(
-    target: Annotated[str, typer.Argument(help="A suite, or tasks separated by commas (see `fathom list`).")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="A suite, tasks separated by commas (see `fathom list`), or a .py file with them, which is run."
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
     lengths: Lengths = None,
     items: Annotated[

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from fathom import plugins
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.run.manifest import read_manifest
@@ -69,6 +70,8 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
         if not path.exists():
             raise FathomError(f"{path}: no such run folder or rows file")
     manifests = {path: read_manifest(path) for path in paths if path.is_dir()}
+    for path, manifest in manifests.items():
+        plugins.use_again(manifest["suite"].get("plugins"), path)
     variants, names = _variants(manifests), _suite_names(manifests)
     chosen = choose_judges(list(manifests), judge)
     frames = [pl.DataFrame(schema=dict(SCHEMA))]

@@ -96,6 +96,7 @@ def describe_run(
             "path": str(suite),
             "fingerprint": suite_manifest.get("fingerprint"),
             "tokenizer": suite_manifest.get("tokenizer"),
+            **({"plugins": suite_manifest["plugins"]} if "plugins" in suite_manifest else {}),
         },
         "model": settings.model,
         "base_url": hide_in_address(settings.base_url),

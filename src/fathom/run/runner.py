@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from fathom import plugins
 from fathom.length import thinking as with_thoughts
 from fathom.run.clients import open_client
 from fathom.run.ledger import Ledger
@@ -173,6 +174,7 @@ def run(
     )
     suite, out = Path(suite), Path(out)
     built = open_suite(suite)
+    plugins.use_again(built.manifest.get("plugins"), suite)
     check_choice(built.manifest, tasks, lengths)
     only = members_of(chosen, built) if chosen else None
     manifest = describe_run(suite, built.manifest, settings)
