@@ -75,6 +75,7 @@ def test_a_file_builds_its_suite_and_runs_and_boards_find_it_again(
     another_process(monkeypatch)
     built = api.board_build(["run"], "site", published=False, examples=False)
     assert [(board["id"], board["title"]) for board in built.boards] == [("umbrellas", "Lost umbrellas")]
+    assert built.notes == ()  # no reply is missing: without an official rule the task's own scorer counts
 
 
 def test_a_manifest_alone_runs_nothing(call: Call, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
