@@ -9,14 +9,14 @@ from types import ModuleType
 
 import pytest
 
-from fathom import discovery
+from fathom import api, discovery
 from fathom.board.published import published_files
 from fathom.discovery import declared, modules
 from fathom.registry import tasks
 from fathom.score.judge import rubrics
 from fathom.score.registry import metrics
 from fathom.sources.registry import sources
-from fathom.types import FathomError, Task
+from fathom.types import FathomError, Results, Row, Task
 
 
 def name_of(task: Task) -> str:
@@ -49,7 +49,7 @@ def test_other_packages_add_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [*declared("tasks", name_of)] == [*known, "other"]
 
 
-@pytest.mark.parametrize("kind", ["tasks", "suites", "metrics", "rubrics", "sources", "boards"])
+@pytest.mark.parametrize("kind", ["tasks", "suites", "metrics", "rubrics", "sources", "boards", "results"])
 def test_every_kind_has_a_group_of_entry_points(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     def points(group: str) -> list[EntryPoint]:
         return [EntryPoint("mine", "made", group)] if group == f"fathom.{kind}" else []
@@ -81,3 +81,16 @@ def test_metrics_rubrics_and_sources_are_in_the_order_of_their_names() -> None:
     for found in (metrics(), sources()):
         assert [*found] == sorted(found)
     assert {*rubrics()} == {"qa", "summary", "rating", "similarity"}
+
+
+def test_another_package_adds_a_form_of_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def read(path: Path, tell: object) -> list[tuple[str, list[Row]]]:
+        row = Row(suite="s", task="t", item="i", sample="x", model="m", length=1024, value=1.0)
+        return [(str(path), [row] if path.name == "good" else [])]
+
+    modules_of(monkeypatch, RESULTS=(Results("theirs", read, "their results"),))
+    assert api.rows([tmp_path / "good"], origin="theirs")["value"].to_list() == [1.0]
+    with pytest.raises(FathomError, match="bad: there is no reply in it"):
+        api.rows([tmp_path / "bad"], origin="theirs")
+    with pytest.raises(FathomError, match="choose fathom, inspect, lm-eval, longbench-pro, theirs"):
+        api.rows([tmp_path], origin="thers")

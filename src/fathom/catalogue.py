@@ -90,7 +90,7 @@ def _models() -> Records:
 def _settings() -> Records:
     from dataclasses import asdict
 
-    from fathom.suites.models import model_table
+    from fathom.run.model_settings import model_table
 
     return [{"model": name, **asdict(entry)} for name, entry in model_table().items()]
 

@@ -1,8 +1,8 @@
 """Finds what benchmarks declare: in ``fathom.benchmarks``, in other packages, and in files that the user names.
 
-A module declares ``TASKS``, ``SUITES``, ``METRICS``, ``RUBRICS``, ``SOURCES`` or ``BOARDS``, a tuple each. Another
-package names its benchmark, a package or a module, in the group ``fathom.benchmarks`` of its entry points; or modules
-that declare one kind in the group ``fathom.tasks``, ``fathom.suites``, and so on. Files are ``fathom.plugins``.
+A module declares ``TASKS``, ``SUITES``, ``METRICS``, ``RUBRICS``, ``SOURCES``, ``BOARDS`` or ``RESULTS``, a tuple each.
+Another package names its benchmark, a package or a module, in the group ``fathom.benchmarks`` of its entry points; or
+modules that declare one kind in the group ``fathom.tasks``, ``fathom.suites``, and so on. Files are ``fathom.plugins``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def declared(kind: str, name_of: Callable[[T], str], order: Callable[[T], Any] |
     """All declarations of a kind by name, in the order of the modules that hold them; they are looked for once.
 
     Args:
-        kind: ``tasks``, ``suites``, ``metrics``, ``rubrics``, ``sources`` or ``boards``.
+        kind: ``tasks``, ``suites``, ``metrics``, ``rubrics``, ``sources``, ``boards`` or ``results``.
         name_of: The name of a declaration.
         order: What they are ordered by; None leaves them in the order of the modules.
 

@@ -25,7 +25,7 @@ from fathom.types import FathomError
 
 VARIABLE = "FATHOM_PLUGINS"
 """Environment variable with files, separated as in ``PATH``."""
-DECLARED = ("TASKS", "SUITES", "METRICS", "RUBRICS", "SOURCES", "BOARDS")
+DECLARED = ("TASKS", "SUITES", "METRICS", "RUBRICS", "SOURCES", "BOARDS", "RESULTS")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

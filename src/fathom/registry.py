@@ -1,4 +1,4 @@
-"""Tasks, suites and boards by name: those of ``fathom.benchmarks``, and those of others (``fathom.discovery``)."""
+"""Tasks, suites, boards and forms of results by name; ``fathom.discovery`` says where they are declared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from fathom.discovery import declared
 from fathom.names import unknown
-from fathom.types import Suite, Task
+from fathom.types import Results, Suite, Task
 from fathom.types.boards import Board
 
 T = TypeVar("T")
@@ -26,6 +26,11 @@ def suites() -> Mapping[str, Suite]:
 def boards() -> Mapping[str, Board]:
     """All registered boards by id, in the order in which they stand on a site."""
     return declared("boards", lambda board: board.id, order=lambda board: (board.order, board.id))
+
+
+def results() -> Mapping[str, Results]:
+    """All forms of others' results by name."""
+    return declared("results", lambda results: results.name)
 
 
 def get_task(name: str) -> Task:

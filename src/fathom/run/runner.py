@@ -15,6 +15,7 @@ from fathom.run.loop import drive
 from fathom.run.manifest import check_run, describe_run, join_run
 from fathom.run.manner import Manners, manners, parse_chat_template
 from fathom.run.model import Client, Settings
+from fathom.run.model_settings import find_settings
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
 from fathom.run.preflight import (
     Caps,
@@ -35,7 +36,6 @@ from fathom.run.thinking import describe_thinking, thinking_settings
 from fathom.run.worker import this_worker
 from fathom.subsetfile import read_subset
 from fathom.suitefile import Values, open_suite, wanted_of, why_none
-from fathom.suites.models import find_settings
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from fathom.types.common import Facet
 from fathom.types.documents import ROLES, Role
 from fathom.types.plans import Draw, Plan, Scene, Stock
+from fathom.types.replies import Row
 from fathom.types.samples import Ordering, Sample, Verdict
 
 AnswerKind: TypeAlias = Literal[
@@ -140,3 +142,23 @@ class Suite:
     only: tuple[str, ...] = ()
     grids: Mapping[str, Grid] = field(default_factory=dict)
     tokenizer: str = ""
+
+
+Tell: TypeAlias = Callable[[str], None]
+"""Is told what a reader left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Declaration of results in a form of their publishers, which become rows (``fathom rows --from NAME``).
+
+    Attributes:
+        name: Name in commands.
+        read: Given a file or folder, and who is told which files are not read, the place of each file for messages and
+            its rows.
+        description: One line.
+    """
+
+    name: str
+    read: Callable[[Path, Tell | None], Iterable[tuple[str, Iterable[Row]]]]
+    description: str
