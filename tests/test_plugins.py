@@ -62,7 +62,7 @@ def test_a_file_builds_its_suite_and_runs_and_boards_find_it_again(
     assert call("build", "./lost_umbrella.py", "--out", "suite", "--quiet")[0] == 0
     manifest = open_suite(Path("suite")).manifest
     (recorded,) = manifest["plugins"]
-    assert (manifest["suite"], recorded["path"]) == ("umbrellas", str(file))
+    assert (manifest["suite"], recorded["path"]) == ("umbrellas", str(file.resolve()))
     assert manifest["inputs"]["plugins"] == [recorded["sha256"]]
     another_process(monkeypatch)
     assert "umbrellas" not in suites()
@@ -104,7 +104,7 @@ def test_a_manifest_that_names_other_bytes_at_a_known_path_runs_nothing(
     api.build(str(file), "suite")
     manifest = json.loads(Path("suite/manifest.json").read_text())
     Path("evil.py").write_text("with open('was-run', 'w'):\n    TASKS = ()\n")
-    manifest["plugins"] = [{"path": str(Path("evil.py").absolute()), "sha256": "0" * 64}, "nonsense"]
+    manifest["plugins"] = [{"path": str(Path("evil.py").resolve()), "sha256": "0" * 64}, "nonsense"]
     manifest.pop("checksum", None)
     Path("suite/manifest.json").write_text(json.dumps(with_checksum(manifest)))
     another_process(monkeypatch)

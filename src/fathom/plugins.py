@@ -68,7 +68,7 @@ def use(path: Path) -> Plugin:
     Raises:
         FathomError: It cannot be read or run, or declares nothing.
     """
-    path = path.absolute()
+    path = path.resolve()
     try:
         content = path.read_bytes()
     except OSError as error:

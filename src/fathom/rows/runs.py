@@ -70,8 +70,6 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
         if not path.exists():
             raise FathomError(f"{path}: no such run folder or rows file")
     manifests = {path: read_manifest(path) for path in paths if path.is_dir()}
-    for path, manifest in manifests.items():
-        plugins.use_again(manifest["suite"].get("plugins"), path)
     variants, names = _variants(manifests), _suite_names(manifests)
     chosen = choose_judges(list(manifests), judge)
     frames = [pl.DataFrame(schema=dict(SCHEMA))]
@@ -93,6 +91,7 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
 def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
     if rule not in RULES:
         raise FathomError(f"scoring rule {rule!r}: the scorers of tasks know {', '.join(RULES)} only")
+    plugins.use_again(manifest["suite"].get("plugins"), folder)
     judged = read_judged(folder, judges)
     every = chain(replies(folder), unasked(folder))
     return check_rows(to_frame(scored_rows(every, manifest, rule, judged)), str(folder))
