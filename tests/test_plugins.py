@@ -29,7 +29,7 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugins, "_IN_USE", {})
-    monkeypatch.setattr(plugins, "_FROM_ENVIRONMENT", set())
+    monkeypatch.setattr(plugins, "_READ", set())
     monkeypatch.setattr(discovery, "_FOUND", {})
 
 
@@ -137,6 +137,13 @@ def test_the_environment_names_files(file: Path, monkeypatch: pytest.MonkeyPatch
     Path("other.py").write_text(file.read_text().replace("umbrella", "glove"))
     monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join(["lost_umbrella.py", "other.py"]))
     assert {"lost_umbrella", "lost_glove"} <= {*tasks()}
+
+
+def test_a_file_of_the_environment_that_is_not_there_is_told_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(plugins.VARIABLE, "nowhere.py")
+    for _ in range(2):
+        with pytest.raises(FathomError, match=r"nowhere\.py: cannot be read"):
+            tasks()
 
 
 def test_an_edited_file_is_used_anew_and_its_suite_built_anew(file: Path) -> None:

@@ -23,7 +23,7 @@ T = TypeVar("T")
 BENCHMARKS = "fathom.benchmarks"
 """The package of the built-in benchmarks, and the group of entry points of all others."""
 
-_FOUND: dict[tuple[str, ...], Mapping[str, Any]] = {}
+_FOUND: dict[tuple[object, ...], Mapping[str, Any]] = {}
 """What was declared, by kind and the plugins in use."""
 
 
@@ -38,7 +38,7 @@ def declared(kind: str, name_of: Callable[[T], str], order: Callable[[T], Any] |
     Raises:
         FathomError: Two declarations have one name.
     """
-    key = kind, *(plugin.sha256 for plugin in plugins.in_use())
+    key = kind, *plugins.in_use()
     if key not in _FOUND:
         found = _declared(kind, name_of)
         _FOUND[key] = MappingProxyType(

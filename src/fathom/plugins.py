@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -50,15 +50,19 @@ class Plugin:
 
 
 _IN_USE: dict[str, Plugin] = {}
-_FROM_ENVIRONMENT: set[str] = set()
+_READ: set[str] = set()
 
 
 def in_use() -> tuple[Plugin, ...]:
-    """The files in use, those of the environment among them."""
-    for name in os.environ.get(VARIABLE, "").split(os.pathsep):
-        if name and name not in _FROM_ENVIRONMENT:
-            _FROM_ENVIRONMENT.add(name)
-            use(Path(name))
+    """The files in use, those of the environment among them, which is read once."""
+    if VARIABLE not in _READ:
+        _READ.add(VARIABLE)  # before files are run, which may ask what is declared
+        try:
+            for name in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+                use(Path(name))
+        except FathomError:
+            _READ.discard(VARIABLE)
+            raise
     return tuple(_IN_USE.values())
 
 
@@ -143,12 +147,11 @@ def _used(path: Path, content: bytes, *, named: bool) -> Plugin:
     digest = sha256(content).hexdigest()
     for one in [one for one in _IN_USE.values() if one.path == path and one.sha256 != digest]:
         del _IN_USE[one.sha256]
-    if digest in _IN_USE:
-        plugin = replace(_IN_USE[digest], path=path, named=_IN_USE[digest].named or named)
-    else:
-        plugin = Plugin(path, digest, _run(path, content, digest), named)
-    _IN_USE[digest] = plugin
-    return plugin
+    known = _IN_USE.get(digest)
+    if known is None or known.path != path or (named and not known.named):
+        module = known.module if known else _run(path, content, digest)
+        _IN_USE[digest] = Plugin(path, digest, module, named or bool(known and known.named))
+    return _IN_USE[digest]
 
 
 def _run(path: Path, content: bytes, digest: str) -> ModuleType:
