@@ -57,7 +57,7 @@ def get_board(name: str) -> Board:
     Raises:
         FathomError: There is no such board.
     """
-    return _get("board", boards(), name, see="fathom board build --help")
+    return _get("board", boards(), name, see="fathom list boards")
 
 
 def task_title(name: str) -> str:

@@ -140,7 +140,7 @@ def _boards(wanted: Wanted, batches: Sequence[Batch]) -> tuple[Board, ...]:
     known = {board.id: board for board in (*declared, *derived((batch.rows for batch in batches), declared))}
     for name in wanted.boards:
         if name not in known:
-            raise unknown("board", name, known, see="fathom board build --help")
+            raise unknown("board", name, known, see="fathom list boards")
     return tuple(known[name] for name in dict.fromkeys(wanted.boards or known))
 
 
