@@ -178,6 +178,7 @@ def test_a_file_without_a_suite_builds_its_tasks_and_one_with_several_asks_which
     [
         ("", "declares none of TASKS, SUITES"),
         ("TASKS = 5", "TASKS must be a tuple"),
+        ("TASKS = ('passkey',)", "TASKS holds a value of type str, expected Task"),
         ("x = 1\n1 / 0", "line 2: cannot be used: ZeroDivisionError"),
         ("def", "SyntaxError"),
         ("raise SystemExit(3)", "line 1: cannot be used: SystemExit"),

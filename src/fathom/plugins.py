@@ -21,11 +21,15 @@ from types import ModuleType
 
 from fathom.atomic import whole_file
 from fathom.printing import printable
-from fathom.types import FathomError
+from fathom.types import FathomError, Results, Suite, Task
+from fathom.types.boards import Board
 
 VARIABLE = "FATHOM_PLUGINS"
 """Environment variable with files, separated as in ``PATH``."""
-DECLARED = ("TASKS", "SUITES", "METRICS", "RUBRICS", "SOURCES", "BOARDS", "RESULTS")
+DECLARED: Mapping[str, type] = {
+    **{"TASKS": Task, "SUITES": Suite, "BOARDS": Board, "RESULTS": Results},
+    **dict.fromkeys(("METRICS", "RUBRICS", "SOURCES"), object),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,8 +173,12 @@ def _run(path: Path, content: bytes, digest: str) -> ModuleType:
     if not declared:
         raise FathomError(f"{path}: declares none of {', '.join(DECLARED)}; see docs/adding-a-task.md")
     for kind in declared:
-        if not isinstance(getattr(module, kind), tuple | list):
+        values = getattr(module, kind)
+        if not isinstance(values, tuple | list):
             raise FathomError(f"{path}: {kind} must be a tuple, for instance {kind} = (one,)")
+        if wrong := [one for one in values if not isinstance(one, DECLARED[kind])]:
+            expected, found = DECLARED[kind].__name__, type(wrong[0]).__name__
+            raise FathomError(f"{path}: {kind} holds a value of type {found}, expected {expected}")
     return module
 
 
