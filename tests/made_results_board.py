@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fathom.board.model import Board, Category, Entry, Estimate, Items, Origin, Part
+from fathom.board.model import Entry, Estimate, Items, Origin
 from fathom.rows import to_frame
 from fathom.types import Row
+from fathom.types.boards import Board, Category, Part
 
 TASKS = ("find", "count", "order")
 BOARD = Board(

@@ -7,7 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
+import polars as pl
+
 from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS, SECONDARY
+from fathom.registry import results
+from fathom.rows import rows_from_results
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "token_length": tuple(LENGTHS),
@@ -94,3 +98,8 @@ def write_replies(folder: Path, replies: Sequence[Mapping[str, object]], mode: s
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(json.dumps(reply, ensure_ascii=False) + "\n" for reply in replies), encoding="utf-8")
     return file
+
+
+def rows_from_longbench_pro(path: Path) -> pl.DataFrame:
+    """Results of LongBench Pro's released code as a rows table."""
+    return rows_from_results(results()["longbench-pro"], path)

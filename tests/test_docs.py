@@ -319,7 +319,7 @@ def test_tasks_of_the_examples_register_build_and_score(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, "utf-8")
     project = next(block.text for block in blocks_of(guide) if block.file == "pyproject.toml")
     points = tomllib.loads(project)["project"]["entry-points"]
-    points["fathom.tasks"]["lost_umbrella"] = "lost_umbrella"
+    points["fathom.benchmarks"]["lost_umbrella"] = "lost_umbrella"
     environment = install(tmp_path, points)
     done = subprocess.run(
         [sys.executable, "-c", CHECK, "lost_umbrella", "quote_source"],

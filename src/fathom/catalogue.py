@@ -1,11 +1,11 @@
-"""What exists, as records: suites, tasks, metrics, models, their settings, and data sources."""
+"""What exists, as records: suites, tasks, metrics, boards, models, their settings, and data sources."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from fathom.length import format_length
-from fathom.registry import suites, tasks
+from fathom.registry import boards, suites, tasks
 from fathom.types import FathomError, Json
 
 Records = list[dict[str, Json]]
@@ -15,7 +15,8 @@ def catalogue(kind: str) -> Records:
     """What exists (command ``fathom list``).
 
     Args:
-        kind: ``suites``, ``tasks``, ``metrics``, ``models``, ``settings`` or ``data``.
+        kind: ``suites``, ``tasks``, ``metrics``, ``boards``, ``models``, ``settings`` or
+            ``data``.
 
     Returns:
         One record each, with the same keys.
@@ -66,6 +67,21 @@ def _metrics() -> Records:
     ]
 
 
+def _boards() -> Records:
+    return [
+        {
+            "board": board.id,
+            "title": board.title,
+            "suites": list(board.suites),
+            "tasks": list(board.tasks),
+            "rule": board.rule,
+            "description": board.about,
+            "citation": board.citation,
+        }
+        for board in boards().values()
+    ]
+
+
 def _models() -> Records:
     from fathom.run.prices import price_table
     from fathom.run.readers import readers
@@ -90,7 +106,7 @@ def _models() -> Records:
 def _settings() -> Records:
     from dataclasses import asdict
 
-    from fathom.suites.models import model_table
+    from fathom.run.model_settings import model_table
 
     return [{"model": name, **asdict(entry)} for name, entry in model_table().items()]
 
@@ -123,6 +139,7 @@ KINDS: dict[str, Callable[[], Records]] = {
     "suites": _suites,
     "tasks": _tasks,
     "metrics": _metrics,
+    "boards": _boards,
     "models": _models,
     "settings": _settings,
     "data": _data,

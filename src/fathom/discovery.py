@@ -1,7 +1,8 @@
-"""Finds what benchmarks declare: in the modules of ``fathom.benchmarks``, and in those of other packages.
+"""Finds what benchmarks declare: in ``fathom.benchmarks``, in other packages, and in files that the user names.
 
-A module declares ``TASKS``, ``SUITES``, ``METRICS``, ``RUBRICS`` or ``SOURCES``, a tuple each. Another package names
-its modules in entry points of the group ``fathom.tasks``, ``fathom.suites``, and so on.
+A module declares ``TASKS``, ``SUITES``, ``METRICS``, ``RUBRICS``, ``SOURCES``, ``BOARDS`` or ``RESULTS``, a tuple each.
+Another package names its benchmark, a package or a module, in the group ``fathom.benchmarks`` of its entry points; or
+modules that declare one kind in the group ``fathom.tasks``, ``fathom.suites``, and so on. Files are ``fathom.plugins``.
 """
 
 from __future__ import annotations
@@ -9,27 +10,44 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from pkgutil import walk_packages
 from types import MappingProxyType, ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from fathom import plugins
 from fathom.types import FathomError
 
 T = TypeVar("T")
 
 BENCHMARKS = "fathom.benchmarks"
+"""The package of the built-in benchmarks, and the group of entry points of all others."""
+
+_FOUND: dict[tuple[object, ...], Mapping[str, Any]] = {}
+"""What was declared, by kind and the plugins in use."""
 
 
-def declared(kind: str, name_of: Callable[[T], str]) -> Mapping[str, T]:
-    """All declarations of a kind by name, in the order of the modules that hold them.
+def declared(kind: str, name_of: Callable[[T], str], order: Callable[[T], Any] | None = None) -> Mapping[str, T]:
+    """All declarations of a kind by name, in the order of the modules that hold them; they are looked for once.
 
     Args:
-        kind: ``tasks``, ``suites``, ``metrics``, ``rubrics`` or ``sources``.
+        kind: ``tasks``, ``suites``, ``metrics``, ``rubrics``, ``sources``, ``boards`` or ``results``.
         name_of: The name of a declaration.
+        order: What they are ordered by; None leaves them in the order of the modules.
 
     Raises:
         FathomError: Two declarations have one name.
     """
+    key = kind, *plugins.in_use()
+    if key not in _FOUND:
+        found = _declared(kind, name_of)
+        _FOUND[key] = MappingProxyType(
+            found if order is None else {name_of(one): one for one in sorted(found.values(), key=order)}
+        )
+    return _FOUND[key]
+
+
+def _declared(kind: str, name_of: Callable[[T], str]) -> dict[str, T]:
     found: dict[str, T] = {}
     for module in modules(kind):
         for one in getattr(module, kind.upper(), ()):
@@ -39,12 +57,29 @@ def declared(kind: str, name_of: Callable[[T], str]) -> Mapping[str, T]:
                     f"module {module.__name__} declares {name_of(one)!r}, which another module declares already; "
                     "rename one"
                 )
-    return MappingProxyType(found)
+    return found
 
 
 def modules(kind: str) -> Iterator[ModuleType]:
-    """The modules of the built-in benchmarks, and those that other packages name for a kind of declaration."""
-    for info in walk_packages(import_module(BENCHMARKS).__path__, f"{BENCHMARKS}."):
-        yield import_module(info.name)
+    """The modules of all benchmarks, those that other packages name for a kind of declaration, and files."""
+    for root in _roots():
+        yield root
+        for info in walk_packages(getattr(root, "__path__", ()), f"{root.__name__}."):
+            yield import_module(info.name)
     for point in entry_points(group=f"fathom.{kind}"):
-        yield import_module(point.value)
+        yield import_module(point.module)
+    for plugin in plugins.in_use():
+        yield plugin.module
+
+
+def folders() -> Iterator[Path]:
+    """The folders of all benchmarks that are packages, with those below them."""
+    for root in _roots():
+        for path in getattr(root, "__path__", ()):
+            yield from (one for one in (Path(path), *Path(path).rglob("*")) if one.is_dir())
+
+
+def _roots() -> Iterator[ModuleType]:
+    yield import_module(BENCHMARKS)
+    for point in entry_points(group=BENCHMARKS):
+        yield import_module(point.module)

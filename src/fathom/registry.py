@@ -1,28 +1,36 @@
-"""Tasks and suites by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.discovery``)."""
+"""Tasks, suites, boards and forms of results by name; ``fathom.discovery`` says where they are declared."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TypeVar
 
 from fathom.discovery import declared
 from fathom.names import unknown
-from fathom.types import Suite, Task
+from fathom.types import Results, Suite, Task
+from fathom.types.boards import Board
 
 T = TypeVar("T")
 
 
-@cache
 def tasks() -> Mapping[str, Task]:
     """All registered tasks by name."""
     return declared("tasks", lambda task: task.name)
 
 
-@cache
 def suites() -> Mapping[str, Suite]:
     """All registered suites by name."""
     return declared("suites", lambda suite: suite.name)
+
+
+def boards() -> Mapping[str, Board]:
+    """All registered boards by id, in the order in which they stand on a site."""
+    return declared("boards", lambda board: board.id, order=lambda board: (board.order, board.id))
+
+
+def results() -> Mapping[str, Results]:
+    """All forms of others' results by name."""
+    return declared("results", lambda results: results.name)
 
 
 def get_task(name: str) -> Task:
@@ -43,7 +51,23 @@ def get_suite(name: str) -> Suite:
     return _get("suite", suites(), name)
 
 
-def _get(kind: str, known: Mapping[str, T], name: str) -> T:
+def get_board(name: str) -> Board:
+    """The board with this id.
+
+    Raises:
+        FathomError: There is no such board.
+    """
+    return _get("board", boards(), name, see="fathom list boards")
+
+
+def task_title(name: str) -> str:
+    """A task's name for people; of one that is not installed, or has no title, its name as words."""
+    task = tasks().get(name)
+    words = name.replace("_", " ")
+    return (task.title if task else "") or words[:1].upper() + words[1:]
+
+
+def _get(kind: str, known: Mapping[str, T], name: str, see: str = "fathom list") -> T:
     if name not in known:
-        raise unknown(kind, name, known)
+        raise unknown(kind, name, known, see)
     return known[name]

@@ -7,11 +7,13 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from fathom.board.boards import ADA, HUNDRED, PRO
 from fathom.board.extras import extras_of
 from fathom.board.facts import merged
+from fathom.registry import get_board
 from fathom.rows import to_frame
 from made_results_board import made_rows, row
+
+ADA, HUNDRED, PRO = get_board("ada"), get_board("hundred"), get_board("pro")
 
 LENGTHS = (2048, 4096, 6144, 8192, 16384)
 

@@ -13,15 +13,17 @@ import pytest
 
 import made_bundles
 from command_line import Call
-from fathom.board.boards import ADA
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.changes import read_snapshot
 from fathom.board.lines import model_keys
 from fathom.board.published import read_published
 from fathom.board.results import NAMELESS, read_results
+from fathom.registry import get_board
 from fathom.rows import to_frame, write_rows
 from fathom.types import FathomError
 from made_results_board import made_entry, made_rows, row
+
+ADA = get_board("ada")
 
 LENGTHS = (1024, 2048, 4096, 6144, 8192, 12288, 16384)
 

@@ -20,9 +20,10 @@ from fathom.board.bundles.opening import parse_bundle
 from fathom.board.bundles.packing import archive
 from fathom.board.lines import Line, model_keys, table
 from fathom.board.measured import measured
-from fathom.board.model import Category, Entry, Part
+from fathom.board.model import Entry
 from fathom.board.results import Batch
 from fathom.types import STATUSES, Status
+from fathom.types.boards import Category, Part
 from made_bundles import Content, consistent, in_format_2, taken_apart
 from made_results_board import BOARD
 

@@ -8,16 +8,24 @@ import pytest
 
 from fathom.benchmarks.leader.suite import GRIDS
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS
-from fathom.board.boards import ADA, BOARDS, LEADER_32K, LEADER_128K, MINI, PRO
 from fathom.board.caveats import graded_otherwise, whole
 from fathom.board.measured import measured
-from fathom.board.model import Board, Entry
+from fathom.board.model import Entry
 from fathom.board.published import published
 from fathom.board.results import Batch
 from fathom.board.standing import standing
+from fathom.registry import boards, get_board
 from fathom.rows import to_frame
 from fathom.types import Row
+from fathom.types.boards import Board
 from made_results_board import row
+
+ADA = get_board("ada")
+BOARDS = tuple(boards().values())
+LEADER_32K = get_board("leader-32k")
+LEADER_128K = get_board("leader-128k")
+MINI = get_board("mini")
+PRO = get_board("pro")
 
 NEEDLE = "leader_needle_32k"
 

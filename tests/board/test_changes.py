@@ -9,7 +9,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fathom.board.boards import ADA
 from fathom.board.build import Wanted, build_site
 from fathom.board.changes import (
     UNKNOWN,
@@ -25,10 +24,14 @@ from fathom.board.changes import (
 from fathom.board.downloads import downloads
 from fathom.board.lines import model_keys, table
 from fathom.board.measured import measured
-from fathom.board.model import Board, Entry
+from fathom.board.model import Entry
 from fathom.board.results import About, Batch
+from fathom.registry import get_board
 from fathom.types import FathomError, Json
+from fathom.types.boards import Board
 from made_results_board import BOARD, made_rows
+
+ADA = get_board("ada")
 
 Rows = Callable[[pl.DataFrame], pl.DataFrame]
 ABILITIES = {"good": 2.0, "fair": 0.0, "poor": -2.0}

@@ -19,12 +19,13 @@ from fathom.board.caveats import graded_otherwise
 from fathom.board.lines import table
 from fathom.board.means import bounded, centred, mean_of
 from fathom.board.measured import measured
-from fathom.board.model import Board, Category, Ended, Entry, Part, Z
+from fathom.board.model import Ended, Entry, Z
 from fathom.board.results import About, Batch, read_results
 from fathom.board.standing import standing
 from fathom.checksums import with_checksum
 from fathom.rows import to_frame, write_rows
 from fathom.types import STATUSES, FathomError, Row, Status
+from fathom.types.boards import Board, Category, Part
 from made_results_board import BOARD, made_rows, row
 
 Floats = NDArray[np.float64]

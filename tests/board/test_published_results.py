@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from fathom.board.boards import BOARDS, HUNDRED, PRO, get_board
-from fathom.board.model import Board, Entry, Z
+from fathom.board.model import Entry, Z
 from fathom.board.published import published, published_files, read_published
 from fathom.board.standing import standing
+from fathom.registry import boards, get_board
 from fathom.types import FathomError
+from fathom.types.boards import Board
+
+BOARDS = tuple(boards().values())
+HUNDRED = get_board("hundred")
+PRO = get_board("pro")
 
 DIFFICULTIES = {"easy": 482, "moderate": 289, "hard": 289, "extreme": 440}
 """Questions of each: the only whole numbers with which the released summaries give their overall scores."""

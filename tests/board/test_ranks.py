@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from fathom.board.boards import BOARDS
-from fathom.board.model import Board, Entry, Estimate, Origin
+from fathom.board.model import Entry, Estimate, Origin
 from fathom.board.ranks import Ranking, ranking, weights
 from fathom.board.standing import standing
+from fathom.registry import boards
+from fathom.types.boards import Board
 from made_results_board import BOARD, QUESTIONS, TASKS, made_entry
+
+BOARDS = tuple(boards().values())
 
 Floats = NDArray[np.float64]
 

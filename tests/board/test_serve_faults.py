@@ -120,10 +120,10 @@ def test_a_board_without_results_is_a_page(tmp_path: Path) -> None:
     assert "no results" in (tmp_path / "site" / "index.html").read_text("utf-8")
 
 
-def test_moderators_learn_that_no_board_shows_a_suite(tmp_path: Path) -> None:
+def test_moderators_learn_that_a_suite_has_no_declared_board(tmp_path: Path) -> None:
     data, suite = make_bundle(tmp_path)
     (tmp_path / "bundle.zip").write_bytes(data)
     verdict = verdict_of(tmp_path / "bundle.zip", Policy((suite,)), GOOD)
     assert [one.words for one in verdict.findings if one.topic == "board"] == [
-        "suite tiny is on no board: its results will not be seen"
+        "suite tiny has no declared board: it gets one of its own"
     ]

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from fathom.board.boards import BOARDS
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.packing import archive
 from fathom.board.likeness import Answer, packed, plain_name, prints_of
@@ -27,6 +26,7 @@ from fathom.board.serve.publishing import Publisher
 from fathom.board.serve.store import Store, Submission
 from fathom.board.serve.tokens import make_token
 from fathom.length import render
+from fathom.registry import get_board
 from fathom.run.ledger import Ledger
 from fathom.run.worker import this_worker
 from fathom.suitefile import open_suite
@@ -138,8 +138,8 @@ def test_the_name_of_a_published_entry_is_flagged(tmp_path: Path, monkeypatch: p
     suite = make_suite(tmp_path / "suite")
     path = tmp_path / "bundle.zip"
     path.write_bytes(archive(bundle_of([make_run(tmp_path / "run", suite, model="openai/gpt 5")])))
-    boards = [replace(board, suites=("tiny",)) for board in BOARDS if board.id == "pro"]
-    monkeypatch.setattr(checking, "BOARDS", tuple(boards))
+    pro = replace(get_board("pro"), suites=("tiny",))
+    monkeypatch.setattr(checking, "boards", lambda: {"pro": pro})
     found = verdict_of(path, Policy((suite,), names=("GPT-5",)), Limits()).findings
     said = [one.words for one in found if one.level == "flagged"]
     assert len(said) == 2

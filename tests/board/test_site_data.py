@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from fathom.board import shown
 from fathom.board.board_data import board_files
-from fathom.board.boards import BOARDS, HUNDRED, get_board
 from fathom.board.build import MARK, Wanted, build_site
 from fathom.board.keys import keys, slug
 from fathom.board.lines import model_keys, table
@@ -26,9 +25,13 @@ from fathom.board.measured import measured
 from fathom.board.model import PROVENANCES, Entry, Estimate, Origin
 from fathom.board.results import Batch
 from fathom.board.standing import standing
+from fathom.registry import boards, get_board
 from fathom.rows import to_frame, write_rows
 from fathom.types import FathomError
 from made_results_board import made_rows, row
+
+BOARDS = tuple(boards().values())
+HUNDRED = get_board("hundred")
 
 HOSTILE = (
     "<script>alert(1)</script>",

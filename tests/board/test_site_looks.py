@@ -10,8 +10,10 @@ import pytest
 
 from board_tabs import BOARD, VIEWS, Open, head, sites, tabs
 from chromium import browsers
-from fathom.board.boards import BOARDS
 from fathom.board.build import Wanted, build_site
+from fathom.registry import boards
+
+BOARDS = tuple(boards().values())
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.board.boards import BOARDS, LEADER_32K, LEADER_128K, get_board
-from fathom.board.model import Board, Category, Cell, Entry, Estimate, Origin, Part
+from fathom.board.model import Cell, Entry, Estimate, Origin
 from fathom.board.standing import averages_as_paper, mean, standing, task_scores
-from fathom.registry import get_suite, tasks
+from fathom.registry import boards, get_board, get_suite, tasks
 from fathom.types import FathomError
+from fathom.types.boards import Board, Category, Part
+
+BOARDS = tuple(boards().values())
+LEADER_32K = get_board("leader-32k")
+LEADER_128K = get_board("leader-128k")
 
 TWO = Board(
     id="two",

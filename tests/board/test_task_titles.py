@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from fathom.board.boards import BOARDS
-from fathom.board.model import Board
-from fathom.board.titles import task_title
+from fathom.registry import boards, task_title
+from fathom.types.boards import Board
+
+BOARDS = tuple(boards().values())
 
 TITLES = {
     "leader_passkey_1000_128k": "Passkey 1000 (128k)",

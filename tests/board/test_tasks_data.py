@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from fathom.board.boards import BOARDS
 from fathom.board.tasks_data import GENERATED, Levels, tasks_data
-from fathom.registry import tasks
+from fathom.registry import boards, tasks
 from fathom.sources.registry import sources
+
+BOARDS = tuple(boards().values())
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from command_line import Call
-from fathom.board.boards import ADA
+from fathom.registry import get_board
 from fathom.rows import write_rows
 from made_results_board import made_rows
+
+ADA = get_board("ada")
 
 LENGTHS = (1024, 2048, 4096, 6144, 8192, 12288, 16384)
 
@@ -53,11 +55,20 @@ def test_further_published_results_are_added(call: Call) -> None:
     assert json.loads(out)["built"] == "2026-02-01"
 
 
-def test_what_is_on_no_board_is_noted(call: Call, rows: Path, tmp_path: Path) -> None:
+def test_a_suite_of_ones_own_has_a_board_and_what_is_on_no_wanted_board_is_noted(
+    call: Call, rows: Path, tmp_path: Path
+) -> None:
     write_rows(made_rows({"m": 0.0}, suite="homemade"), tmp_path / "other.parquet")
-    code, _, err = call("board", "build", rows, tmp_path / "other.parquet", "--no-published", "--no-examples")
-    assert code == 0
-    assert "suite 'homemade' is on no board" in err
+    words = ("board", "build", rows, tmp_path / "other.parquet", "--no-published", "--no-examples", "--json")
+    code, out, err = call(*words)
+    assert (code, err) == (0, "")
+    assert [(board["id"], board["title"]) for board in json.loads(out)["boards"]] == [
+        ("ada", "Ada-LEval"),
+        ("homemade", "Homemade"),
+    ]
+    code, out, err = call(*words, "--board", "homemade")
+    assert (code, [board["id"] for board in json.loads(out)["boards"]]) == (0, ["homemade"])
+    assert "suite 'ada' is on no board" in err
 
 
 @pytest.mark.parametrize(

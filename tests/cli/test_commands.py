@@ -103,12 +103,13 @@ def test_scoring_a_file_from_outside(call: Call, tmp_path: Path) -> None:
 
 
 def test_lists(call: Call) -> None:
-    for kind in ("suites", "tasks", "metrics", "models"):
+    for kind in ("suites", "tasks", "metrics", "boards", "models"):
         assert call("list", kind)[0] == 0
         assert json.loads(call("list", kind, "--json")[1])
     assert "kv_retrieval" in call("list", "tasks")[1]
     assert "fathom/lexical" in call("list", "models")[1]
     assert "starter" in call("list", "suites")[1]
+    assert "LongBench Pro" in call("list", "boards")[1]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_lists(call: Call) -> None:
         (["rows", ".", "--from", "elsewhere"], "choose fathom, inspect, lm-eval"),
         (["report", "nowhere"], "nowhere"),
         (["score", "nowhere.jsonl"], "no such file"),
-        (["list", "nonsense"], "choose suites, tasks, metrics, models"),
+        (["list", "nonsense"], "choose suites, tasks, metrics, boards, models"),
     ],
 )
 def test_what_cannot_be_done_is_one_message_and_exit_code_2(call: Call, words: list[str], message: str) -> None:

@@ -27,9 +27,8 @@ from fathom.report.results import Results, measure
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of
-from fathom.rows import rows_from_longbench_pro
 from fathom.types import FathomError
-from made_results_pro import write_results, write_summary
+from made_results_pro import rows_from_longbench_pro, write_results, write_summary
 
 pytestmark = pytest.mark.slow
 

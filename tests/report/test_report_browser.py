@@ -13,8 +13,7 @@ from report_rows import make_rows
 
 from chromium import browsers
 from fathom.report import report
-from fathom.rows import rows_from_longbench_pro
-from made_results_pro import write_results
+from made_results_pro import rows_from_longbench_pro, write_results
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

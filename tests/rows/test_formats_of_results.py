@@ -18,9 +18,9 @@ import zstandard
 from command_line import Call
 from fathom.analysis import is_score_table, read_scores
 from fathom.compress import read_matrix
-from fathom.rows import read_labels, read_rows, rows_from_lm_eval, rows_from_longbench_pro, to_frame, write_rows
+from fathom.rows import read_labels, read_rows, rows_from_lm_eval, to_frame, write_rows
 from fathom.types import FathomError, Row
-from made_results_pro import make_reply, write_replies, write_results
+from made_results_pro import make_reply, rows_from_longbench_pro, write_replies, write_results
 
 Rows = list[Mapping[str, Any]]
 

@@ -17,12 +17,20 @@ from hypothesis import strategies as st
 from command_line import Call
 from fathom.analysis import GroupScore
 from fathom.analysis.breakdown import RUN, breakdown
+from fathom.benchmarks.pro.results import Published, averages_of
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
-from fathom.rows import SCHEMA, read_rows, rows_from_longbench_pro, to_frame
-from fathom.rows.longbench_pro_fields import Published
-from fathom.rows.longbench_pro_summaries import averages_of
+from fathom.rows import SCHEMA, read_rows, to_frame
 from fathom.types import FathomError
-from made_results_pro import GROUPS, falling, make_reply, make_summary, write_replies, write_results, write_summary
+from made_results_pro import (
+    GROUPS,
+    falling,
+    make_reply,
+    make_summary,
+    rows_from_longbench_pro,
+    write_replies,
+    write_results,
+    write_summary,
+)
 
 MEASURES = ("mean", "best_of", "pass_at")
 OURS = {"token_length": "length"}

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom.run.model import Settings
+from fathom.run.model_settings import KINDS, SWITCHES, Kind, ModelSettings
 from fathom.run.overflow import POLICIES
 from fathom.run.preflight import output_caps, reasons
 from fathom.run.prices import TRUNCATION, UNKNOWN, Price, find_limit
 from fathom.run.thinking import Thinking, ThinkingSettings, describe_thinking, doubts, switch_of, thinking_settings
-from fathom.suites.models import KINDS, SWITCHES, Kind, ModelSettings
 from fathom.types import FathomError
 
 QWEN = ModelSettings("mixed", 128_000, None, 120_000, 1024, 8192, 0.7, 0.6)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Call
-from fathom.benchmarks.pro.secondary_tasks import LENGTHS, SECONDARY, SUMMARY_PASSES_ABOVE
-from fathom.benchmarks.pro.tasks import METRIC_NAMES, chance_of, options_of
+from fathom.benchmarks.pro.secondary_tasks import LENGTHS, METRIC_NAMES, SECONDARY, SUMMARY_PASSES_ABOVE
+from fathom.benchmarks.pro.tasks import chance_of, options_of
 from fathom.build import build, order
 from fathom.length import render, thinking
 from fathom.registry import get_suite, get_task

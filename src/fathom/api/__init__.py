@@ -11,7 +11,7 @@ from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, 
 from fathom.api.data import data_fetch, data_verify
 from fathom.api.pages import plot, report
 from fathom.api.replies import check_judge, judge, likelihood, run, status
-from fathom.api.samples import build, export, show
+from fathom.api.samples import build, export, show, use_plugin
 from fathom.api.studies import STUDIES, analyze, score_tables
 from fathom.api.table import ORIGINS, THRESHOLD, filtered, rows, score
 from fathom.catalogue import catalogue
@@ -55,4 +55,5 @@ __all__ = [
     "score_tables",
     "show",
     "status",
+    "use_plugin",
 ]

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fathom import plugins
 from fathom.atomic import whole_file
 from fathom.types import FathomError, Span
 
@@ -51,7 +52,8 @@ def build(
     """Build length-controlled samples from documents (command ``fathom build``).
 
     Args:
-        target: Name of a suite, or names of tasks joined by commas.
+        target: Name of a suite, names of tasks joined by commas, or a Python file that declares a suite or tasks,
+            which is run (``lost_umbrella.py``).
         out: Folder to write.
         lengths: Lengths of the whole prompt in tokens; the suite's own by default.
         items: Items per task and language, the same ones at every length.
@@ -88,7 +90,7 @@ def build(
     from fathom.build import build, order
 
     wanted = order(
-        target,
+        plugins.target_of(plugins.use(Path(target))) if target.endswith(".py") else target,
         lengths=tuple(lengths) if lengths is not None else None,
         items=items,
         corpus=tuple(corpus) if corpus else None,
@@ -114,6 +116,15 @@ def build(
         skip_bad=skip_bad,
     )
     return build(wanted, Path(out), force=force, progress=progress, reading=reading)
+
+
+def use_plugin(path: Path | str) -> None:
+    """Run a Python file that declares tasks, suites, scorers and so on, and use them (``fathom --plugin FILE``).
+
+    Raises:
+        FathomError: It cannot be read or run, or declares nothing.
+    """
+    plugins.use(Path(path))
 
 
 def show(folder: Path | str, sample: str = "", *, text: bool = False, thinking: bool = False) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def rows(
     Args:
         sources: Run folders and rows files; or logs or published results where ``origin`` says so.
         out: ``.parquet``, ``.csv`` or ``.jsonl`` file to write, or None.
-        origin: One of ``ORIGINS``.
+        origin: One of ``ORIGINS``, or a form of results that another package declares.
         rule: Scoring rule for runs, ``strict`` or ``official``.
         judge: Who scores the tasks that a judge can score: its name, ``none`` for the tasks' own scorers, or None for
             the one that the runs were judged by, if any.
@@ -68,6 +68,7 @@ def rows(
     import polars
 
     from fathom import rows as table
+    from fathom.registry import results
 
     paths = [Path(source) for source in sources]
     if origin == "fathom":
@@ -76,10 +77,10 @@ def rows(
         frame = polars.concat([table.rows_from_inspect(path) for path in paths])
     elif origin == "lm-eval":
         frame = polars.concat([table.rows_from_lm_eval(path, tell=tell) for path in paths])
-    elif origin == "longbench-pro":
-        frame = polars.concat([table.rows_from_longbench_pro(path, tell) for path in paths])
+    elif origin in results():
+        frame = polars.concat([table.rows_from_results(results()[origin], path, tell) for path in paths])
     else:
-        raise FathomError(f"--from {origin}: choose {', '.join(ORIGINS)}")
+        raise FathomError(f"--from {origin}: choose {', '.join(dict.fromkeys((*ORIGINS, *results())))}")
     if filter is not None or panel:
         frame = without_known(frame, PriorKnowledge(filter, threshold, panel, judge)).rows
     if out is not None:

@@ -10,11 +10,12 @@ import numpy as np
 from fathom.board import shown
 from fathom.board.caveats import DROPPED, graded_otherwise
 from fathom.board.lines import Line, Table
-from fathom.board.model import Board, Estimate, Items
+from fathom.board.model import Estimate, Items
 from fathom.board.standing import task_scores
-from fathom.board.titles import task_title
 from fathom.printing import printable
+from fathom.registry import task_title
 from fathom.types import Json
+from fathom.types.boards import Board
 
 
 def board_files(table: Table) -> Iterator[tuple[str, Json]]:

@@ -11,22 +11,25 @@ from pathlib import Path
 
 from fathom.board import shown
 from fathom.board.board_data import board_files
-from fathom.board.boards import BOARDS, get_board
 from fathom.board.caveats import graded_otherwise
 from fathom.board.changes import Snapshot, changes, read_snapshot, sentences, snapshot
+from fathom.board.derived import derived
 from fathom.board.downloads import downloads
 from fathom.board.examples import examples
 from fathom.board.lines import Table, model_keys, table
 from fathom.board.measured import measured
-from fathom.board.model import Board, Entry, Progress
+from fathom.board.model import Entry, Progress
 from fathom.board.published import published, read_published
 from fathom.board.results import Batch, read_results
 from fathom.board.sameness import with_flags
 from fathom.board.site_data import board_summary, model_files, newest, site_file
 from fathom.board.tasks_data import levels, tasks_data
+from fathom.names import unknown
+from fathom.registry import boards as known_boards
 from fathom.stats.outcomes import Unanswered
 from fathom.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
+from fathom.types.boards import Board
 
 TITLE = "Long-context leaderboards"
 MARK = "data/site.js"
@@ -42,7 +45,7 @@ class Wanted:
         results: Run folders, rows files, bundles, and folders of bundles or runs.
         published: Whether the published results that come with the package are on it.
         more: Further files of published results (``fathom.board.published``).
-        boards: Ids of the boards; empty for all that have a line.
+        boards: Ids of the boards; empty for all that have a line. A suite without a board gets one.
         title: Its title.
         date: Its date, ``YYYY-MM-DD``; "" for that of the newest result.
         suites: Folders of built suites, for example prompts.
@@ -101,9 +104,9 @@ def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> B
     """
     place = _place(wanted, out)
     since = read_snapshot(wanted.since) if wanted.since is not None else None
-    boards = tuple(map(get_board, dict.fromkeys(wanted.boards))) or BOARDS
-    steps = _Steps(3 + 2 * len(boards), progress)
     batches = list(read_results(wanted.results, wanted.rule, wanted.judge)) if wanted.results else []
+    boards = _boards(wanted, batches)
+    steps = _Steps(3 + 2 * len(boards), progress)
     steps.done()
     entries, notes = _entries(wanted, boards, batches)
     steps.done()
@@ -129,6 +132,16 @@ def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> B
         _keep_others(place, folder)
     steps.finish()
     return Built(out, built, tuple(map(board_summary, tables)), len(sizes), sum(sizes), tuple(notes))
+
+
+def _boards(wanted: Wanted, batches: Sequence[Batch]) -> tuple[Board, ...]:
+    """The boards that are wanted, of those that are declared and of those that results add."""
+    declared = tuple(known_boards().values())
+    known = {board.id: board for board in (*declared, *derived((batch.rows for batch in batches), declared))}
+    for name in wanted.boards:
+        if name not in known:
+            raise unknown("board", name, known, see="fathom list boards")
+    return tuple(known[name] for name in dict.fromkeys(wanted.boards or known))
 
 
 def _place(wanted: Wanted, out: Path) -> Path:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fathom import registry
-from fathom.board.model import Board, Entry
-from fathom.board.titles import task_title
+from fathom.board.model import Entry
 from fathom.length import format_length
+from fathom.registry import task_title
 from fathom.stats.outcomes import Unmeasured
 from fathom.types import Json
+from fathom.types.boards import Board
 
 DROPPED = "unanswered"
 """Among the settings of a line whose means are over answered replies; others count what was not answered."""

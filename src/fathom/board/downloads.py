@@ -11,12 +11,13 @@ import polars as pl
 from fathom.board import shown
 from fathom.board.board_data import lengths_of
 from fathom.board.lines import Line, Table
-from fathom.board.model import Board, Estimate
+from fathom.board.model import Estimate
 from fathom.board.standing import task_scores
 from fathom.checksums import with_checksum
 from fathom.printing import printable
 from fathom.stats.outcomes import COUNTED
 from fathom.types import Json
+from fathom.types.boards import Board
 
 FORMAT = 2
 """Of the JSON files. Those of format 1 have no checksum."""

@@ -12,10 +12,11 @@ from fathom.analysis.answers import choice_rows, with_answer_columns
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.longscore import LongScore, longscore
 from fathom.board.means import by_length, centred, mean_of
-from fathom.board.model import Board, Estimate, Z
+from fathom.board.model import Estimate, Z
 from fathom.board.standing import mean
 from fathom.stats.columns import facet
 from fathom.stats.outcomes import counted
+from fathom.types.boards import Board
 
 Extra: TypeAlias = Callable[[pl.DataFrame, Board], Estimate | None]
 

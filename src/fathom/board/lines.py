@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fathom.board.keys import keys
-from fathom.board.model import PROVENANCES, Board, Entry, Standing
+from fathom.board.model import PROVENANCES, Entry, Standing
 from fathom.board.ranks import Ranking, ranking
 from fathom.board.standing import questions_asked, standing
+from fathom.types.boards import Board
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ from fathom.board.caveats import DROPPED, caveats
 from fathom.board.extras import extras_of
 from fathom.board.facts import Facts, facts, hashed, merged, outcomes, usage
 from fathom.board.means import Floats, by_length, centred, mean_of
-from fathom.board.model import Board, Cell, Ended, Entry, Estimate, Items, Origin
+from fathom.board.model import Cell, Ended, Entry, Estimate, Items, Origin
 from fathom.board.results import About, Batch, Label
 from fathom.names import system_name
 from fathom.stats.outcomes import COUNTED, Unanswered, counted, scored_rows, unmeasured
 from fathom.stats.side_rows import is_side_row
 from fathom.types import Json
+from fathom.types.boards import Board
 
 TITLES = {"measured": "measured with fathom", "submitted": "submitted as a bundle of results"}
 _LINE = ["suite", "model", "variant"]

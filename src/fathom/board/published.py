@@ -26,12 +26,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from fathom.board.boards import get_board
 from fathom.board.means import bounded
-from fathom.board.model import OF_PAPERS, Board, Entry, Estimate, Origin, Published
+from fathom.board.model import OF_PAPERS, Entry, Estimate, Origin, Published
 from fathom.board.standing import mean
+from fathom.discovery import folders
 from fathom.names import unknown
+from fathom.registry import get_board
 from fathom.types import FathomError
+from fathom.types.boards import Board
 
 NEEDED = ("board", "model", "task", "value")
 COLUMNS = ("board", "model", "variant", "task", "length", "value", "n", "table")
@@ -69,13 +71,13 @@ class Figure:
 
 
 def published_files() -> list[Path]:
-    """The CSVs of published results that come with fathom, in the folders of their benchmarks."""
-    return sorted(Path(__file__).parents[1].joinpath("benchmarks").glob("*/*published.csv"))
+    """The CSVs of published results in the folders of benchmarks."""
+    return sorted(path for folder in folders() for path in folder.glob("*published.csv"))
 
 
 @lru_cache(maxsize=1)
 def published() -> Published:
-    """The published results of the five papers, by board."""
+    """The published results of all benchmarks, by board."""
     found: dict[str, list[Entry]] = {}
     for path in published_files():
         for board, entries in read_published(path).items():

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.board.model import Board, Entry, Items, Standing
+from fathom.board.model import Entry, Items, Standing
 from fathom.stats.intervals import LEVEL, Floats
 from fathom.stats.ranks import Ranks, ranks_of
+from fathom.types.boards import Board
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,7 @@ from fathom.board.bundles.bundling import public_settings
 from fathom.board.likeness import Answer, Prints, prints_of
 from fathom.board.model import Provenance
 from fathom.board.sameness import answers_of, answers_of_run
+from fathom.registry import tasks
 from fathom.rows.runs import SAME_REPLY, labels, load
 from fathom.run.manifest import FILE, fathom_version, read_manifest
 from fathom.secrets import HIDDEN
@@ -67,7 +68,7 @@ def read_results(paths: Sequence[Path], rule: str = "official", judge: str | Non
 
     Args:
         paths: Run folders, rows files, bundles, and folders of runs and bundles.
-        rule: Scoring rule of runs and bundles, ``strict`` or ``official``.
+        rule: Scoring rule of runs and bundles, ``strict`` or ``official``, which some tasks do not have.
         judge: Whose scores are taken for runs, see ``fathom.rows.load``.
 
     Raises:
@@ -112,7 +113,7 @@ def _within(path: Path) -> list[Path]:
 def _runs_and_rows(paths: Sequence[Path], rule: str, judge: str | None) -> Batch:
     import polars as pl
 
-    rows, where = load(paths, rule, judge), labels(paths)
+    rows, where = _scored(lambda rule: load(paths, rule, judge), rule), labels(paths)
     manifests = {path: read_manifest(path) for path in where}
     private = _private(manifests.values())
     shown = {variant: _without(variant, private) for _, _, variant in where.values()}
@@ -124,6 +125,18 @@ def _runs_and_rows(paths: Sequence[Path], rule: str, judge: str | None) -> Batch
         label = labelled[path] = (suite, model if model.strip() else NAMELESS, shown[variant])
         about[label] = (*about.get(label, ()), _about_run(manifests[path]))
     return Batch(rows, about=about, prints=partial(_prints, labelled, rows))
+
+
+def _scored(rows_of: Callable[[str], pl.DataFrame], rule: str) -> pl.DataFrame:
+    """Rows by a rule; of tasks that no paper scores, by metric or by judge, those of their own scorer."""
+    import polars as pl
+
+    rows, known = rows_of(rule), tasks()
+    own = [name for name in rows["task"].unique() if name in known and not (known[name].official or known[name].rubric)]
+    if rule != "official" or not own:
+        return rows
+    here = pl.col("task").is_in(own)
+    return pl.concat([rows.filter(~here), rows_of("strict").filter(here)])
 
 
 def _prints(where: Mapping[Path, Label], rows: pl.DataFrame) -> dict[tuple[str, str], Prints]:
@@ -161,7 +174,7 @@ def _bundle(path: Path, rule: str) -> Batch:
             settings["subset"] = part.subset
         about[label] = (*about.get(label, ()), About(settings, part.fingerprint, day(bundle.created)))
     name = bundle.model, bundle.variant
-    return Batch(bundle.rows_of(rule), "submitted", about, lambda: {name: prints_of(answers_of(bundle))})
+    return Batch(_scored(bundle.rows_of, rule), "submitted", about, lambda: {name: prints_of(answers_of(bundle))})
 
 
 def day(moment: object) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fathom.board.model import OF_PAPERS, Board, Category, Cell, Ended, Entry, Estimate, Standing
+from fathom.board.model import OF_PAPERS, Cell, Ended, Entry, Estimate, Standing
 from fathom.types import FathomError
+from fathom.types.boards import Board, Category
 
 
 def mean(parts: Sequence[Estimate], weights: Sequence[float] | None = None, *, paired: bool = False) -> Estimate:

@@ -10,17 +10,16 @@ import polars as pl
 from fathom.analysis.known import answers_of
 from fathom.board import shown
 from fathom.board.examples import Example
-from fathom.board.model import Board
 from fathom.board.results import Batch
-from fathom.board.titles import task_title
 from fathom.printing import printable
-from fathom.registry import suites, tasks
+from fathom.registry import suites, task_title, tasks
 from fathom.score.judge import get_rubric
 from fathom.score.registry import metrics
 from fathom.sources.registry import sources
 from fathom.sources.source import Source
 from fathom.stats.side_rows import is_side_row
 from fathom.types import Json, Task
+from fathom.types.boards import Board
 
 FEW = 8
 """Data sources whose licences and citations are named one by one."""

@@ -16,7 +16,7 @@ from stat import S_ISDIR
 from typing import Any
 
 from fathom import corpus as corpus_package
-from fathom import suitefile
+from fathom import plugins, suitefile
 from fathom.build.items import contexts, expected
 from fathom.build.material import Material, Reading, gather
 from fathom.build.notes import counted_otherwise
@@ -132,6 +132,8 @@ def _inputs(wanted: Order, tokenizer: Tokenizer) -> Mapping[str, Json]:
         "task_versions": {name: get_task(name).version for name in wanted.tasks},
         "corpus_state": [_state(spec) for spec in wanted.given()],
     }
+    if files := plugins.records({wanted.suite, *wanted.tasks}):
+        inputs["plugins"] = [file["sha256"] for file in files]
     if not wanted.grids:  # folders of suites without them were built before there were any
         del inputs["grids"]
     return _storable(inputs)
@@ -215,6 +217,8 @@ def _write(
         "duplicates": material.duplicates,
         "inputs": inputs,
     }
+    if files := plugins.records({wanted.suite, *wanted.tasks}):
+        facts["plugins"] = files
     manifest = _storable(facts)
     return suitefile.write_manifest(folder, manifest)
 

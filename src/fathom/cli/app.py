@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fathom import api
 from fathom.cli import (
     analyze,
     board,
@@ -45,8 +47,16 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A Python file that declares tasks, suites, scorers and so on, which is run; may be given more than "
+            "once. Also FATHOM_PLUGINS."
+        ),
+    ] = None,
 ) -> None:
-    pass
+    for path in plugin or ():
+        api.use_plugin(path)
 
 
 samples.add_to(app)

@@ -39,17 +39,17 @@ def add_to(app: typer.Typer) -> None:
 
 
 def list_(
-    kind: Annotated[str, typer.Argument(help="suites, tasks, metrics, models, settings or data.")],
+    kind: Annotated[str, typer.Argument(help="suites, tasks, metrics, boards, models, settings or data.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show what exists: suites, tasks, metrics, models, their settings, and data sources that suites are made from."""
+    """Show what exists: suites, tasks, metrics, boards, models, their settings, and data sources of suites."""
     records = api.catalogue(kind)
     if kind == "settings" and not as_json:
         print_records([_settings(record) for record in records], as_json=False)
         tell("output caps and temperatures are those without/with thinking; --json shows all settings")
         return
     shown = {"suite", "tasks", "lengths", "task", "metric", "needs", "rules", "model", "window", "input", "output"}
-    shown |= {"data", "dataset", "licence", "roles", "description"}
+    shown |= {"data", "dataset", "licence", "roles", "description", "board", "title", "suites"}
     if not as_json:
         records = [{k: _short(v) for k, v in record.items() if k in shown} for record in records]
     print_records(records, as_json)
@@ -74,7 +74,12 @@ def _settings(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(
-    target: Annotated[str, typer.Argument(help="A suite, or tasks separated by commas (see `fathom list`).")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="A suite, tasks separated by commas (see `fathom list`), or a .py file with them, which is run."
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
     lengths: Lengths = None,
     items: Annotated[

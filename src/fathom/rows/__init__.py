@@ -7,9 +7,8 @@ else.
 from fathom.rows.inspect_log import rows_from_inspect
 from fathom.rows.labels import read_labels
 from fathom.rows.lm_eval_log import rows_from_lm_eval
-from fathom.rows.longbench_pro_results import rows_from_longbench_pro
 from fathom.rows.runs import load, rows_from_run
-from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame, write_rows
+from fathom.rows.schema import SCHEMA, check_rows, read_rows, rows_from_results, to_frame, write_rows
 
 __all__ = [
     "SCHEMA",
@@ -19,7 +18,7 @@ __all__ = [
     "read_rows",
     "rows_from_inspect",
     "rows_from_lm_eval",
-    "rows_from_longbench_pro",
+    "rows_from_results",
     "rows_from_run",
     "to_frame",
     "write_rows",

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from fathom import plugins
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.run.manifest import read_manifest
@@ -90,6 +91,7 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
 def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
     if rule not in RULES:
         raise FathomError(f"scoring rule {rule!r}: the scorers of tasks know {', '.join(RULES)} only")
+    plugins.use_again(manifest["suite"].get("plugins"), folder)
     judged = read_judged(folder, judges)
     every = chain(replies(folder), unasked(folder))
     return check_rows(to_frame(scored_rows(every, manifest, rule, judged)), str(folder))

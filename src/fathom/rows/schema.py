@@ -29,7 +29,7 @@ from fathom.records import (
     read_whole,
     unpacked,
 )
-from fathom.types import STATUSES, FathomError, Row
+from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
 FORMATS = (".parquet", ".csv", ".jsonl")
 """Formats in which tables are written; they are read in more, see ``read_table``."""
@@ -108,6 +108,25 @@ def read_rows(path: Path) -> pl.DataFrame:
         pl.lit(_DEFAULTS[name], dtype=SCHEMA[name]).alias(name) for name in SCHEMA if name not in frame.columns
     )
     return check_rows(_cast(frame, path), str(path))
+
+
+def rows_from_results(form: Results, path: Path, tell: Tell | None = None) -> pl.DataFrame:
+    """Reads others' results of a form that a benchmark declares.
+
+    Args:
+        form: The form.
+        path: File or folder.
+        tell: Told which files of a folder are not read.
+
+    Raises:
+        FathomError: There are no such results, a file has no row, or one is wrong; the message names it.
+    """
+    frames = []
+    for place, rows in form.read(path, tell):
+        frames.append(check_rows(to_frame(rows), place))
+        if frames[-1].is_empty():
+            raise FathomError(f"{place}: there is no reply in it")
+    return pl.concat(frames)
 
 
 def check_rows(frame: pl.DataFrame, source: str) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from fathom import plugins
 from fathom.address import check_address
 from fathom.run.clients import open_client
 from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
@@ -126,6 +127,7 @@ def judge(
     """
     folder = Path(run)
     manifest = read_manifest(folder)
+    plugins.use_again(manifest["suite"].get("plugins"), folder)
     _check_address(model_base_url)
     settings = Settings(
         model=model,

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.run.model import Settings, is_reader
+from fathom.run.model_settings import KINDS, SWITCHES
 from fathom.run.thinking import MODES, PROMPTS
 from fathom.secrets import hide_in_address, hide_secrets
-from fathom.suites.models import KINDS, SWITCHES
 from fathom.types import FathomError, Json
 
 FILE = "run.json"
@@ -96,6 +96,7 @@ def describe_run(
             "path": str(suite),
             "fingerprint": suite_manifest.get("fingerprint"),
             "tokenizer": suite_manifest.get("tokenizer"),
+            **({"plugins": suite_manifest["plugins"]} if "plugins" in suite_manifest else {}),
         },
         "model": settings.model,
         "base_url": hide_in_address(settings.base_url),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from fathom import plugins
 from fathom.length import thinking as with_thoughts
 from fathom.run.clients import open_client
 from fathom.run.ledger import Ledger
@@ -14,6 +15,7 @@ from fathom.run.loop import drive
 from fathom.run.manifest import check_run, describe_run, join_run
 from fathom.run.manner import Manners, manners, parse_chat_template
 from fathom.run.model import Client, Settings
+from fathom.run.model_settings import find_settings
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
 from fathom.run.preflight import (
     Caps,
@@ -34,7 +36,6 @@ from fathom.run.thinking import describe_thinking, thinking_settings
 from fathom.run.worker import this_worker
 from fathom.subsetfile import read_subset
 from fathom.suitefile import Values, open_suite, wanted_of, why_none
-from fathom.suites.models import find_settings
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
 
@@ -173,6 +174,7 @@ def run(
     )
     suite, out = Path(suite), Path(out)
     built = open_suite(suite)
+    plugins.use_again(built.manifest.get("plugins"), suite)
     check_choice(built.manifest, tasks, lengths)
     only = members_of(chosen, built) if chosen else None
     manifest = describe_run(suite, built.manifest, settings)

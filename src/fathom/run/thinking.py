@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
+from fathom.run.model_settings import KINDS, SWITCHES, Kind, ModelSettings, Switch, like_models
 from fathom.run.overflow import FATES, Overflow, parse_policy
-from fathom.suites.models import KINDS, SWITCHES, Kind, ModelSettings, Switch, like_models
 from fathom.types import FathomError, Json
 
 Mode: TypeAlias = Literal["on", "off"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal, TypeAlias, TypeVar
 
 from fathom.discovery import declared
@@ -135,7 +134,6 @@ def check_rule(rule: str) -> None:
         raise FathomError(f"unknown rule {rule!r}; it is official or strict")
 
 
-@cache
 def rubrics() -> Mapping[str, Rubric]:
     """All rubrics by name."""
     return declared("rubrics", lambda rubric: rubric.name)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.discovery import declared
@@ -66,14 +64,9 @@ class Metric:
         return f"{self.suite}/{self.name}"
 
 
-@cache
 def metrics() -> Mapping[str, Metric]:
     """All metrics by their full name, in the order of these."""
-    return MappingProxyType(dict(sorted(declared("metrics", _full_name).items())))
-
-
-def _full_name(metric: Metric) -> str:
-    return metric.full_name
+    return declared("metrics", lambda metric: metric.full_name, order=lambda metric: metric.full_name)
 
 
 def get_metric(full_name: str) -> Metric:

@@ -7,7 +7,7 @@ a suite names; offsets are in characters; scores are fractions in [0, 1].
 from __future__ import annotations
 
 from fathom.types.common import Facet, FathomError, Json
-from fathom.types.declarations import AnswerKind, Grid, Suite, Task
+from fathom.types.declarations import AnswerKind, Grid, Results, Suite, Task, Tell
 from fathom.types.documents import ROLES, Document, Question, Role, Span
 from fathom.types.plans import (
     Arranged,
@@ -54,6 +54,7 @@ __all__ = [
     "Plan",
     "Question",
     "Reply",
+    "Results",
     "Role",
     "Row",
     "Sample",
@@ -64,6 +65,7 @@ __all__ = [
     "Subset",
     "Suite",
     "Task",
+    "Tell",
     "Verdict",
     "Whole",
 ]

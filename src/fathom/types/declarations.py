@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from fathom.types.common import Facet
 from fathom.types.documents import ROLES, Role
 from fathom.types.plans import Draw, Plan, Scene, Stock
+from fathom.types.replies import Row
 from fathom.types.samples import Ordering, Sample, Verdict
 
 AnswerKind: TypeAlias = Literal[
@@ -57,6 +59,7 @@ class Task:
             first reply is kept as reasoning. None where one request is all.
         follow_up_tokens: Output budget of the second reply; None for that of the first.
         version: Raised when prompts or scores change.
+        title: What people call it; "" for its name in words.
         facets: Facets that all its samples have, so that a choice by them passes over whole tasks.
         inputs: What its scorer needs of all its samples (``Sample.inputs``).
     """
@@ -87,6 +90,7 @@ class Task:
     follow_up: Callable[[str, Sample], str] | None = None
     follow_up_tokens: int | None = None
     version: int = 1
+    title: str = ""
     facets: Mapping[str, Facet] = field(default_factory=dict)
     inputs: Mapping[str, Facet] = field(default_factory=dict)
 
@@ -138,3 +142,23 @@ class Suite:
     only: tuple[str, ...] = ()
     grids: Mapping[str, Grid] = field(default_factory=dict)
     tokenizer: str = ""
+
+
+Tell: TypeAlias = Callable[[str], None]
+"""Is told what a reader left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Declaration of results in a form of their publishers, which become rows (``fathom rows --from NAME``).
+
+    Attributes:
+        name: Name in commands.
+        read: Given a file or folder, and who is told which files are not read, the place of each file for messages and
+            its rows.
+        description: One line.
+    """
+
+    name: str
+    read: Callable[[Path, Tell | None], Iterable[tuple[str, Iterable[Row]]]]
+    description: str

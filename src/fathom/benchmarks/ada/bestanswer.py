@@ -254,6 +254,7 @@ def score(reply: str, sample: Sample) -> Verdict:
 TASKS = (
     Task(
         name="bestanswer",
+        title="BestAnswer",
         plan=plan,
         score=score,
         metric="accuracy",

@@ -54,6 +54,7 @@ TASKS = (
     replace(
         BUILT[0],
         name="bestanswer_published",
+        title="BestAnswer, published cases",
         plan=plan,
         description="the published cases of BestAnswer as they are",
         positioned=False,

@@ -234,6 +234,7 @@ def score(reply: str, sample: Sample) -> Verdict:
 def _task(segments: int) -> Task:
     return Task(
         name="tsort" if segments == SEGMENTS else f"tsort_{segments}",
+        title="TSort" if segments == SEGMENTS else f"TSort {segments}",
         plan=partial(plan, segments=segments),
         score=score,
         metric="accuracy",

@@ -116,6 +116,7 @@ def finish(layout: Layout, language: str, questions: tuple[Question, ...]) -> tu
 TASKS = (
     Task(
         name="multi_doc_qa",
+        title="Multi-doc QA",
         plan=plan,
         score=score,
         metric="token_f1",

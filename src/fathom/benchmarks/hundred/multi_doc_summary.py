@@ -101,6 +101,7 @@ def finish(layout: Layout, language: str, card: Card) -> tuple[Ending, ...]:
 TASKS = (
     Task(
         name="multi_doc_summary",
+        title="Multi-doc summary",
         plan=plan,
         score=score,
         metric="rouge_l",

@@ -183,6 +183,7 @@ def _spaced(text: str, language: str) -> str:
 TASKS = (
     Task(
         name="single_doc_summary",
+        title="Single-doc summary",
         plan=plan,
         score=score,
         metric="rouge_l",

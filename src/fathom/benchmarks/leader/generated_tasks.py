@@ -28,6 +28,7 @@ PASSKEYS = tuple(
     replace(
         task,
         name=f"leader_passkey_{size}_{name}",
+        title=f"Passkey {size} ({name})",
         score=exact_match,
         metric="exact_match",
         description=f"{task.description}; LongLeader's {name} set",
@@ -48,6 +49,7 @@ BESTCHOICE = tuple(
     replace(
         task,
         name="leader_bestchoice",
+        title="BestChoice",
         score=exact_match,
         metric="exact_match",
         description=f"{task.description}; LongLeader's 32k set",

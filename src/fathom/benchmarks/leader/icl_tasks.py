@@ -222,9 +222,10 @@ def score(reply: str, sample: Sample) -> Verdict:
 DATA = {"dialogre": ("dialogre", "longicl_dialogre"), "fewnerd": ("fewnerd", "fewnerd_demos")}
 
 
-def _task(dataset: str, answer: AnswerKind, description: str) -> Task:
+def _task(dataset: str, title: str, answer: AnswerKind, description: str) -> Task:
     return Task(
         name=f"leader_{dataset}",
+        title=title,
         plan=partial(plan, dataset=dataset),
         score=score,
         metric="token_f1",
@@ -245,6 +246,8 @@ def _task(dataset: str, answer: AnswerKind, description: str) -> Task:
 
 
 TASKS = (
-    _task("dialogre", "relations", "how pairs in a dialogue are related, after many examples"),
-    _task("fewnerd", "entities", "the named entities of a sentence and their fine types, after many examples"),
+    _task("dialogre", "Dialog-RE", "relations", "how pairs in a dialogue are related, after many examples"),
+    _task(
+        "fewnerd", "FewNERD", "entities", "the named entities of a sentence and their fine types, after many examples"
+    ),
 )

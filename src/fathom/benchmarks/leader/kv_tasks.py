@@ -116,6 +116,7 @@ def _borrowed(document: Document, numbers: Sequence[int]) -> list[Span]:
 TASKS = tuple(
     Task(
         name=f"leader_kv_{name}",
+        title=f"Retrieve.KV ({name})",
         plan=plan,
         score=exact_match,
         metric="exact_match",

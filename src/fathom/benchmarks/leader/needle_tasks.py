@@ -106,6 +106,7 @@ def score(reply: str, sample: Sample) -> Verdict:
 TASKS = tuple(
     Task(
         name=f"leader_needle_{name}",
+        title=f"Needle ({name})",
         plan=plan,
         score=score,
         metric="token_f1",

@@ -40,6 +40,7 @@ class Long:
 
     Attributes:
         name: Name of the task.
+        title: What InfiniteBench calls it.
         category: Category in LongLeader.
         metric: Metric of ``leader``.
         cap: Output cap in tokens.
@@ -53,6 +54,7 @@ class Long:
     """
 
     name: str
+    title: str
     category: str
     metric: str
     cap: int
@@ -78,6 +80,7 @@ SHORT: Mapping[str, Short] = {
 LONG: Mapping[str, Long] = {
     "longbook_qa_eng": Long(
         "leader_en_qa",
+        "En.QA",
         "F-QA",
         "token_f1",
         40,
@@ -90,6 +93,7 @@ LONG: Mapping[str, Long] = {
     ),
     "longbook_choice_eng": Long(
         "leader_en_mc",
+        "En.MC",
         "MC-QA",
         "exact_match",
         40,
@@ -103,6 +107,7 @@ LONG: Mapping[str, Long] = {
     ),
     "longbook_sum_eng": Long(
         "leader_en_sum",
+        "En.Sum",
         "SUM",
         "rouge_l_sum",
         1200,
@@ -115,6 +120,7 @@ LONG: Mapping[str, Long] = {
     ),
     "code_debug": Long(
         "leader_code_debug",
+        "Code.Debug",
         "LGR",
         "exact_match",
         5,
@@ -128,6 +134,7 @@ LONG: Mapping[str, Long] = {
     ),
     "math_find": Long(
         "leader_math_find",
+        "Math.Find",
         "LGR",
         "exact_match",
         3,

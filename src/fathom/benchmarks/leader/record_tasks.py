@@ -201,6 +201,7 @@ def _short(dataset: str, kind: Short) -> Task:
     known = longbench.KINDS[dataset]
     return Task(
         name=f"leader_{dataset}",
+        title=longbench.TITLES[dataset],
         plan=partial(plan_short, dataset=dataset),
         score=partial(score, metric=kind.metric),
         metric=kind.metric,
@@ -225,6 +226,7 @@ def _short(dataset: str, kind: Short) -> Task:
 def _long(dataset: str, kind: Long) -> Task:
     return Task(
         name=kind.name,
+        title=kind.title,
         plan=partial(plan_long, dataset=dataset),
         score=partial(score, metric=kind.metric),
         metric=kind.metric,

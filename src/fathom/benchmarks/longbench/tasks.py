@@ -86,6 +86,14 @@ KINDS = {
 }
 """By LongBench's name. Lines of code are compared as LongBench's published scores have it."""
 
+_WRITTEN = (
+    *("NarrativeQA", "Qasper", "MultiFieldQA-en", "MultiFieldQA-zh", "HotpotQA", "2WikiMQA", "MuSiQue", "DuReader"),
+    *("GovReport", "QMSum", "MultiNews", "VCSUM", "TREC", "TriviaQA", "SAMSum", "LSHT"),
+    *("PassageCount", "PassageRetrieval-en", "PassageRetrieval-zh", "LCC", "RepoBench-P"),
+)
+TITLES: Mapping[str, str] = dict(zip(KINDS, _WRITTEN, strict=True))
+"""The data sets as their publishers write them."""
+
 
 def stock(scene: Scene, dataset: str) -> Stock:
     """The records of one data set in the order of their rows, each at the smallest length that holds its prompt.
@@ -238,6 +246,7 @@ def score(reply: str, sample: Sample, metric: str) -> Verdict:
 def _task(dataset: str, kind: _Kind) -> Task:
     return Task(
         name=f"longbench_{dataset}",
+        title=TITLES[dataset],
         plan=partial(plan, dataset=dataset),
         score=partial(score, metric=kind.metric),
         metric=kind.metric,

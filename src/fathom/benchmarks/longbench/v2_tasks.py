@@ -216,9 +216,10 @@ def _facets(record: Document, templates: Mapping[str, str] | None) -> dict[str, 
     return facets
 
 
-def _task(name: str, files: Files, cap: int, description: str) -> Task:
+def _task(name: str, title: str, files: Files, cap: int, description: str) -> Task:
     return Task(
         name=name,
+        title=title,
         plan=partial(plan, files=files),
         score=score,
         metric="accuracy",
@@ -240,6 +241,12 @@ def _task(name: str, files: Files, cap: int, description: str) -> Task:
 
 
 TASKS = (
-    _task(NAME, DIRECT, CHOICE_TOKENS, "questions with four choices over a long context"),
-    _task(f"{NAME}_cot", COT, 1024, "the same with thoughts first, and the choice in a second request"),
+    _task(NAME, "LongBench v2", DIRECT, CHOICE_TOKENS, "questions with four choices over a long context"),
+    _task(
+        f"{NAME}_cot",
+        "LongBench v2, thoughts first",
+        COT,
+        1024,
+        "the same with thoughts first, and the choice in a second request",
+    ),
 )

@@ -16,6 +16,15 @@ LANGUAGES: Mapping[str, str] = MappingProxyType({"English": "en", "Chinese": "zh
 LENGTHS: Mapping[str, int] = MappingProxyType(
     {f"{thousand}k": 1024 * thousand for thousand in (8, 16, 32, 64, 128, 256)}
 )
+METRIC_NAMES: Mapping[Metric, str] = {
+    "NDCG": "ndcg",
+    "Pairwise_Accuracy": "pairwise_accuracy",
+    "Accuracy": "accuracy",
+    "F1_Score": "f1",
+    "SubEM": "sub_em",
+    "Summary": "summary",
+}
+"""Names of metrics in the records, and in our tasks."""
 REQUIREMENTS = ("Full", "Partial")
 DIFFICULTIES = ("Easy", "Moderate", "Hard", "Extreme")
 # A summary counts as right above this score, which a ROUGE-L of 0.5 and a similarity of 0.8 give.

@@ -13,7 +13,7 @@ import re
 from functools import partial
 
 from fathom.benchmarks.pro.records import DIFFICULTY, NAME
-from fathom.benchmarks.pro.secondary_tasks import LENGTHS, SECONDARY, SUMMARY_PASSES_ABOVE, Metric, SecondaryTask
+from fathom.benchmarks.pro.secondary_tasks import LENGTHS, METRIC_NAMES, SECONDARY, SUMMARY_PASSES_ABOVE, SecondaryTask
 from fathom.score.registry import get_scorer, row_of
 from fathom.types import (
     Arranged,
@@ -36,14 +36,6 @@ from fathom.types import (
 
 GAP = "\n\n\n\n"
 OUTPUT_TOKENS = 1024
-METRIC_NAMES: dict[Metric, str] = {
-    "NDCG": "ndcg",
-    "Pairwise_Accuracy": "pairwise_accuracy",
-    "Accuracy": "accuracy",
-    "F1_Score": "f1",
-    "SubEM": "sub_em",
-    "Summary": "summary",
-}
 FACETS = ("primary_task", "secondary_task", "contextual_requirement", DIFFICULTY)
 
 # An option begins a line: "A.", "A)", "(A)", "A:", "A 、" or the letter alone before a blank or Chinese text.
@@ -156,6 +148,7 @@ def _task(task: SecondaryTask) -> Task:
     official = f"{NAME}/{task.metric}"
     return Task(
         name=task.task,
+        title=task.name,
         plan=partial(plan, task=task),
         score=partial(score, metric=official),
         metric=METRIC_NAMES[task.metric],

@@ -52,6 +52,7 @@ def score(reply: str, sample: Sample) -> Verdict:
 TASKS = (
     Task(
         name="kv_retrieval",
+        title="KV retrieval",
         plan=plan,
         score=score,
         metric="accuracy",

@@ -116,6 +116,7 @@ def score(reply: str, sample: Sample) -> Verdict:
 TASKS = (
     Task(
         name="single_doc_qa",
+        title="Single-doc QA",
         plan=plan,
         score=score,
         metric="token_f1",

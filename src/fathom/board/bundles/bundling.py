@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fathom import plugins
 from fathom.board.bundles.bundle import (
     RULES,
     Bundle,
@@ -50,6 +51,8 @@ def bundle_of(runs: Sequence[Path], *, judge: str | None = None, logs: bool = Tr
             is meant.
     """
     manifests = [read_manifest(run) for run in runs]
+    for run, manifest in zip(runs, manifests, strict=True):
+        plugins.use_again(manifest["suite"].get("plugins"), run)
     _check_together(runs, manifests)
     judges = choose_judges(runs, judge)
     found = [_bundled(number, run, manifests[number], judges, logs=logs) for number, run in enumerate(runs)]

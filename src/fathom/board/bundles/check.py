@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from fathom import plugins
 from fathom.board.bundles.bundle import RULES, Bundle, hashed
 from fathom.board.bundles.findings import LEVELS, Finding, Level, RefusedError
 from fathom.board.bundles.opening import LIMITS, Limits, parse_bundle, read_limited
@@ -75,6 +76,8 @@ def check(path: Path, suites: Sequence[Path] = (), limits: Limits = LIMITS, toda
         FathomError: The file or a suite folder cannot be read.
     """
     built = [open_suite(folder) for folder in suites]
+    for suite in built:
+        plugins.use_again(suite.manifest.get("plugins"), suite.folder)
     sha, bundle = "", None
     findings: list[Finding] = []
     try:

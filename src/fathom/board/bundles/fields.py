@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from fathom.board.bundles.bundle import FILES, FORMATS, HEAD, RULES, fields_of
 from fathom.printing import printable
+from fathom.run.model_settings import KINDS, SWITCHES
 from fathom.run.thinking import MODES, PROMPTS
-from fathom.suites.models import KINDS, SWITCHES
 from fathom.types import STATUSES
 
 Check: TypeAlias = Callable[[object], str]

@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fathom.board.boards import BOARDS
 from fathom.board.likeness import packed, prints_of, same_name, unpacked
 from fathom.board.published import published
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.process import ended
 from fathom.printing import printable
+from fathom.registry import boards
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -201,11 +201,12 @@ def _reasons(checked: Checked, policy: Policy, known: Mapping[str, Path]) -> lis
 
 
 def _nowhere(bundle: Bundle) -> list[Finding]:
-    """What moderators should know of suites that no board is made of."""
-    known = {suite for board in BOARDS for suite in board.suites}
+    """What moderators should know of suites that no board is declared for."""
+    known = {suite for board in boards().values() for suite in board.suites}
     left = dict.fromkeys(part.suite for part in bundle.parts if part.suite not in known)
     return [
-        Finding("unverified", "board", f"suite {suite} is on no board: its results will not be seen") for suite in left
+        Finding("unverified", "board", f"suite {_plain(suite)} has no declared board: it gets one of its own")
+        for suite in left
     ]
 
 
@@ -225,7 +226,7 @@ def _finding(one: Found) -> Finding:
 def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:
     """What moderators should know of a name that stands on the site already."""
     suites = {part.suite for part in bundle.parts}
-    for board in BOARDS:
+    for board in boards().values():
         models = {entry.model for entry in published().get(board.id, ()) if same_name(entry.model, bundle.model)}
         if models and suites & set(board.suites):
             words = f"the name is that of a published entry of {board.title} ({_plain(min(models))})"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fathom import plugins
 from fathom.registry import get_task, tasks
 from fathom.run.likelihood.client import METHODS, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
@@ -93,6 +94,7 @@ def likelihood(
         raise FathomError(f"--most-orders {most_orders}: expected a positive number")
     way, how = _method_of(method), _via_of(via)
     built, out = open_suite(Path(suite)), Path(out)
+    plugins.use_again(built.manifest.get("plugins"), built.folder)
     check_choice(built.manifest, tasks, lengths)
     asked, passed_over = _tasks_of(built, tasks)
     questions = _Questions(built, asked, lengths, limit, built.texts())

@@ -95,7 +95,9 @@ def _last(model: str) -> str:
 
 
 def _built_in() -> dict[str, ModelSettings]:
-    return read_table(files("fathom.suites").joinpath("pro_models.toml").read_text("utf-8"), "pro_models.toml", _entry)
+    return read_table(
+        files("fathom.run").joinpath("model_settings.toml").read_text("utf-8"), "model_settings.toml", _entry
+    )
 
 
 def _users() -> dict[str, ModelSettings]:

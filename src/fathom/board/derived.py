@@ -1,0 +1,58 @@
+"""Boards of suites that declare none, made from the rows of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+
+from fathom.board.keys import keys
+from fathom.board.results import NAMELESS
+from fathom.printing import printable
+from fathom.registry import suites, task_title
+from fathom.stats.side_rows import is_side_row
+from fathom.types.boards import Board, Category, Part
+
+LONGEST = 80
+"""Characters of a title: suites of tasks named one by one are called by the names of all of them."""
+
+
+def derived(rows: Iterable[pl.DataFrame], known: Sequence[Board]) -> list[Board]:
+    """A board for each suite that no board is made of, in the order of the rows.
+
+    The overall score is the mean of the tasks. A task is counted over all lengths that some run of the suite was asked
+    at, so that a run at other lengths has no rank.
+
+    Args:
+        rows: Rows tables.
+        known: The boards that are declared.
+    """
+    declared = {suite for board in known for suite in board.suites}
+    lengths: dict[str, dict[str, set[int]]] = {}
+    for table in rows:
+        base = pl.col("suite").str.split("#").list.first()
+        asked = table.filter(~is_side_row()).select(base, "task", "length").unique(maintain_order=True)
+        for suite, task, length in asked.filter(~pl.col("suite").is_in(declared)).rows():
+            lengths.setdefault(suite, {}).setdefault(task, set()).add(length)
+    ids = keys([*((board.id,) for board in known), *((suite,) for suite in lengths)])[len(known) :]
+    return [_board(id, suite, tasks) for id, (suite, tasks) in zip(ids, lengths.items(), strict=True)]
+
+
+def _board(id: str, suite: str, lengths: Mapping[str, set[int]]) -> Board:
+    declared = suites().get(suite)
+    wanted = declared.tasks if declared else suite.split(",")
+    tasks = [*(task for task in wanted if task in lengths), *(task for task in lengths if task not in wanted)]
+    title = printable(", ".join(map(task_title, suite.split(",")))) or NAMELESS
+    return Board(
+        id=id,
+        title=title if len(title) <= LONGEST else f"{title[: LONGEST - 3]}...",
+        suites=(suite,),
+        about=f"{declared.description[:1].upper()}{declared.description[1:]}." if declared else "",
+        rule="mean of all tasks, each the mean over its lengths" if len(tasks) > 1 else "mean over all lengths",
+        categories=tuple(
+            Category(key, printable(task_title(task)), (Part((task,)),))
+            for key, task in zip(keys((task,) for task in tasks), tasks, strict=True)
+        ),
+        lengths=tuple(sorted({length for own in lengths.values() for length in own if length})),
+        counted={task: tuple(sorted(own)) for task, own in lengths.items()},
+    )

@@ -1,0 +1,204 @@
+"""Python files that declare a benchmark: ``fathom build ./lost_umbrella.py``, ``fathom --plugin FILE``.
+
+A file is run only because somebody named it on this computer: on a command line, in ``FATHOM_PLUGINS`` or in
+``fathom.api.use_plugin``. Suites and runs record the path and the SHA-256 of the file that they were made with. What
+they record alone never leads to a file being run: it is run again without being named only where the very same bytes
+were named before, which ``~/.config/fathom/plugins.json`` remembers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+
+from fathom.atomic import whole_file
+from fathom.printing import printable
+from fathom.types import FathomError, Results, Suite, Task
+from fathom.types.boards import Board
+
+VARIABLE = "FATHOM_PLUGINS"
+"""Environment variable with files, separated as in ``PATH``."""
+DECLARED: Mapping[str, type] = {
+    **{"TASKS": Task, "SUITES": Suite, "BOARDS": Board, "RESULTS": Results},
+    **dict.fromkeys(("METRICS", "RUBRICS", "SOURCES"), object),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plugin:
+    """A file in use.
+
+    Attributes:
+        path: Where it is.
+        sha256: Of its bytes.
+        module: What it declares.
+        named: Whether it was named now; otherwise it is in use because a suite or a run was made with it.
+    """
+
+    path: Path
+    sha256: str
+    module: ModuleType
+    named: bool = True
+
+    def declares(self, kind: str) -> tuple[str, ...]:
+        """The names of its declarations of a kind (``TASKS`` or ``SUITES``)."""
+        return tuple(one.name for one in getattr(self.module, kind, ()))
+
+
+_IN_USE: dict[str, Plugin] = {}
+_READ: set[str] = set()
+
+
+def in_use() -> tuple[Plugin, ...]:
+    """The files in use, those of the environment among them, which is read once."""
+    if VARIABLE not in _READ:
+        _READ.add(VARIABLE)  # before files are run, which may ask what is declared
+        try:
+            for name in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+                use(Path(name))
+        except FathomError:
+            _READ.discard(VARIABLE)
+            raise
+    return tuple(_IN_USE.values())
+
+
+def use(path: Path) -> Plugin:
+    """Run a file that the user has named, and use what it declares; an earlier version of it is forgotten.
+
+    Raises:
+        FathomError: It cannot be read or run, or declares nothing.
+    """
+    path = path.resolve()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None
+    plugin = _used(path, content, named=True)
+    _remember(plugin)
+    return plugin
+
+
+def use_again(recorded: object, needed_by: Path) -> None:
+    """Use the files again that a suite or a run was made with.
+
+    Args:
+        recorded: What ``records`` gave, as it stands in a manifest.
+        needed_by: The folder of the suite or run, for messages.
+
+    Raises:
+        FathomError: A file was never named on this computer, is gone, or has changed; the message says what to do.
+    """
+    for record in recorded if isinstance(recorded, list) else ():
+        path, digest = (str(record.get(name)) if isinstance(record, Mapping) else "" for name in ("path", "sha256"))
+        name = Path(path).name
+        if any(one.sha256 == digest or (one.named and one.path.name == name) for one in in_use()):
+            continue
+        known = _known().get(digest)
+        if known is None:
+            raise FathomError(
+                f"{needed_by}: was made with {printable(path)} (SHA-256 {printable(digest)[:12]}), a file that was "
+                f"never named on this computer; if you trust it, name it: fathom --plugin FILE ..., or {VARIABLE}=FILE"
+            )
+        try:
+            content = Path(known).read_bytes()
+        except OSError as error:
+            raise FathomError(
+                f"{needed_by}: was made with {known}, which cannot be read ({error.strerror or error}); restore it, or "
+                "name it where it is now: fathom --plugin FILE ..."
+            ) from None
+        if sha256(content).hexdigest() != digest:
+            raise FathomError(
+                f"{needed_by}: was made with {known}, which has changed since; to use it as it is now, name it: "
+                f"fathom --plugin {known} ...; or build the suite and run it again"
+            )
+        _used(Path(known), content, named=False)
+
+
+def records(names: Collection[str]) -> list[dict[str, str]]:
+    """What manifests record of the files that declare a suite or a task of one of these names."""
+    return [
+        {"path": str(one.path), "sha256": one.sha256}
+        for one in in_use()
+        if not {*one.declares("TASKS"), *one.declares("SUITES")}.isdisjoint(names)
+    ]
+
+
+def target_of(plugin: Plugin) -> str:
+    """What is built where a file alone is named: its suite, or all its tasks.
+
+    Raises:
+        FathomError: It declares several suites, or neither a suite nor a task.
+    """
+    suites, tasks = plugin.declares("SUITES"), plugin.declares("TASKS")
+    if len(suites) > 1:
+        raise FathomError(
+            f"{plugin.path}: declares several suites; name one: fathom --plugin {plugin.path} build {suites[0]}"
+        )
+    if not suites and not tasks:
+        raise FathomError(f"{plugin.path}: declares neither SUITES nor TASKS; there is nothing to build")
+    return suites[0] if suites else ",".join(tasks)
+
+
+def _used(path: Path, content: bytes, *, named: bool) -> Plugin:
+    digest = sha256(content).hexdigest()
+    for one in [one for one in _IN_USE.values() if one.path == path and one.sha256 != digest]:
+        del _IN_USE[one.sha256]
+    known = _IN_USE.get(digest)
+    if known is None or known.path != path or (named and not known.named):
+        module = known.module if known else _run(path, content, digest)
+        _IN_USE[digest] = Plugin(path, digest, module, named or bool(known and known.named))
+    return _IN_USE[digest]
+
+
+def _run(path: Path, content: bytes, digest: str) -> ModuleType:
+    module = ModuleType(f"fathom_plugin_{path.stem}_{digest[:12]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    try:
+        exec(compile(content, str(path), "exec"), vars(module))  # noqa: S102 that is what a plugin is named for
+    except (Exception, SystemExit) as error:
+        del sys.modules[module.__name__]
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        place = f", line {lines[-1]}" if lines else ""
+        raise FathomError(f"{path}{place}: cannot be used: {type(error).__name__}: {printable(str(error))}") from error
+    declared = [kind for kind in DECLARED if hasattr(module, kind)]
+    if not declared:
+        raise FathomError(f"{path}: declares none of {', '.join(DECLARED)}; see docs/adding-a-task.md")
+    for kind in declared:
+        values = getattr(module, kind)
+        if not isinstance(values, tuple | list):
+            raise FathomError(f"{path}: {kind} must be a tuple, for instance {kind} = (one,)")
+        if wrong := [one for one in values if not isinstance(one, DECLARED[kind])]:
+            expected, found = DECLARED[kind].__name__, type(wrong[0]).__name__
+            raise FathomError(f"{path}: {kind} holds a value of type {found}, expected {expected}")
+    return module
+
+
+def _record() -> Path:
+    return Path.home() / ".config" / "fathom" / "plugins.json"
+
+
+def _known() -> dict[str, str]:
+    """Paths of the files that were named on this computer, by SHA-256."""
+    try:
+        found = json.loads(_record().read_text("utf-8"))
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: there is no home
+        return {}
+    return {digest: path for digest, path in found.items() if isinstance(path, str)} if isinstance(found, dict) else {}
+
+
+def _remember(plugin: Plugin) -> None:
+    known = _known()
+    if known.get(plugin.sha256) == str(plugin.path):
+        return
+    with suppress(FathomError, OSError, RuntimeError), whole_file(_record()) as stream:
+        # Where it cannot be written, files are to be named each time.
+        json.dump({**known, plugin.sha256: str(plugin.path)}, stream, indent=2)

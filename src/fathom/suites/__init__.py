@@ -1,1 +1,0 @@
-"""Settings of models for suites; the suites themselves are in ``fathom.benchmarks``."""
