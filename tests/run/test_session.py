@@ -16,11 +16,10 @@ from fathom.length import render
 from fathom.run import replies
 from fathom.run.answers import LARGE_TEXT
 from fathom.run.ledger import Key, Ledger
-from fathom.run.limit import TRUNCATION, Limit
 from fathom.run.manner import Manner
 from fathom.run.model import Call
 from fathom.run.overflow import Overflow
-from fathom.run.prices import FREE, UNKNOWN, Price
+from fathom.run.prices import FREE, TRUNCATION, UNKNOWN, Limit, Price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Retry
 from fathom.run.session import LOOK_SECONDS, Session, Work, _first
