@@ -680,6 +680,14 @@ def test_a_cut_prompt_is_made_longer_letter_by_letter_too(name: str, length: int
     assert any(text[:seam] == full[:seam] and full.endswith(text[seam:]) for seam in range(len(text)))
 
 
+def test_a_passage_of_which_not_a_letter_fits_is_left_out() -> None:
+    """A word, or a part of one, is three tokens: of the second passage there would be its heading and nothing else."""
+    shelf = shelf_of(document("c", 2), document("d", 2), tokenizer=Hostile("dear", lambda text: 3 * len(text.split())))
+    for room, taken in ((38, [30]), (39, [30, 3]), (41, [30, 3])):
+        draft = arrange(passages([]), [C, D], room, 0, shelf)
+        assert [shelf.tokens(span) for span in draft.fillers] == taken
+
+
 def test_whole_texts_that_fit_only_by_their_pieces_do_not_fit_an_exact_budget() -> None:
     """A text of 40 letters is one token, and so are two of them; in a run beyond 100 letters each is one."""
     counted = by(r"(?<!x)x{1,100}(?!x)|x|[^\sx]+")
