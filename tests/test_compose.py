@@ -308,6 +308,17 @@ def test_questions_over_one_context_differ_in_where_its_last_filler_ends() -> No
         ]  # fmt: skip
 
 
+def test_a_question_for_which_there_is_room_takes_nothing_from_the_context() -> None:
+    """From 693 to 700 tokens all is well: only the last question is too long for that, and costs a sentence."""
+    shelf = shelf_of(*(document(name, 60) for name in "abcd"))
+    questions = ("What is it, and why so long?", "What?", "Which one?", "why " * 9)
+    endings = tuple(Ending(text, ("x",), 0.0) for text in questions)
+    made = compose(passages([(Span("a", 0, 20), 0.4)], endings=endings), 700, wholes(shelf)[1:], shelf)
+    assert [one.tokens for one in made] == [700, 694, 695, 697]
+    taken = [[part[1] for part in sizes(shelf, one.parts) if isinstance(part, tuple)] for one in made]
+    assert taken == [[300, 8, 300, last] for last in (80, 80, 80, 75)]
+
+
 def test_the_last_filler_that_can_spare_it_ends_earlier() -> None:
     """Of 40 words the last passage cannot spare 21; nor of 36 the one before; of 60 the first can."""
     endings = (WHAT, Ending("why " * 22, ("x",), 0.0))
@@ -667,6 +678,14 @@ def test_a_cut_prompt_is_made_longer_letter_by_letter_too(name: str, length: int
     text, full = text_of(shelf, cut), text_of(shelf, prompt)
     assert shelf.counter.tokenizer.count(text) == length
     assert any(text[:seam] == full[:seam] and full.endswith(text[seam:]) for seam in range(len(text)))
+
+
+def test_a_passage_of_which_not_a_letter_fits_is_left_out() -> None:
+    """A word, or a part of one, is three tokens: of the second passage there would be its heading and nothing else."""
+    shelf = shelf_of(document("c", 2), document("d", 2), tokenizer=Hostile("dear", lambda text: 3 * len(text.split())))
+    for room, taken in ((38, [30]), (39, [30, 3]), (41, [30, 3])):
+        draft = arrange(passages([]), [C, D], room, 0, shelf)
+        assert [shelf.tokens(span) for span in draft.fillers] == taken
 
 
 def test_whole_texts_that_fit_only_by_their_pieces_do_not_fit_an_exact_budget() -> None:
