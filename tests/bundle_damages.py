@@ -10,8 +10,7 @@ import zipfile
 import zlib
 from random import Random
 
-from fathom.board.bundles.bundle import DIGESTS, HEAD, REPLIES, ROWS
-from fathom.board.bundles.packing import zipped
+from fathom.board.bundles.bundle import DIGESTS, HEAD, REPLIES, ROWS, zipped
 from made_bundles import files_of
 
 HOSTILE_ENTRIES = ("../rows.jsonl", "/etc/passwd", "..\\rows.jsonl", "C:\\rows.jsonl", "rows.jsonl/", "rows.parquet",

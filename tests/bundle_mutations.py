@@ -25,9 +25,8 @@ from bundle_damages import (
     strange_entry,
     torn,
 )  # fmt: skip
-from fathom.board.bundles.bundle import DIGESTS, HEAD, JUDGEMENTS, REPLIES, ROWS, Bundle, Said, hashed
+from fathom.board.bundles.bundle import DIGESTS, HEAD, JUDGEMENTS, REPLIES, ROWS, Bundle, Said, archive, hashed, zipped
 from fathom.board.bundles.opening import parse_bundle
-from fathom.board.bundles.packing import archive, zipped
 from fathom.types import STATUSES
 from made_bundles import Content, consistent, files_of, taken_apart
 

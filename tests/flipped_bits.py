@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from fathom.board.build import Wanted, build_site
+from fathom.board.bundles.bundle import write_bundle
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.opening import read_bundle
-from fathom.board.bundles.packing import write_bundle
 from fathom.board.changes import read_snapshot
 from fathom.checksums import with_checksum
 from fathom.length import render, thinking

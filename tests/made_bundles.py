@@ -9,9 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fathom.board.bundles.bundle import HEAD, REPLIES, ROWS, Bundle, canonical, facts_of_part
+from fathom.board.bundles.bundle import HEAD, REPLIES, ROWS, Bundle, archive, canonical, facts_of_part, zipped
 from fathom.board.bundles.bundling import bundle_of
-from fathom.board.bundles.packing import archive, zipped
 from fathom.board.bundles.rescoring import needed_judgements, rescored
 from fathom.length import render
 from fathom.length import thinking as told_to_think

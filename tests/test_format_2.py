@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
+from fathom.board.bundles.bundle import archive, write_bundle
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.check import check
 from fathom.board.bundles.opening import read_bundle
-from fathom.board.bundles.packing import archive, write_bundle
 from fathom.rows import rows_from_run
 from fathom.run import replies, run
 from fathom.run.ledger import Ledger

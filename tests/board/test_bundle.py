@@ -11,12 +11,23 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from fathom.board.bundles.bundle import DIGESTS, FILES, FORMAT, HEAD, JUDGEMENTS, REPLIES, ROWS, RULES, sample_set
+from fathom.board.bundles.bundle import (
+    DIGESTS,
+    FILES,
+    FORMAT,
+    HEAD,
+    JUDGEMENTS,
+    REPLIES,
+    ROWS,
+    RULES,
+    archive,
+    sample_set,
+    write_bundle,
+)
 from fathom.board.bundles.bundling import bundle_of, public_settings
 from fathom.board.bundles.fields import EPOCHS, NAME, ROW_FIELDS, name, named, settings, text, whole
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle, read_bundle
-from fathom.board.bundles.packing import archive, write_bundle
 from fathom.rows import SCHEMA, rows_from_run
 from fathom.run.ledger import Ledger
 from fathom.run.worker import this_worker

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from fathom.board.bundles.bundle import DIGESTS, FORMAT, REPLIES, ROWS, hashed
+from fathom.board.bundles.bundle import DIGESTS, FORMAT, REPLIES, ROWS, archive, hashed
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.check import Checked, check
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle
-from fathom.board.bundles.packing import archive
 from fathom.run.ledger import Ledger
 from fathom.run.worker import this_worker
 from fathom.stats.outcomes import counted, tally

@@ -13,11 +13,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from fathom import api
-from fathom.board.bundles.bundle import DIGESTS, REPLIES, ROWS, hashed
+from fathom.board.bundles.bundle import DIGESTS, REPLIES, ROWS, archive, hashed
 from fathom.board.bundles.check import check
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle
-from fathom.board.bundles.packing import archive
 from fathom.board.lines import Line, model_keys, table
 from fathom.board.measured import measured
 from fathom.board.model import Entry

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from fathom.board.bundles.bundle import REPLIES, ROWS, Bundle
+from fathom.board.bundles.bundle import REPLIES, ROWS, Bundle, archive
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.check import Checked, check
 from fathom.board.bundles.opening import parse_bundle
-from fathom.board.bundles.packing import archive
 from fathom.board.bundles.rescoring import check_scores
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.run.ledger import Ledger

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bundle_mutations import DAMAGES, Damage, hostile_bundles
-from fathom.board.bundles.bundle import DIGESTS, REPLIES, ROWS
+from fathom.board.bundles.bundle import DIGESTS, REPLIES, ROWS, zipped
 from fathom.board.bundles.check import check
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import LIMITS, parse_bundle
-from fathom.board.bundles.packing import zipped
 from made_bundles import files_of, make_bundle, taken_apart
 
 Right = tuple[bytes, Path]

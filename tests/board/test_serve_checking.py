@@ -17,8 +17,8 @@ from starlette.testclient import TestClient
 
 from bundle_mutations import DAMAGES, hostile_bundles
 from fathom.board.bundles import check
+from fathom.board.bundles.bundle import archive
 from fathom.board.bundles.bundling import bundle_of
-from fathom.board.bundles.packing import archive
 from fathom.board.serve import checking, process
 from fathom.board.serve.answers import AnswerError
 from fathom.board.serve.app import make_app

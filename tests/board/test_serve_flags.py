@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from fathom.board.bundles.bundle import archive
 from fathom.board.bundles.bundling import bundle_of
-from fathom.board.bundles.packing import archive
 from fathom.board.likeness import Answer, packed, plain_name, prints_of
 from fathom.board.model import Entry, Origin
 from fathom.board.results import read_results

@@ -113,10 +113,10 @@ def board_bundle(runs: Iterable[Path | str], out: Path | str, *, judge: str | No
     Raises:
         FathomError: A folder holds no run, the runs do not belong together, or what they hold cannot be in a bundle.
     """
+    from fathom.board.bundles.bundle import archive, write_bundle
     from fathom.board.bundles.bundling import bundle_of
     from fathom.board.bundles.findings import RefusedError
     from fathom.board.bundles.opening import parse_bundle
-    from fathom.board.bundles.packing import archive, write_bundle
 
     path, folders = Path(out), [Path(run) for run in runs]
     if path.suffix != ".zip":

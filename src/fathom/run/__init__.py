@@ -1,7 +1,8 @@
 """The only room that talks to models: put a suite to a model, keep every reply, go on after any interruption."""
 
 from fathom.run.judge import JudgeSummary, check_judge, judge
-from fathom.run.judging import JudgePlan, JudgeProgress
+from fathom.run.judge_plan import JudgePlan
+from fathom.run.judging import JudgeProgress
 from fathom.run.likelihood import likelihood
 from fathom.run.manifest import read_manifest
 from fathom.run.preflight import Forecast, Preflight

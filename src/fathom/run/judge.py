@@ -16,18 +16,9 @@ from fathom import plugins
 from fathom.address import check_address
 from fathom.run.clients import open_client
 from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
+from fathom.run.judge_plan import Docket, JudgePlan, Pending, check_limits, find_cases, plan_judging
 from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
-from fathom.run.judging import (
-    Docket,
-    JudgePlan,
-    JudgeProgress,
-    JudgeWork,
-    Judging,
-    Pending,
-    check_limits,
-    find_cases,
-    plan_judging,
-)
+from fathom.run.judging import JudgeProgress, JudgeWork, Judging
 from fathom.run.loop import drive
 from fathom.run.manifest import read_manifest
 from fathom.run.model import Client, Settings

@@ -9,10 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, Result, Said, canonical
+from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, Result, Said, canonical, row_record
 from fathom.board.bundles.bundling import kept_judgements
 from fathom.board.bundles.findings import Finding, Level
-from fathom.board.bundles.packing import row_record
 from fathom.printing import printable
 from fathom.registry import get_task
 from fathom.rows.runs import scored_rows
