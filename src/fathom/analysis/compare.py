@@ -16,8 +16,7 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL, Grid, blank_means, grids
-from fathom.analysis.ranking import system_key
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired, system_key
 from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError

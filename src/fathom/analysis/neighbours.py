@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.questions import Asked, asked
-from fathom.analysis.ranking import Ranked, ranking_of_questions, system_key
-from fathom.stats.differences import Gap, paired
+from fathom.analysis.ranking import Ranked, ranking_of_questions
+from fathom.stats.differences import Gap, paired, system_key
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered, tally
 
