@@ -190,7 +190,7 @@ def test_weights_of_tasks_make_the_overall_score(board: Board) -> None:
 
 # ------------------------------------------------------------------------------------------------- coverage
 
-ROUNDS = 40
+ROUNDS = 20
 
 
 @pytest.mark.slow

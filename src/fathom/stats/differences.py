@@ -10,7 +10,7 @@ same in every table and on every page that shows it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,11 @@ class Sums:
     mass: Floats
     seed: int
     name: str
+
+    def at(self, columns: Sequence[int]) -> Sums:
+        """Those in some columns."""
+        chosen = list(columns)
+        return replace(self, scored=self.scored[:, chosen], mass=self.mass[:, chosen])
 
 
 def system_key(model: str, variant: str) -> str:
@@ -118,9 +123,9 @@ def drawn_columns(task: Sums, columns: Sequence[int], prior: float) -> Floats:
     Returns:
         Replicates x columns.
     """
-    chosen = list(columns)
-    rng = generator(task.seed, f"{task.name}\x1f{chosen}")
-    return means_of_sums((task.scored[:, chosen], task.mass[:, chosen]), rng, prior=prior)
+    chosen = task.at(columns)
+    rng = generator(task.seed, f"{task.name}\x1f{list(columns)}")
+    return means_of_sums((chosen.scored, chosen.mass), rng, prior=prior)
 
 
 def gap_of(draws: Floats, point: float) -> Gap:
@@ -181,6 +186,11 @@ class Differences:
         """The mean difference over some columns and all tasks."""
         draws = drawn_means(self.first, columns) - drawn_means(self.second, columns)
         return gap_of(draws, float(self.gaps[:, list(columns)].mean()))
+
+    def at(self, columns: Sequence[int]) -> Differences:
+        """Those in some columns."""
+        first, second = (tuple(one.at(columns) for one in own) for own in (self.first, self.second))
+        return Differences(first, second, self.gaps[:, list(columns)])
 
     def __add__(self, other: Differences) -> Differences:
         """Over the tasks of both."""

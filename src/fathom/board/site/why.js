@@ -19,7 +19,7 @@
       list("Cannot be told apart from it", tied, true),
       list("Scores lower for sure", better, false),
       list("Scores higher for sure", worse, false),
-      h("p", { class: "muted" }, "Differences in the overall score, in points, with 95% intervals; “paired” ones are over the same questions. “For sure” is said where the difference stands a test of all differences of this line together (Holm, 95%), which asks for more than that one interval does not reach 0."),
+      h("p", { class: "muted" }, "Differences in the overall score, in points, with 95% intervals; in “paired” ones the lines have questions in common. “For sure” is said where the difference stands a test of all differences of this line together (Holm, 95%), which asks for more than that one interval does not reach 0."),
     ];
   };
 
