@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from board_tabs import VIEWS, Open, sites, tabs
 from chromium import browsers
+from fathom.analysis import compare
+from fathom.board.boards import HUNDRED
+from fathom.board.build import Wanted, build_site
+from fathom.rows import write_rows
+from made_results_board import made_rows
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 browser = pytest.fixture(browsers, scope="module")
 site = pytest.fixture(sites, scope="module")
 opened = pytest.fixture(tabs)
 
+LENGTHS = HUNDRED.counted["kv_retrieval"]
 DIFFERENCES = """async ([a, b]) => {
   const whole = await fathom.whole('leader-128k');
   return fathom.differences(whole, whole.entry(a), whole.entry(b));
@@ -67,3 +76,20 @@ def test_lines_without_an_interval_have_a_difference_and_nothing_else(opened: Op
     (overall, *_) = tab.evaluate(DIFFERENCES, ["line-8", "line-1"])
     assert (overall["low"], overall["high"], overall["p"]) == (None, None, None)
     assert overall["difference"] is not None
+
+
+def test_the_script_shows_what_compare_finds_in_the_same_rows(browser: Browser, tmp_path: Path) -> None:
+    rows = made_rows({"good": 1.0, "poor": -0.5}, tasks=HUNDRED.tasks, lengths=LENGTHS, items=6, suite="hundred")
+    write_rows(rows, tmp_path / "rows.parquet")
+    build_site(Wanted((tmp_path / "rows.parquet",), published=False, examples=False), tmp_path / "site")
+    tab = browser.new_page()
+    tab.goto((tmp_path / "site" / "index.html").as_uri() + "#/compare?board=hundred&lines=good,poor")
+    tab.get_by_text("Task by task").first.wait_for()
+    found = tab.evaluate(DIFFERENCES.replace("leader-128k", "hundred"), ["good", "poor"])
+    wanted = {one.task: one for one in compare(rows, "good", "poor") if one.length is None}
+    assert {row["task"] or "all" for row in found} == set(wanted)
+    for row in found:
+        one = wanted[row["task"] or "all"]
+        said = [one.difference, one.interval.low, one.interval.high, one.p_value, one.items]
+        assert [row[name] for name in ("difference", "low", "high", "p", "shared")] == pytest.approx(said, abs=1.1e-5)
+    tab.close()
