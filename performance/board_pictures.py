@@ -171,7 +171,7 @@ def phone(browser: Browser, sites: dict[str, Path]) -> Image.Image:
 def shot(tab: Page, index: Path, address: str, act: Callable[[Page], None] = lambda tab: None) -> Image.Image:
     tab.goto(index.as_uri() + address)
     tab.locator("table").first.wait_for()
-    tab.wait_for_timeout(1500)  # rows out of view, and paired tests
+    tab.wait_for_timeout(1500)  # rows out of view, and differences
     act(tab)
     tab.wait_for_timeout(300)
     content = tab.screenshot()

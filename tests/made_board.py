@@ -12,6 +12,7 @@ import json
 import math
 import shutil
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def make_site(
         models: Lines of the first board.
         tasks: Tasks of the first board.
         seed: Seed of all scores.
-        items: Whether there are scores of single questions (of the first board, published lines apart).
+        items: Whether lines were asked the same questions (of the first board, published lines apart).
         hostile: Whether three names are as unpleasant as names can be.
 
     Returns:
@@ -56,7 +57,7 @@ def make_site(
         _board("mini", "MiniLongBench", rng, min(models, 7), 3, (), False),
     ]
     for board in boards:
-        _write_board(folder, board, rng, items and board["id"] == "leader-128k")
+        _write_board(folder, board, items and board["id"] == "leader-128k")
     _write(folder, "site", _site(boards))
     _write(folder, "tasks", _tasks(boards, hostile))
     _write_models(folder, boards)
@@ -76,7 +77,8 @@ def _write(folder: Path, name: str, value: Any) -> None:
 
 
 def _estimate(value: float, error: float | None, n: int | None, bound: int = 0) -> list[Any]:
-    return [round(value, 5), None if error is None else round(error, 5), n, bound]
+    ends = None if error is None else [round(max(value - Z * error, 0.0), 5), round(min(value + Z * error, 1.0), 5)]
+    return [round(value, 5), ends, n, bound]
 
 
 def _board(
@@ -99,7 +101,6 @@ def _board(
         "title": title,
         "about": f"Made scores of {models} lines on {tasks} tasks; nothing here was measured.",
         "rule": "mean of the categories, each the mean of its tasks",
-        "weighting": "categories",
         "missingIsZero": board_id == "leader-128k",
         "licence": "CC BY 4.0",
         "citation": "Made et al. (2026), Scores of Nothing",
@@ -186,7 +187,6 @@ def _entry(
         ],
         "extras": [_estimate(-fall, None, None)] if lengths else [],
         "usage": None if published else usage,
-        "items": not published,
     }
 
 
@@ -194,13 +194,17 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _difference(first: dict[str, Any], second: dict[str, Any]) -> tuple[float, float]:
-    return first["overall"][0] - second["overall"][0], math.hypot(first["overall"][1], second["overall"][1])
+def _gap(first: list[Any], second: list[Any], shared: int) -> list[Any]:
+    """``[difference, low, high, p, common questions]``; errors are those of independent scores."""
+    gap = first[0] - second[0]
+    half = math.hypot(*((high - low) / 2 for low, high in (first[1], second[1])))
+    p = math.erfc(Z * abs(gap) / half / math.sqrt(2))
+    return [*(round(one, 5) for one in (gap, gap - half, gap + half, p)), shared]
 
 
 def _sign(first: dict[str, Any], second: dict[str, Any]) -> str:
-    gap, error = _difference(first, second)
-    return "0" if abs(gap) <= Z * error else "+" if gap > 0 else "-"
+    _, low, high, *_ = _gap(first["overall"], second["overall"], 0)
+    return "0" if low <= 0 <= high else "+" if low > 0 else "-"
 
 
 def _rank(entries: Sequence[dict[str, Any]]) -> None:
@@ -215,30 +219,37 @@ def _rank(entries: Sequence[dict[str, Any]]) -> None:
         entry["group"] = group
 
 
-def _write_board(folder: Path, board: dict[str, Any], rng: np.random.Generator, items: bool) -> None:
+def _write_board(folder: Path, board: dict[str, Any], items: bool) -> None:
     scores = board.pop("scores")
-    if not items:
-        for entry in board["entries"]:
-            entry["items"] = False
     tasks = [task["id"] for task in board["tasks"]]
-    _write(folder, f"boards/{board['id']}", board)
     cells = {
         key: [_estimate(own[task], 0.03, ITEMS) if task in own else None for task in tasks]
         for key, own in scores.items()
     }
     at_lengths = {key: [_falling(own.get(task), board["lengths"]) for task in tasks] for key, own in scores.items()}
     _write(folder, f"cells/{board['id']}", {"tasks": tasks, "overTasks": cells, "byLength": at_lengths})
-    ranked = [entry for entry in board["entries"] if entry["rank"]]
-    gaps = [_difference(first, second) for n, first in enumerate(ranked) for second in ranked[n + 1 :]]
-    paired = {"keys": [entry["key"] for entry in ranked], "d": [round(gap, 5) for gap, _ in gaps]}
+    known = [entry for entry in board["entries"] if entry["overall"][1]]
+    asked = {entry["key"]: items and entry["origin"] != 0 for entry in board["entries"]}
+    gaps = [
+        _gap(one["overall"], other["overall"], ITEMS * len(tasks) if asked[one["key"]] and asked[other["key"]] else 0)
+        for one, other in combinations(known, 2)
+    ]
+    ranked = [entry for entry in known if entry["rank"]]
     sure = ["".join(_sign(first, second) for second in ranked) for first in ranked]
-    _write(
-        folder,
-        f"pairs/{board['id']}",
-        {**paired, "e": [round(e, 5) for _, e in gaps], "p": "0" * len(gaps), "sure": sure},
-    )
-    if items:
-        _write_items(folder, board, scores, rng)
+    _write(folder, f"pairs/{board['id']}", {"keys": [entry["key"] for entry in known], "gaps": gaps, "sure": sure})
+    for place, entry in enumerate(board["entries"]):
+        own = cells[entry["key"]]
+        rows = {
+            other["key"]: [
+                _gap(one, two, ITEMS if asked[entry["key"]] and asked[other["key"]] else 0) if one and two else 0
+                for one, two in zip(own, cells[other["key"]], strict=True)
+            ]
+            for other in board["entries"][place + 1 : len(asked) if items else 0]
+        }
+        entry["pairs"] = items and bool(rows)
+        if entry["pairs"]:
+            _write(folder, f"pairs/{board['id']}/{entry['key']}", rows)
+    _write(folder, f"boards/{board['id']}", board)
 
 
 def _falling(score: float | None, lengths: Sequence[int]) -> list[Any]:
@@ -246,22 +257,6 @@ def _falling(score: float | None, lengths: Sequence[int]) -> list[Any]:
     if score is None or score > 0.6:
         return []
     return [[length, _estimate(score * 0.9**place, 0.05, ITEMS)] for place, length in enumerate(lengths[:3])]
-
-
-def _write_items(
-    folder: Path, board: dict[str, Any], scores: dict[str, dict[str, float]], rng: np.random.Generator
-) -> None:
-    """Right and wrong on even tasks, fractions on odd ones; a fifth of them absent."""
-    names = {task["id"]: [f"question {n}" for n in range(ITEMS)] for task in board["tasks"]}
-    _write(folder, f"items/{board['id']}/names", names)
-    for entry in board["entries"]:
-        if not entry["items"]:
-            continue
-        own: dict[str, list[float | None]] = {}
-        for place, (task, score) in enumerate(scores[entry["key"]].items()):
-            drawn = (rng.random(ITEMS) < score) * 1.0 if place % 2 == 0 else rng.beta(4 * score, 4 * (1 - score), ITEMS)
-            own[task] = [None if rng.random() < 0.2 else round(float(value), 5) for value in drawn]
-        _write(folder, f"items/{board['id']}/{entry['key']}", own)
 
 
 def _site(boards: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import polars as pl
 
 from fathom.board.model import Entry, Estimate, Items, Origin
 from fathom.rows import to_frame
+from fathom.stats.differences import system_key
 from fathom.types import Row
 from fathom.types.boards import Board, Category, Part
 
@@ -72,7 +73,12 @@ def made_entry(
     """A line from the scores of its questions by task; ``names`` tells sets of questions apart."""
     from fathom.board.means import mean_of
 
-    cells: dict[tuple[str, int], Estimate | None] = {(task, 0): mean_of(own) for task, own in scores.items()}
-    items = {task: Items(tuple(f"{names}{n:05d}" for n in range(len(own))), own) for task, own in scores.items()}
+    items = {
+        (task, 0): Items(tuple(f"{names}{n:05d}" for n in range(len(own))), own.reshape(len(own), -1))
+        for task, own in scores.items()
+    }
+    cells: dict[tuple[str, int], Estimate | None] = {
+        (task, 0): mean_of(own, task, system_key(model, "")) for (task, _), own in items.items()
+    }
     assert set(scores) <= set(board.tasks)
     return Entry(model, "", Origin(origin, "made"), cells, items=items)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fathom.board.model import Entry, Z
+from fathom.board.model import Entry
 from fathom.board.published import published, published_files, read_published
 from fathom.board.standing import standing
 from fathom.registry import boards, get_board
@@ -90,12 +90,12 @@ def test_scores_are_fractions_and_intervals_are_where_n_is_known(board: Board) -
             if cell is None:
                 continue
             assert 0 <= cell.value <= 1
-            assert (cell.error is None) == (cell.n is None)
-            assert cell.error is None or 0 < cell.error < 0.6
+            assert (cell.interval is None) == (cell.n is None)
+            assert cell.interval is None or 0 <= cell.interval.low <= cell.value <= cell.interval.high <= 1
         found = standing(board, entry).overall
-        if found is not None and found.error is not None:
+        if found is not None and found.interval is not None:
             assert found.bound
-            assert found.low == pytest.approx(found.value - Z * found.error)
+            assert 0 <= found.interval.low < found.value < found.interval.high <= 1
     ranked = [standing(board, entry).overall for entry in published()[board.id]]
     if board is HUNDRED:  # how many questions the filter left is said nowhere
         assert all(one is None or one.error is None for one in ranked)

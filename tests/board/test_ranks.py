@@ -1,19 +1,18 @@
-"""Ranks: the test behind them, pairing, groups, and whether ranges hold the true rank."""
+"""Differences and ranks: the test behind them, pairing, groups, and whether ranges hold the true rank."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import norm
 
-from fathom.board.model import Entry, Estimate, Origin
-from fathom.board.ranks import Ranking, ranking, weights
+from fathom.board.differences import OVERALL, Ranking, ranking
+from fathom.board.means import bounded
+from fathom.board.model import Cell, Entry, Estimate, Origin
 from fathom.board.standing import standing
 from fathom.registry import boards
 from fathom.types.boards import Board
@@ -38,9 +37,11 @@ def ranked(entries: list[Entry], board: Board = BOARD) -> Ranking:
     return ranking(board, entries, [standing(board, entry) for entry in entries])
 
 
-def printed(value: float, error: float | None, model: str = "m") -> Entry:
-    cells = {(task, 0): Estimate(value, error, 100, bound=True) for task in BOARD.tasks}
-    return Entry(model, "", Origin("published", "a paper"), cells)
+def printed(value: float, n: int | None, model: str = "m") -> Entry:
+    """A published line with this score on every task."""
+    origin = Origin("published", "a paper")
+    cells: dict[Cell, Estimate | None] = {(task, 0): bounded(Estimate(value, n=n), task, model) for task in BOARD.tasks}
+    return Entry(model, "", origin, cells)
 
 
 def abilities(scores: Mapping[str, float], items: int, rng: np.random.Generator, binary: bool = False) -> list[Entry]:
@@ -70,28 +71,31 @@ def holm(p: list[float], hypotheses: int, level: float = 0.95) -> set[int]:
     return rejected
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.001, 0.2)), min_size=2, max_size=9))
-def test_each_line_is_tested_against_all_others_by_holm(lines: list[tuple[float, float]]) -> None:
-    found = ranked([printed(value, error, f"m{n}") for n, (value, error) in enumerate(lines)])
-    spread = [standing(BOARD, printed(*lines[place])).overall for place in found.lines]
-    for here, own in enumerate(spread):
+LINES = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 900)), min_size=1, max_size=6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(LINES)
+def test_each_line_is_tested_against_all_others_by_holm(lines: list[tuple[float, int]]) -> None:
+    found = ranked([printed(value, n, f"m{place}") for place, (value, n) in enumerate(lines)])
+    places = {line: rank for rank, line in enumerate(found.lines)}
+    p = np.ones((len(lines), len(lines)))
+    for (one, other), difference in found.between[OVERALL].items():
+        assert difference.gap.difference == pytest.approx(lines[one][0] - lines[other][0])
+        assert (difference.gap.p_value < 0.05) == (not difference.gap.interval.low <= 0 <= difference.gap.interval.high)
+        p[places[one], places[other]] = p[places[other], places[one]] = difference.gap.p_value
+    for here in range(len(lines)):
         others = [n for n in range(len(lines)) if n != here]
-        p = []
-        for other in others:
-            one = spread[other]
-            assert own is not None
-            assert one is not None
-            distance = abs(own.value - one.value) / np.hypot(own.error or 0, one.error or 0)
-            p.append(float(norm.sf(distance)))
-        sure = {others[n] for n in holm(p, 2 * len(others))}
+        sure = {others[n] for n in holm([p[here, n] / 2 for n in others], 2 * len(others))}
         assert set(np.flatnonzero(found.ranks.significant[here])) == sure
-        assert found.ranks.best[here] == 1 + sum(found.differences[here, other] < 0 for other in sure)
-        assert found.ranks.worst[here] == len(lines) - sum(found.differences[here, other] > 0 for other in sure)
+        assert found.ranks.best[here] == 1 + sum(other < here for other in sure)
+        assert found.ranks.worst[here] == len(lines) - sum(other > here for other in sure)
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.001, 0.2)), min_size=1, max_size=9))
-def test_places_lie_in_their_ranges_and_groups_go_on(lines: list[tuple[float, float]]) -> None:
-    found = ranked([printed(value, error, f"m{n}") for n, (value, error) in enumerate(lines)])
+@settings(max_examples=25, deadline=None)
+@given(LINES)
+def test_places_lie_in_their_ranges_and_groups_go_on(lines: list[tuple[float, int]]) -> None:
+    found = ranked([printed(value, n, f"m{place}") for place, (value, n) in enumerate(lines)])
     places = np.arange(1, len(lines) + 1)
     assert (found.ranks.best <= places).all()
     assert (places <= found.ranks.worst).all()
@@ -106,14 +110,20 @@ def test_places_lie_in_their_ranges_and_groups_go_on(lines: list[tuple[float, fl
 
 
 def test_a_line_that_is_hardly_known_holds_no_group_together() -> None:
-    entries = [printed(0.9, 0.5, "hardly"), printed(0.8, 0.01, "high"), printed(0.2, 0.01, "low")]
+    entries = [printed(0.9, 1, "hardly"), printed(0.8, 800, "high"), printed(0.2, 800, "low")]
     assert ranked(entries).ranks.groups.tolist() == [1, 1, 2]
 
 
 def test_lines_without_an_error_or_without_a_task_have_no_rank() -> None:
-    part = Entry("part", "", Origin("measured", "made"), {("find", 0): Estimate(0.9, 0.01, 100)})
-    found = ranked([printed(0.5, 0.01), printed(0.6, None, "unsure"), part])
+    part = Entry("part", "", Origin("measured", "made"), {("find", 0): Estimate(0.9, n=100)})
+    found = ranked([printed(0.5, 800), printed(0.6, None, "unsure"), part])
     assert places(found) == {0: (1, 1, 1)}
+
+
+def test_two_results_of_one_model_are_two_draws() -> None:
+    entries = [printed(0.5, 50), printed(0.5, 50), made_entry({task: np.tile([0.0, 1.0], 25) for task in TASKS})]
+    for difference in ranked([*entries, entries[-1]]).between[OVERALL].values():
+        assert difference.gap.interval.high > 0.01
 
 
 def test_no_lines_have_no_ranks() -> None:
@@ -121,11 +131,17 @@ def test_no_lines_have_no_ranks() -> None:
 
 
 def test_clear_differences_are_ranked_and_equal_lines_are_tied() -> None:
-    entries = [printed(0.2, 0.01, "low"), printed(0.9, 0.01, "high"), printed(0.2, 0.01, "low too")]
+    entries = [printed(0.2, 800, "low"), printed(0.9, 800, "high"), printed(0.2, 800, "low too")]
     assert places(ranked(entries)) == {1: (1, 1, 1), 0: (2, 3, 2), 2: (2, 3, 2)}
 
 
 # -------------------------------------------------------------------------------------------------- pairing
+
+
+def error_of(found: Ranking) -> float:
+    """The standard error of the only difference of the overall scores."""
+    (difference,) = found.between[OVERALL].values()
+    return (difference.gap.interval.high - difference.gap.interval.low) / 2 / 1.96
 
 
 @pytest.mark.parametrize("board", [BOARD, QUESTIONS], ids=lambda board: board.id)
@@ -136,14 +152,14 @@ def test_the_error_of_a_paired_difference_is_that_of_the_differences_of_question
     second = {task: np.clip(first[task] + rng.normal(0, 0.05, size), 0, 1) for task, size in sizes.items()}
     entries = [made_entry(first, "a", board=board), made_entry(second, "b", board=board)]
     found = ranked(entries, board)
-    share = weights(board, entries[0])
+    share = standing(board, entries[0]).weights
     variance = sum((share[task] ** 2) * np.var(first[task] - second[task], ddof=1) / sizes[task] for task in sizes)
-    assert found.paired[0, 1]
-    # Errors of single lines are a little wider than the textbook's; what they have more does not cancel.
-    assert np.sqrt(variance) < found.errors[0, 1] < 1.3 * np.sqrt(variance)
+    # The pseudo-items of the two scores add to what the questions say.
+    assert np.sqrt(variance) < error_of(found) < 1.3 * np.sqrt(variance)
+    assert found.between[OVERALL][0, 1].shared == 1200
     apart = ranked([entries[0], made_entry(second, "b", names="other", board=board)], board)
-    assert not apart.paired[0, 1]
-    assert apart.errors[0, 1] > 5 * found.errors[0, 1]
+    assert apart.between[OVERALL][0, 1].shared == 0
+    assert error_of(apart) > 5 * error_of(found)
 
 
 def test_lines_that_share_some_questions_are_paired_over_these() -> None:
@@ -152,28 +168,29 @@ def test_lines_that_share_some_questions_are_paired_over_these() -> None:
     whole = made_entry(scores, "whole")
     half = made_entry({task: own[:100] for task, own in scores.items()}, "half")
     found = ranked([whole, half])
-    errors = [one.overall.error or 0.0 for one in (standing(BOARD, whole), standing(BOARD, half)) if one.overall]
-    independent = math.hypot(*errors)
-    assert found.paired[0, 1]
+    alone = ranked([whole, made_entry({task: own[:100] for task, own in scores.items()}, "half", names="other")])
+    assert {task: one[0, 1].shared for task, one in found.between.items()} == {OVERALL: 300} | dict.fromkeys(TASKS, 100)
     # Of the variance of the half, what it has in common with the whole is half of the whole's.
-    assert found.errors[0, 1] == pytest.approx(independent / math.sqrt(3), rel=0.05)
+    assert error_of(found) == pytest.approx(error_of(alone) / np.sqrt(3), rel=0.08)
 
 
 @pytest.mark.parametrize("board", [*BOARDS, BOARD, QUESTIONS], ids=lambda board: board.id)
 def test_weights_of_tasks_make_the_overall_score(board: Board) -> None:
     rng = np.random.default_rng(3)
     entry = made_entry({task: rng.random(rng.integers(5, 50)) for task in board.tasks}, board=board)
-    share = weights(board, entry)
     whole = standing(board, entry)
+    share = whole.weights
     assert whole.complete
     assert whole.overall is not None
     assert sum(share.values()) == pytest.approx(1)
-    assert sum(share[task] * one.scores.mean() for task, one in entry.items.items()) == pytest.approx(
+    assert sum(share[task] * one.scores.mean() for (task, _), one in entry.items.items()) == pytest.approx(
         whole.overall.value
     )
 
 
 # ------------------------------------------------------------------------------------------------- coverage
+
+ROUNDS = 20
 
 
 @pytest.mark.slow
@@ -187,12 +204,12 @@ def test_ranges_hold_the_true_ranks(items: int, binary: bool) -> None:
     rng = np.random.default_rng(items)
     held = np.zeros(len(true))
     width = []
-    for _ in range(400):
+    for _ in range(ROUNDS):
         found = places(ranked(abilities(true, items, rng, binary)))
         low, high = np.array([found[place][:2] for place in range(len(true))]).T
         held += (low <= best) & (worst <= high)
         width.append(high - low)
-    assert (held / 400 >= 0.95).all()
+    assert (held / ROUNDS >= 0.95).all()
     assert np.mean(width) < (8 if binary else 5)  # ranges that say nothing would hold everything
 
 
@@ -200,7 +217,7 @@ def test_ranges_hold_the_true_ranks(items: int, binary: bool) -> None:
 def test_equal_models_are_mostly_all_tied() -> None:
     rng = np.random.default_rng(4)
     tied = []
-    for _ in range(400):
+    for _ in range(ROUNDS):
         found = ranked(abilities(dict.fromkeys("abcdefgh", 0.5), 40, rng))
         tied.append((found.ranks.best == 1).all() and (found.ranks.worst == 8).all())
     assert np.mean(tied) >= 0.8

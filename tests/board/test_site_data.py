@@ -7,6 +7,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,10 @@ def data(site: Path, name: str) -> Any:
 
 
 def is_estimate(value: Any) -> bool:
-    return value is None or (len(value) in (4, 6) and isinstance(value[0], int | float) and value[3] in (0, 1))
+    if value is None:
+        return True
+    within = value[1] is None or value[1][0] <= value[0] <= value[1][1]
+    return within and len(value) in (4, 6) and isinstance(value[0], int | float) and value[3] in (0, 1)
 
 
 # ------------------------------------------------------------------------------------------------ contract
@@ -119,7 +123,7 @@ def test_a_board_is_as_the_page_expects_it(site: Path, name: str) -> None:
         own = cells["overTasks"][entry["key"]]
         assert len(own) == len(board.tasks)
         assert all(map(is_estimate, own))
-        if entry["items"]:
+        if said["origins"][entry["origin"]]["provenance"] == "measured":
             assert entry["missing"] == [task for task, est in zip(board.tasks, own, strict=True) if est is None]
         for at in cells["byLength"][entry["key"]]:
             assert [length for length, _ in at] == sorted(length for length, _ in at)
@@ -133,33 +137,37 @@ def test_a_board_is_as_the_page_expects_it(site: Path, name: str) -> None:
 def test_pairs_explain_the_ranks(site: Path, name: str) -> None:
     board, pairs = data(site, f"boards/{name}"), data(site, f"pairs/{name}")
     ranked = [entry for entry in board["entries"] if entry["rank"]]
-    assert pairs["keys"] == [entry["key"] for entry in ranked]
+    known = [entry for entry in board["entries"] if entry["overall"] and entry["overall"][1]]
+    assert pairs["keys"] == [entry["key"] for entry in known]
     count = len(ranked)
-    assert len(pairs["d"]) == len(pairs["e"]) == len(pairs["p"]) == count * (count - 1) // 2
-    assert set(pairs["p"]) <= {"0", "1"}
+    assert len(pairs["gaps"]) == len(known) * (len(known) - 1) // 2
+    assert len(pairs["sure"]) == count
     for place, (entry, sure) in enumerate(zip(ranked, pairs["sure"], strict=True)):
         assert len(sure) == count
         assert entry["rank"] == [1 + sure.count("-"), count - sure.count("+")]
         assert sure[place] == "0"
-    at = 0
-    for first in range(count):
-        for second in range(first + 1, count):
-            gap = ranked[first]["overall"][0] - ranked[second]["overall"][0]
-            assert pairs["d"][at] == pytest.approx(gap, abs=2e-5)
-            at += 1
+    for (first, second), (gap, low, high, p, shared) in zip(combinations(known, 2), pairs["gaps"], strict=True):
+        assert gap == pytest.approx(first["overall"][0] - second["overall"][0], abs=2e-5)
+        assert -1 <= low <= gap <= high <= 1
+        assert (p < 0.05) == (not low <= 0 <= high)
+        asked = [board["origins"][one["origin"]]["provenance"] == "measured" for one in (first, second)]
+        assert (shared > 0) == all(asked)
 
 
-def test_questions_stand_beside_their_names_and_make_the_scores(site: Path) -> None:
-    names, cells = data(site, "items/hundred/names"), data(site, "cells/hundred")
-    measured_ones = [entry for entry in data(site, "boards/hundred")["entries"] if entry["items"]]
-    assert len(measured_ones) == len(ABILITIES)
-    for entry in measured_ones:
-        items = data(site, f"items/hundred/{entry['key']}")
-        for task, scores in items.items():
-            assert len(scores) == len(names[task])
-            mean = cells["overTasks"][entry["key"]][cells["tasks"].index(task)]
-            assert np.mean(scores) == pytest.approx(mean[0], abs=2e-5)
-            assert mean[2] == len(scores)
+def test_differences_by_task_are_those_of_the_scores(site: Path) -> None:
+    board, cells = data(site, "boards/hundred"), data(site, "cells/hundred")["overTasks"]
+    places = [entry["key"] for entry in board["entries"]]
+    for entry in board["entries"]:
+        file = site / "data" / "pairs" / "hundred" / f"{entry['key']}.js"
+        assert file.is_file() == entry["pairs"]
+        rows = data(site, f"pairs/hundred/{entry['key']}") if entry["pairs"] else {}
+        for other, gaps in rows.items():
+            assert places.index(other) > places.index(entry["key"])
+            for first, second, gap in zip(cells[entry["key"]], cells[other], gaps, strict=True):
+                assert (gap == 0) == (not (first and first[1] and second and second[1]))
+                if gap:
+                    assert gap[0] == pytest.approx(first[0] - second[0], abs=2e-5)
+                    assert (gap[3] < 0.05) == (not gap[1] <= 0 <= gap[2])
 
 
 def test_models_and_tasks_say_how_it_came_about(site: Path) -> None:
@@ -278,7 +286,9 @@ def test_downloads_hold_what_the_pages_show(site: Path) -> None:
         for entry in board["entries"]:
             line = own.filter(pl.col("key") == entry["key"])
             overall = line.filter(pl.col("figure") == "overall")
-            assert [overall["value"][0], overall["error"][0]] == entry["overall"][:2] if entry["overall"] else True
+            if entry["overall"]:
+                value, ends = entry["overall"][:2]
+                assert overall.select("value", "low", "high").row(0) == (value, *(ends or (None, None)))
             tasks = line.filter(pl.col("figure") == "task", pl.col("length").is_null())
             assert dict(tasks.select("name", "value").rows()) == {
                 task: est[0]
@@ -374,10 +384,7 @@ def test_no_interval_of_a_download_leaves_what_scores_can_be(tmp_path: Path) -> 
     frame = pl.read_parquet(tmp_path / "site" / "downloads" / "all.parquet")
     unbounded = {name for board in BOARDS for name in board.unbounded}
     scores = frame.filter(pl.col("figure") != "usage", ~pl.col("name").is_in(unbounded), pl.col("low").is_not_null())
-    beyond = scores.filter(
-        (pl.col("value") - 1.96 * pl.col("error") < 0) | (pl.col("value") + 1.96 * pl.col("error") > 1)
-    )
-    assert {"extra", "task"} <= set(beyond["figure"])  # else this would show nothing
+    assert {"extra", "task"} <= set(scores["figure"])  # else this would show nothing
     assert scores.filter((pl.col("low") < 0) | (pl.col("high") > 1)).is_empty()
     assert scores.filter((pl.col("low") > pl.col("value")) | (pl.col("high") < pl.col("value"))).is_empty()
     nested = json.loads((tmp_path / "site" / "downloads" / "all.json").read_text("utf-8"))

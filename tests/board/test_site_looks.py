@@ -100,12 +100,12 @@ def test_why_a_rank_leaves_out_what_there_is_none_of(opened: Open, place: int) -
     assert "null" not in popup.inner_text()
 
 
-def test_intervals_end_where_scores_do(opened: Open) -> None:
+def test_intervals_are_those_of_the_data(opened: Open) -> None:
     tab = opened()
-    assert tab.evaluate("fathom.ends([1, 0.1, 10, 0])") == pytest.approx([1 - 0.1959964, 1])
-    assert tab.evaluate("fathom.said([0, 0.1, 10, 0])").startswith("0.0%, 95% interval 0.0% to 19.6%")
-    # LongScore is a change, and may be below 0.
-    assert tab.evaluate("fathom.ends([0.02, 0.1, null, 0], true)[0]") < 0
+    for est in ("[1, [0.8, 1], 10, 0]", "[0.02, [-0.2, 0.1], null, 0]"):  # LongScore is a change, and may be below 0
+        assert tab.evaluate(f"fathom.ends({est})") == tab.evaluate(f"{est}[1]")
+    assert tab.evaluate("fathom.said([0, [0, 0.196], 10, 0])").startswith("0.0%, 95% interval 0.0% to 19.6%")
+    assert tab.evaluate("fathom.half([0.1, [0, 0.3], 10, 0])") == pytest.approx(0.15)
 
 
 def test_the_score_is_in_view_on_a_phone(opened: Open) -> None:

@@ -1,57 +1,34 @@
-"""Comparisons in a browser: their figures are those of ``fathom.stats.differences``."""
+"""Comparisons in a browser: the page shows the differences that the data files hold."""
 
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from board_tabs import VIEWS, Open, sites, tabs
 from chromium import browsers
-from fathom.stats.differences import PAIRED_REPLICATES, PSEUDO_ITEMS, Differences, Gap, drawn_means, gap_of, paired
+from fathom.analysis import compare
+from fathom.board.boards import HUNDRED
+from fathom.board.build import Wanted, build_site
+from fathom.rows import write_rows
+from made_results_board import made_rows
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 browser = pytest.fixture(browsers, scope="module")
 site = pytest.fixture(sites, scope="module")
 opened = pytest.fixture(tabs)
 
-
-def test_figures_of_a_comparison_are_those_of_the_analysis(opened: Open, site: Path) -> None:
-    tab = opened()
-    found = tab.evaluate(
-        """async ([a, b]) => {
-          const whole = await fathom.whole('leader-128k');
-          const entries = [a, b].map(whole.entry);
-          return fathom.tested(whole, await fathom.questions(whole.board, entries), ...entries);
-        }""",
-        PAIR,
-    )
-    board = data(site, "boards/leader-128k")
-    weights = dict.fromkeys((task["id"] for task in board["tasks"]), 0.0)
-    for category in board["categories"]:
-        for part in category["parts"]:
-            for task in part["tasks"]:
-                weights[task] += 1 / len(board["categories"]) / len(category["parts"]) / len(part["tasks"])
-    first, second = (data(site, f"items/leader-128k/{key}") for key in PAIR)
-    parts = {task: analysed(task, first[task], second[task]) for task in weights}
-    for row in found[1:]:
-        assert row["paired"]
-        agree(row, parts[row["task"]][0].gap([0]))
-    draws, point = np.zeros(PAIRED_REPLICATES), 0.0
-    for task, (part, _) in parts.items():
-        own = [drawn_means(side, [0], pseudo=PSEUDO_ITEMS / len(weights)) for side in (part.first, part.second)]
-        draws += weights[task] * (own[0] - own[1])
-        point += weights[task] * float(part.gaps[0, 0])
-    assert found[0]["tasks"] == 12
-    assert found[0]["items"] == sum(items for _, items in parts.values())
-    agree(found[0], gap_of(draws, point))
-
-
-PAIR = ["line-1", "line-5"]
+LENGTHS = HUNDRED.counted["kv_retrieval"]
+DIFFERENCES = """async ([a, b]) => {
+  const whole = await fathom.whole('leader-128k');
+  return fathom.differences(whole, whole.entry(a), whole.entry(b));
+}"""
 
 
 def data(site: Path, name: str) -> Any:
@@ -59,33 +36,60 @@ def data(site: Path, name: str) -> Any:
     return json.loads(text.removeprefix(f'fathom.add("{name}", ').removesuffix(");\n"))
 
 
-def analysed(task: str, first: list[float | None], second: list[float | None]) -> tuple[Differences, int]:
-    both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    table = np.array(both, dtype=np.float64)
-    names = [f"{number:05d}" for number in range(len(table))]
-    return paired(names, table[:, :1], table[:, 1:], task, 0), len(table)
+def test_figures_of_a_comparison_are_those_of_the_data(opened: Open, site: Path) -> None:
+    tab, board, pairs = opened(), data(site, "boards/leader-128k"), data(site, "pairs/leader-128k")
+    tasks = [task["id"] for task in board["tasks"]]
+    above, below = sorted(pairs["keys"].index(key) for key in ("line-1", "line-5"))
+    one, other = pairs["keys"][above], pairs["keys"][below]
+    overall = pairs["gaps"][sum(len(pairs["keys"]) - 1 - place for place in range(above)) + below - above - 1]
+    by_task = dict(zip(tasks, data(site, f"pairs/leader-128k/{one}")[other], strict=True))
+    for first, second, sign in ((one, other, 1), (other, one, -1)):
+        found = tab.evaluate(DIFFERENCES, [first, second])
+        assert [row["task"] for row in found[1:]] != []
+        for row in found:
+            gap, *ends, p, shared = by_task[row["task"]] if row["task"] else overall
+            assert (row["difference"], row["p"], row["shared"]) == (sign * gap, p, shared)
+            assert [row["low"], row["high"]] == sorted(sign * end for end in ends)
 
 
-def agree(row: dict[str, Any], gap: Gap) -> None:
-    """Differences are equal; ends of intervals and p-values are, but for the error of so many replicates."""
-    width = gap.interval.high - gap.interval.low
-    assert row["difference"] == pytest.approx(gap.difference, abs=1e-9)
-    assert row["low"] == pytest.approx(gap.interval.low, abs=0.08 * width)
-    assert row["high"] == pytest.approx(gap.interval.high, abs=0.08 * width)
-    assert row["p"] == pytest.approx(gap.p_value, abs=6 * math.sqrt(2 * gap.p_value / 4_000) + 6e-4)
+def test_what_is_shown_is_what_the_data_hold(opened: Open) -> None:
+    tab = opened(VIEWS["compare"])
+    tab.get_by_text("Task by task").first.wait_for()
+    shown = tab.locator("table.texts").first.locator("tbody tr").first.locator("td").all_inner_texts()
+    found = tab.evaluate(DIFFERENCES, ["line-1", "line-5"])[0]
+    points, interval = tab.evaluate(
+        "row => [fathom.points(row.difference), `${fathom.points(row.low)} to ${fathom.points(row.high)}`]", found
+    )
+    assert shown[:2] == [points, interval]
+    assert "questions in common" in shown[3]
 
 
-def test_the_same_page_gives_the_same_figures(opened: Open) -> None:
-    shown = []
-    for _ in range(2):
-        tab = opened(VIEWS["compare"])
-        tab.get_by_text("Task by task").first.wait_for()
-        shown.append(tab.locator("table.texts").first.inner_text())
-    assert shown[0] == shown[1]
-
-
-def test_lines_without_questions_are_compared_by_their_means(opened: Open) -> None:
+def test_lines_without_common_questions_are_compared_as_independent(opened: Open) -> None:
     tab = opened("#/compare?board=leader-128k&lines=line-1,line-12")
     tab.get_by_text("Task by task").first.wait_for()
     row = tab.locator("table.texts").first.locator("tbody tr").first.inner_text()
     assert "unpaired" in row
+
+
+def test_lines_without_an_interval_have_a_difference_and_nothing_else(opened: Open) -> None:
+    tab = opened()
+    (overall, *_) = tab.evaluate(DIFFERENCES, ["line-8", "line-1"])
+    assert (overall["low"], overall["high"], overall["p"]) == (None, None, None)
+    assert overall["difference"] is not None
+
+
+def test_the_script_shows_what_compare_finds_in_the_same_rows(browser: Browser, tmp_path: Path) -> None:
+    rows = made_rows({"good": 1.0, "poor": -0.5}, tasks=HUNDRED.tasks, lengths=LENGTHS, items=6, suite="hundred")
+    write_rows(rows, tmp_path / "rows.parquet")
+    build_site(Wanted((tmp_path / "rows.parquet",), published=False, examples=False), tmp_path / "site")
+    tab = browser.new_page()
+    tab.goto((tmp_path / "site" / "index.html").as_uri() + "#/compare?board=hundred&lines=good,poor")
+    tab.get_by_text("Task by task").first.wait_for()
+    found = tab.evaluate(DIFFERENCES.replace("leader-128k", "hundred"), ["good", "poor"])
+    wanted = {one.task: one for one in compare(rows, "good", "poor") if one.length is None}
+    assert {row["task"] or "all" for row in found} == set(wanted)
+    for row in found:
+        one = wanted[row["task"] or "all"]
+        said = [one.difference, one.interval.low, one.interval.high, one.p_value, one.items]
+        assert [row[name] for name in ("difference", "low", "high", "p", "shared")] == pytest.approx(said, abs=1.1e-5)
+    tab.close()

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.board.model import Cell, Entry, Estimate, Origin
-from fathom.board.standing import averages_as_paper, mean, standing, task_scores
+from fathom.board.means import average, combined, over_lengths
+from fathom.board.model import Cell, Ended, Entry, Estimate, Origin, Source
+from fathom.board.standing import averages_as_paper, standing
 from fathom.registry import boards, get_board, get_suite, tasks
 from fathom.types import FathomError
 from fathom.types.boards import Board, Category, Part
@@ -35,10 +35,10 @@ TWO = Board(
     missing_is_zero=True,
 )
 SCORES: dict[Cell, Estimate | None] = {
-    ("a", 0): Estimate(0.2, 0.02, 10),
-    ("b", 0): Estimate(0.4, 0.04, 20),
-    ("c", 0): Estimate(0.9, 0.01, 30),
-    ("d", 0): Estimate(0.1, 0.03, 40),
+    ("a", 0): Estimate(0.2, n=10),
+    ("b", 0): Estimate(0.4, n=20),
+    ("c", 0): Estimate(0.9, n=30),
+    ("d", 0): Estimate(0.1, n=40),
 }
 
 
@@ -54,44 +54,60 @@ def value(estimate: Estimate | None) -> float:
 # ------------------------------------------------------------------------------------------------------ means
 
 
-def test_the_error_of_a_mean_is_that_of_independent_parts() -> None:
-    rng = np.random.default_rng(5)
-    errors, weights = np.array([0.02, 0.05, 0.01]), np.array([1.0, 2.0, 5.0])
-    draws = np.average(rng.normal([0.2, 0.5, 0.9], errors, (40_000, 3)), axis=1, weights=weights)
-    parts = [Estimate(each, float(error), 10) for each, error in zip((0.2, 0.5, 0.9), errors, strict=True)]
-    found = mean(parts, list(weights))
-    assert found.error == pytest.approx(draws.std(), rel=0.02)
-    assert found.value == pytest.approx(draws.mean(), abs=0.001)
-    assert (found.n, found.bound) == (30, False)
+def printed(value: float, n: int | None) -> Source:
+    score = Estimate(value, n=n)
+    return Source(score, printed=(score,))
 
 
-def test_the_error_of_the_same_questions_covers_scores_that_move_together() -> None:
-    rng = np.random.default_rng(5)
-    both = rng.normal(0, 0.03, 40_000)
-    found = mean([Estimate(0.2, 0.03, 10), Estimate(0.6, 0.03, 10)], paired=True)
-    assert found.error == pytest.approx(both.std(), rel=0.02)
-    assert (found.n, found.bound) == (10, True)
+def width(estimate: Estimate) -> float:
+    assert estimate.interval is not None
+    return estimate.interval.high - estimate.interval.low
 
 
-unit = st.floats(0, 1)
-part = st.builds(Estimate, unit, unit, st.integers(1, 100))
+def test_the_interval_of_a_mean_is_that_of_independent_parts() -> None:
+    sources = {"a": printed(0.2, 100), "b": printed(0.5, 60), "c": printed(0.9, 300)}
+    weights = {"a": 1 / 8, "b": 2 / 8, "c": 5 / 8}
+    found = average(sources, weights, "all", "m")
+    assert found.value == pytest.approx(0.2 / 8 + 1 / 8 + 4.5 / 8)
+    variance = sum(weights[name] ** 2 * one.score.value * (1 - one.score.value) / ((one.score.n or 0) - 1)
+                   for name, one in sources.items())  # fmt: skip
+    assert width(found) == pytest.approx(2 * 1.96 * math.sqrt(variance), rel=0.06)
+    assert (found.n, found.bound) == (460, True)
+    assert average({"a": sources["a"]}, {"a": 1.0}, "all", "m") == sources["a"].score
 
 
-@given(st.lists(part, min_size=1, max_size=6))
-def test_a_mean_lies_among_its_parts_and_its_error_is_most_when_they_move_together(parts: list[Estimate]) -> None:
-    apart, together = mean(parts), mean(parts, paired=True)
-    values = [one.value for one in parts]
-    assert min(values) - 1e-12 <= apart.value <= max(values) + 1e-12
-    assert apart.value == together.value
-    assert apart.error is not None
-    assert together.error is not None
-    assert apart.error <= together.error + 1e-12
+def test_lengths_of_the_same_questions_add_no_certainty() -> None:
+    at = [Estimate(0.2, n=50), Estimate(0.6, n=50)]
+    apart, together = (over_lengths(at, "a", "m", paired=paired).score for paired in (False, True))
+    assert apart.value == together.value == pytest.approx(0.4)
+    assert (apart.n, together.n) == (100, 50)
+    # Each question has a mean over both lengths in [0, 1], which varies no more than right and wrong.
+    assert width(together) == pytest.approx(2 * 1.96 * math.sqrt(0.4 * 0.6 / 50), rel=0.06)
+    assert width(apart) == pytest.approx(1.96 * math.sqrt((0.2 * 0.8 + 0.6 * 0.4) / 50), rel=0.06)
 
 
-def test_without_one_error_there_is_none_and_without_one_n_there_is_none() -> None:
-    found = mean([Estimate(0.5, 0.1, 10, bound=True), Estimate(0.7, None, 5)])
-    assert (found.error, found.n, found.bound) == (None, 15, False)
-    assert mean([Estimate(0.5, 0.1, 10, bound=True), Estimate(0.7, 0.1)]).n is None
+def test_without_one_n_there_is_no_interval() -> None:
+    found = average({"a": printed(0.5, 10), "b": printed(0.7, None)}, {"a": 0.5, "b": 0.5}, "all", "m")
+    assert (found.value, found.interval, found.n, found.bound) == (0.6, None, None, False)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_a_mean_lies_among_its_parts(values: list[float]) -> None:
+    found = combined([Estimate(value, n=1) for value in values], [1 / len(values)] * len(values))
+    assert min(values) - 1e-12 <= found.value <= max(values) + 1e-12
+    assert found.n == len(values)
+
+
+def test_the_other_mean_is_over_the_same_parts_and_none_without_one() -> None:
+    answered = Estimate(0.5, ended=Ended(10, 2), other=0.625)
+    found = combined([answered, Estimate(0.1)], [0.5, 0.5])
+    assert [found.value, found.other] == pytest.approx([0.3, 0.3625])
+    assert found.ended == Ended(10, 2)
+    assert combined([replace(answered, other=None), Estimate(0.1)], [0.5, 0.5]).other is None
+
+
+def tasks_of(board: Board, entry: Entry) -> dict[str, float]:
+    return {task: one.score.value for task, one in standing(board, entry).tasks.items()}
 
 
 # ------------------------------------------------------------------------------------- tasks and their lengths
@@ -99,27 +115,18 @@ def test_without_one_error_there_is_none_and_without_one_n_there_is_none() -> No
 
 def test_a_cell_over_all_lengths_goes_before_the_mean_over_lengths() -> None:
     at: dict[Cell, Estimate | None] = {("a", 1024): Estimate(0.2), ("a", 2048): Estimate(0.6)}
-    assert task_scores(TWO, line(at))["a"].value == pytest.approx(0.4)
-    assert task_scores(TWO, line(at | {("a", 0): Estimate(0.35)}))["a"].value == 0.35
-    assert "a" not in task_scores(TWO, line(at | {("a", 0): None}))
+    assert tasks_of(TWO, line(at))["a"] == pytest.approx(0.4)
+    assert tasks_of(TWO, line(at | {("a", 0): Estimate(0.35)}))["a"] == 0.35
+    assert "a" not in tasks_of(TWO, line(at | {("a", 0): None}))
 
 
 def test_only_lengths_that_count_make_a_score_and_all_of_them() -> None:
     board = replace(TWO, counted={"a": (1024, 2048)})
     at: dict[Cell, Estimate | None] = {("a", 1024): Estimate(0.2), ("a", 4096): Estimate(1.0)}
-    assert task_scores(board, line(at)) == {}
+    assert tasks_of(board, line(at)) == {}
     assert "a" in standing(board, line(at)).missing
-    assert task_scores(board, line(at | {("a", 2048): Estimate(0.4)}))["a"].value == pytest.approx(0.3)
-    assert task_scores(board, line(at | {("a", 2048): None})) == {}
-
-
-def test_lengths_of_the_same_questions_add_no_certainty() -> None:
-    at: dict[Cell, Estimate | None] = {("a", 1024): Estimate(0.2, 0.1, 50), ("a", 2048): Estimate(0.6, 0.1, 50)}
-    apart = task_scores(TWO, line(at))["a"]
-    same = task_scores(replace(TWO, paired=("a",)), line(at))["a"]
-    assert apart.error == pytest.approx(0.1 / math.sqrt(2))
-    assert same.error == pytest.approx(0.1)
-    assert (apart.n, same.n) == (100, 50)
+    assert tasks_of(board, line(at | {("a", 2048): Estimate(0.4)}))["a"] == pytest.approx(0.3)
+    assert tasks_of(board, line(at | {("a", 2048): None})) == {}
 
 
 # -------------------------------------------------------------------------------------- categories, the whole
@@ -130,7 +137,7 @@ def test_parts_count_alike_whatever_their_numbers() -> None:
     assert value(found.categories["find"]) == pytest.approx((0.3 + 0.9) / 2)
     assert value(found.overall) == pytest.approx((0.6 + 0.1) / 2)
     assert found.overall is not None
-    assert found.overall.error == pytest.approx(math.hypot(0.02 / 8, 0.04 / 8, 0.01 / 4, 0.03 / 2))
+    assert found.weights == {"a": 1 / 8, "b": 1 / 8, "c": 1 / 4, "d": 1 / 2}
     assert found.overall.n == 100
     assert found.complete
     assert found.as_paper == pytest.approx(0.35)

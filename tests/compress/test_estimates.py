@@ -199,11 +199,13 @@ def of(model: str, value: float, half: float) -> ModelEstimate:
 
 
 def test_ranks_and_ties_by_hand() -> None:
-    # With half-widths of 0.03 and 0.04 a difference is sure above 0.05, with 0.03 and 0.03 above 0.0424.
+    # One difference in both directions takes 1.96 of its errors; the second of Holm's six steps 2.33, the first 2.39.
+    assert [one.ranks for one in ranked([of("a", 0.55, 0.03), of("c", 0.5, 0.03)])] == [(1, 1), (2, 2)]
+    assert [one.ranks for one in ranked([of("a", 0.54, 0.03), of("c", 0.5, 0.03)])] == [(1, 2), (1, 2)]
     found = ranked([of("c", 0.5, 0.03), of("a", 0.55, 0.03), of("d", 0.30, 0.04), of("b", 0.53, 0.04)])
     assert [one.model for one in found] == ["a", "b", "c", "d"]
-    assert [one.group for one in found] == [1, 1, 2, 3]
-    assert [one.ranks for one in found] == [(1, 2), (1, 3), (2, 3), (4, 4)]
+    assert [one.group for one in found] == [1, 1, 1, 2]
+    assert [one.ranks for one in found] == [(1, 3), (1, 3), (1, 3), (4, 4)]
 
 
 def test_models_that_are_alike_share_all_ranks() -> None:

@@ -46,6 +46,7 @@ def test_p_value_is_1_where_the_interval_is_stretched_to_its_difference() -> Non
     assert p_value(draws, -0.1) == 1
     assert gap_of(draws, -0.1).interval.low == -0.1
     assert p_value(np.zeros(99), 0.0) == 1
+    assert p_value(np.linspace(-1, 1.1, 99), 2e-17) == 1  # a 0 that was added up in another order
     assert p_value(np.full(5, math.nan), 0.3) == 1
 
 

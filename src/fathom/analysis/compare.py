@@ -16,8 +16,7 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL, Grid, blank_means, grids
-from fathom.analysis.ranking import system_key
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired, system_key
 from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
@@ -121,12 +120,17 @@ def compare(
     }
     comparisons: list[Comparison] = []
     named: dict[str, Any] = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
+    called = system_key(model_a, variant_a), system_key(model_b, variant_b)
+    drawn = {
+        task: paired(pair.names, pair.first, pair.second, task, seed, called=called, replicates=replicates)
+        for task, pair in shared.items()
+    }
     for task, pair in shared.items():
-        comparisons += _compared({task: pair}, task, named, seed, replicates)
+        comparisons += _compared({task: pair}, drawn, task, named)
     blank = blank_means(first, second)
     # A task that both were asked and that is measured nowhere is missing from every mean over tasks.
     if all(task in shared for task, _ in blank if task != ALL):
-        comparisons += _compared(shared, ALL, named, seed, replicates)
+        comparisons += _compared(shared, drawn, ALL, named)
     numbers = tallies(both, ("model", "variant", "task", "length"))
     return [replace(one, **_sides(one, numbers)) for one in comparisons if (one.task, one.length) not in blank]
 
@@ -175,14 +179,14 @@ def _paired(a: Grid, b: Grid) -> _Pair | None:
 
 
 def _compared(
-    pairs: Mapping[str, _Pair], task: str, named: Mapping[str, Any], seed: int, replicates: int
+    pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], task: str, named: Mapping[str, Any]
 ) -> list[Comparison]:
     if not pairs:
         return []
     common = sorted(set.intersection(*(set(pair.lengths) for pair in pairs.values())))
-    parts = [_differences(name, pair, common, named, seed, replicates) for name, pair in pairs.items()]
-    both = reduce(add, parts)
-    known = [~np.isnan(pair.first[:, [pair.lengths.index(length) for length in common]]) for pair in pairs.values()]
+    places = {name: [pair.lengths.index(length) for length in common] for name, pair in pairs.items()}
+    both = reduce(add, (drawn[name].at(own) for name, own in places.items()))
+    known = [~np.isnan(pair.first[:, places[name]]) for name, pair in pairs.items()]
     columns: list[tuple[int | None, list[int]]] = [(length, [column]) for column, length in enumerate(common)]
     if common:
         columns.append((None, list(range(len(common)))))
@@ -201,12 +205,3 @@ def _compared(
             )
         )
     return comparisons
-
-
-def _differences(
-    task: str, pair: _Pair, lengths: list[int], named: Mapping[str, Any], seed: int, replicates: int
-) -> Differences:
-    columns = [pair.lengths.index(length) for length in lengths]
-    first, second = pair.first[:, columns], pair.second[:, columns]
-    called = system_key(named["model_a"], named["variant_a"]), system_key(named["model_b"], named["variant_b"])
-    return paired(pair.names, first, second, task, seed, called=called, replicates=replicates)

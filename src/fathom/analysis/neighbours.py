@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.questions import Asked, asked
-from fathom.analysis.ranking import Ranked, ranking_of_questions, system_key
-from fathom.stats.differences import Gap, paired
+from fathom.analysis.ranking import Ranked, ranking_of_questions
+from fathom.stats.differences import Gap, paired, system_key
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered, tally
 
@@ -75,10 +75,10 @@ def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int
         unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over questions).
     """
-    whole = [one for one in asked(rows, unanswered) if one.blank.is_empty()]
-    ranked = sorted(whole, key=lambda one: -float(one.means.mean()))
+    models = {(one.model, one.variant): one for one in asked(rows, unanswered)}
+    ranges = ranking_of_questions(list(models.values()), seed=seed)
+    ranked = [models[one.model, one.variant] for one in ranges]
     gaps = [*(_gap(one, below, seed) for one, below in pairwise(ranked)), *([None] if ranked else [])]
-    ranges = ranking_of_questions(ranked, seed=seed)
     return [_neighbour(*found) for found in zip(range(1, len(ranked) + 1), ranked, gaps, ranges, strict=True)]
 
 

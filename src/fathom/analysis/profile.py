@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fathom.analysis.base import BASE_LENGTHS, BASE_RULES, BaseRule, GivenBase, code_base, mean_base
 from fathom.analysis.grid import ALL, Grid, grids
+from fathom.stats import intervals
 from fathom.stats.intervals import REPLICATES, Floats, generator, means_of_sums, resampled_sums
 from fathom.stats.outcomes import Unanswered, Unmeasured, added
 from fathom.types import FathomError
@@ -104,8 +105,7 @@ def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
 def shared_draws(profile: Profile, columns: NDArray[np.bool_]) -> Floats:
     """Replicates of the means at some lengths, from the same items as ``draws``, for figures over all of them.
 
-    Not columns of ``draws``: there each length holds a pseudo-item of its own, and a mean over k of them would hold k,
-    which pulls it towards one half by more than its own error. Here they hold one together, as tasks do.
+    Not columns of ``draws``, where each length holds a pseudo-item (``fathom.stats.intervals.shared_draws``).
 
     Args:
         profile: The profile.
@@ -114,10 +114,9 @@ def shared_draws(profile: Profile, columns: NDArray[np.bool_]) -> Floats:
     Returns:
         Replicates x those lengths.
     """
-    prior = 1 / (len(profile.sums) * int(columns.sum()))
     rng = generator(profile.seed, f"{profile.task} {np.flatnonzero(columns)}")
-    parts = [means_of_sums((scored[:, columns], mass[:, columns]), rng, prior=prior) for scored, mass in profile.sums]
-    draws: Floats = np.mean(parts, axis=0)
+    chosen = [(scored[:, columns], mass[:, columns]) for scored, mass in profile.sums]
+    draws: Floats = np.mean(intervals.shared_draws(chosen, rng), axis=0)
     return draws
 
 

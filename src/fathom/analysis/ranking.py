@@ -11,7 +11,7 @@ from fathom.analysis.average import AverageScore, comparable
 from fathom.analysis.grid import ALL, Grid
 from fathom.analysis.profile import Profile, mean_draws
 from fathom.analysis.questions import Asked
-from fathom.stats.differences import PAIRED_REPLICATES, Gap, Sums, drawn_means, shared_sums
+from fathom.stats.differences import PAIRED_REPLICATES, Gap, Sums, drawn_means, shared_sums, system_key
 from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.ranks import gaps_of, ranks_of
 
@@ -160,11 +160,6 @@ def _ranked(ordered: Sequence[_Score], draws: Floats) -> list[Ranked]:
         )
         for number, one in enumerate(ordered)
     ]
-
-
-def system_key(model: str, variant: str) -> str:
-    """The name by which replicates of a model and variant are drawn."""
-    return f"{model}\x1f{variant}"
 
 
 def _at(grid: Grid, lengths: Sequence[int]) -> Floats:

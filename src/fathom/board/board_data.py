@@ -1,17 +1,18 @@
-"""The data files of one board: its first view, its cells, why its ranks are what they are, and single questions."""
+"""The data files of one board: its first view, its cells, and the differences between its lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 
 from fathom.board import shown
 from fathom.board.caveats import DROPPED, graded_otherwise
+from fathom.board.differences import OVERALL, Difference
 from fathom.board.lines import Line, Table
-from fathom.board.model import Estimate, Items
-from fathom.board.standing import task_scores
+from fathom.board.model import Estimate
 from fathom.printing import printable
 from fathom.registry import task_title
 from fathom.types import Json
@@ -20,14 +21,14 @@ from fathom.types.boards import Board
 
 def board_files(table: Table) -> Iterator[tuple[str, Json]]:
     """The data files of a board: name without its ending, and content."""
-    name = table.board.id
-    yield f"boards/{name}", _board(table)
+    name, by_task = table.board.id, dict(_by_task(table))
+    yield f"boards/{name}", _board(table, by_task)
     yield f"cells/{name}", _cells(table)
     yield f"pairs/{name}", _pairs(table)
-    yield from _items(table)
+    yield from ((f"pairs/{name}/{key}", rows) for key, rows in by_task.items())
 
 
-def _board(table: Table) -> dict[str, Json]:
+def _board(table: Table, by_task: Container[str]) -> dict[str, Json]:
     board = table.board
     origins = list(dict.fromkeys(line.entry.origin for line in table.lines))
     places = {origin: place for place, origin in enumerate(origins)}
@@ -36,22 +37,23 @@ def _board(table: Table) -> dict[str, Json]:
         "title": board.title,
         "about": printable(" ".join((board.about, *graded_otherwise(board, [line.entry for line in table.lines])))),
         "rule": board.rule,
-        "weighting": board.weighting,
         "missingIsZero": board.missing_is_zero,
         "licence": board.licence,
         "citation": board.citation,
         "url": board.url,
         "extras": [
-            {"id": name, "title": title, "about": about, "percent": percent, "free": name in board.unbounded}
+            {"id": name, "title": title, "about": about, "percent": percent}
             for name, (title, about, percent) in board.extras.items()
         ],
         "categories": _categories(board),
         "tasks": [{"id": task, "title": task_title(task)} for task in board.tasks],
         "lengths": list(board.lengths),
         "lengthTasks": list(board.length_tasks),
-        "byTask": any(task_scores(board, line.entry) for line in table.lines),
+        "byTask": any(line.standing.tasks for line in table.lines),
         "origins": [shown.origin(origin) for origin in origins],
-        "entries": [_line(board, line, places[line.entry.origin]) for line in table.lines],
+        "entries": [
+            _line(board, line, places[line.entry.origin]) | {"pairs": line.key in by_task} for line in table.lines
+        ],
     }
 
 
@@ -91,7 +93,6 @@ def _line(board: Board, line: Line, origin: int) -> dict[str, Json]:
         "lengths": [estimate(standing.lengths.get(length)) for length in board.lengths],
         "extras": [shown.estimate(entry.extras.get(name)) for name in board.extras],
         "usage": shown.usage(entry.usage),
-        "items": any(task in entry.items for task in board.tasks),
     }
 
 
@@ -101,7 +102,8 @@ def _cells(table: Table) -> dict[str, Json]:
     by_length: dict[str, Json] = {}
     for line in table.lines:
         estimate = partial(shown.estimate, dropped=DROPPED in line.entry.settings)
-        scores, at = task_scores(board, line.entry), lengths_of(line)
+        at = lengths_of(line)
+        scores = {task: one.score for task, one in line.standing.tasks.items()}
         over[line.key] = [estimate(scores.get(task)) for task in board.tasks]
         by_length[line.key] = [
             [[length, estimate(cell)] for length, cell in at.get(task, {}).items()] for task in board.tasks
@@ -119,38 +121,33 @@ def lengths_of(line: Line) -> Mapping[str, Mapping[int, Estimate | None]]:
 
 
 def _pairs(table: Table) -> dict[str, Json]:
-    ranking = table.ranking
-    upper = np.triu_indices(len(ranking.lines), 1)
-    signs = np.where(ranking.ranks.significant, np.where(ranking.differences > 0, "+", "-"), "0")
+    """The differences of the overall scores of all lines with an interval, those with a rank before the others."""
+    found = table.ranking.between[OVERALL]
+    places = sorted({place for pair in found for place in pair} | set(table.ranking.lines))
+    significant = table.ranking.ranks.significant
+    signs = np.where(significant, np.where(np.triu(significant), "+", "-"), "0")
     return {
-        "keys": [table.lines[place].key for place in ranking.lines],
-        "d": [shown.number(float(value)) for value in ranking.differences[upper]],
-        "e": [shown.number(float(value)) for value in ranking.errors[upper]],
-        "p": "".join("1" if paired else "0" for paired in ranking.paired[upper]),
+        "keys": [table.lines[place].key for place in places],
+        "gaps": [_gap(found[pair]) for pair in combinations(places, 2)],
         # Of each line by its own tests, from which its range of ranks comes; not the same in both directions.
         "sure": ["".join(row) for row in signs.tolist()],
     }
 
 
-def _items(table: Table) -> Iterator[tuple[str, Json]]:
-    """Scores of single questions, beside the names of all that some line was asked."""
-    lines = [line for line in table.lines if any(task in line.entry.items for task in table.board.tasks)]
-    if not lines:
-        return
-    names: dict[str, list[str]] = {}
-    for task in table.board.tasks:
-        sets = {line.entry.items[task].names for line in lines if task in line.entry.items}
-        if sets:
-            names[task] = sorted({name for own in sets for name in own})
-    yield f"items/{table.board.id}/names", {task: [printable(name) for name in own] for task, own in names.items()}
-    places = {task: {name: place for place, name in enumerate(own)} for task, own in names.items()}
-    for line in lines:
-        scores = {task: _aligned(line.entry.items[task], places[task]) for task in names if task in line.entry.items}
-        yield f"items/{table.board.id}/{line.key}", scores
+def _gap(one: Difference) -> list[Json]:
+    """``[difference, low, high, p, common questions]``."""
+    gap = one.gap
+    return [shown.number(gap.difference), *(shown.interval(gap.interval) or ()), shown.number(gap.p_value), one.shared]
 
 
-def _aligned(items: Items, places: Mapping[str, int]) -> list[Json]:
-    """The scores at the places of their names; None where a question was not asked."""
-    row = np.full(len(places), np.nan)
-    row[[places[name] for name in items.names]] = np.round(items.scores, shown.DECIMALS) + 0.0
-    return [None if score != score else score for score in row.tolist()]
+def _by_task(table: Table) -> Iterator[tuple[str, Json]]:
+    """By line, its differences to those below it, task by task; 0 where one of the two has no interval."""
+    tasks = table.board.tasks
+    for place, line in enumerate(table.lines):
+        rows: dict[str, Json] = {}
+        for below in range(place + 1, len(table.lines)):
+            found = [table.ranking.between[task].get((place, below)) for task in tasks]
+            if any(found):
+                rows[table.lines[below].key] = [0 if one is None else _gap(one) for one in found]
+        if rows:
+            yield line.key, rows

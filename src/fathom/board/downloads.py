@@ -12,7 +12,6 @@ from fathom.board import shown
 from fathom.board.board_data import lengths_of
 from fathom.board.lines import Line, Table
 from fathom.board.model import Estimate
-from fathom.board.standing import task_scores
 from fathom.checksums import with_checksum
 from fathom.printing import printable
 from fathom.stats.outcomes import COUNTED
@@ -37,11 +36,11 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 }
 """Columns of the tables. ``figure`` says of what a value is: ``overall``, ``as_paper`` (missing scores as 0),
 ``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` of which category, task, extra or usage;
-``length`` is in tokens and empty for figures over all lengths. ``low`` and ``high`` are the ends of the 95% interval:
-1.96 errors to either side, no further than a score can be, from 0 to 1 (only LongScore and its kind have no such ends).
-``bound`` says that the error is the greatest that the mean allows. ``other`` is the value by the other choice of
-``--unanswered``, and ``replies`` to ``missing`` say what became of the replies behind it; they are empty where that is
-not known. The last columns say how the scores of tasks came about that were not published."""
+``length`` is in tokens and empty for figures over all lengths. ``low`` and ``high`` are the ends of the 95% interval,
+and ``error`` is its width over 3.92. ``bound`` says that the interval is the widest that the mean allows. ``other`` is
+the value by the other choice of ``--unanswered``, and ``replies`` to ``missing`` say what became of the replies behind
+it; they are empty where that is not known. The last columns say how the scores of tasks came about that were not
+published."""
 
 _AFTER_VALUE = 6 + len(ENDED)  # error, low, high, n, bound, other
 _FORMULA = r"^[=+\-@\t\r]"
@@ -88,7 +87,7 @@ def _records(table: Table, line: Line, figures: Sequence[_Figure]) -> Iterator[_
     nothing = (None,) * (1 + len(_TASK))
     for figure, name, length, one in figures:
         how = _how(line, name) if figure == "task" else nothing
-        yield (*head, figure, name, length, *_numbers(table.board, figure, name, one), *how)
+        yield (*head, figure, name, length, *_numbers(one), *how)
     for name, value in (shown.usage(line.entry.usage) or {}).items():
         if value is not None:
             yield (*head, "usage", name, None, value, *(None,) * _AFTER_VALUE, *nothing)
@@ -96,7 +95,7 @@ def _records(table: Table, line: Line, figures: Sequence[_Figure]) -> Iterator[_
 
 def _figures(table: Table, line: Line) -> Iterator[_Figure]:
     board, entry, standing = table.board, line.entry, line.standing
-    scores, at = task_scores(board, entry), lengths_of(line)
+    at = lengths_of(line)
     if standing.overall is not None:
         yield "overall", "", None, standing.overall
     if standing.as_paper is not None:
@@ -104,26 +103,17 @@ def _figures(table: Table, line: Line) -> Iterator[_Figure]:
     yield from (("category", name, None, one) for name, one in standing.categories.items() if one is not None)
     yield from (("length", "", length, one) for length, one in standing.lengths.items())
     for task in board.tasks:
-        if task in scores:
-            yield "task", task, None, scores[task]
+        if task in standing.tasks:
+            yield "task", task, None, standing.tasks[task].score
         yield from (("task", task, length, one) for length, one in at.get(task, {}).items() if one is not None)
     yield from (("extra", name, None, entry.extras[name]) for name in board.extras if name in entry.extras)
 
 
-def _numbers(board: Board, figure: str, name: str, one: Estimate) -> tuple[Any, ...]:
+def _numbers(one: Estimate) -> tuple[Any, ...]:
     """Value, error, ends of the 95% interval, n, bound, the other value, and how replies ended."""
-    ends = map(shown.number, _ends(board, figure, name, one))
     ended = shown.ended(one) or (None,) * len(ENDED)
-    plain = (shown.number(one.value), shown.number(one.error), *ends, one.n, one.bound)
-    return (*plain, shown.number(one.other), *ended)
-
-
-def _ends(board: Board, figure: str, name: str, one: Estimate) -> tuple[float | None, float | None]:
-    """Ends of the 95% interval, no further than what the figure can be."""
-    low, high = one.low, one.high
-    if low is None or high is None or (figure == "extra" and name in board.unbounded):
-        return low, high
-    return max(low, 0.0), min(high, 1.0)
+    plain = (shown.number(one.value), shown.number(one.error), *(shown.interval(one.interval) or (None, None)))
+    return (*plain, one.n, one.bound, shown.number(one.other), *ended)
 
 
 def _how(line: Line, task: str) -> tuple[str | None, ...]:
@@ -168,13 +158,13 @@ def _nested_line(board: Board, line: Line, figures: Sequence[_Figure]) -> dict[s
         "fewer": list(line.standing.fewer),
         "outcomes": dict(entry.outcomes),
         "usage": shown.usage(entry.usage),
-        "figures": [[figure, name, length, *_short(board, figure, name, one)] for figure, name, length, one in figures],
+        "figures": [[figure, name, length, *_short(one)] for figure, name, length, one in figures],
     }
 
 
-def _short(board: Board, figure: str, name: str, one: Estimate) -> list[Json]:
+def _short(one: Estimate) -> list[Json]:
     """A value as a short list: without its last columns where what became of its replies is not known."""
-    value, error, low, high, n, bound, other, *ended = _numbers(board, figure, name, one)
+    value, error, low, high, n, bound, other, *ended = _numbers(one)
     plain: list[Json] = [value, error, n, int(bound), low, high]
     return plain if ended[0] is None else [*plain, other, *ended]
 

@@ -11,10 +11,10 @@ import polars as pl
 from fathom.analysis.answers import choice_rows, with_answer_columns
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.longscore import LongScore, longscore
-from fathom.board.means import by_length, centred, mean_of
-from fathom.board.model import Estimate, Z
-from fathom.board.standing import mean
+from fathom.board.means import average, by_length, items_of, mean_of
+from fathom.board.model import Estimate, Items, Source
 from fathom.stats.columns import facet
+from fathom.stats.differences import system_key
 from fathom.stats.outcomes import counted
 from fathom.types.boards import Board
 
@@ -41,14 +41,14 @@ def _whole(rows: pl.DataFrame) -> bool:
 def _base(rows: pl.DataFrame, board: Board) -> Estimate | None:
     """Mean over tasks of the mean over the base lengths, where all tasks have a score at each of them."""
     at_base = rows.filter(pl.col("length").is_in(BASE_LENGTHS))
-    found: list[Estimate] = []
+    found: dict[str, Source] = {}
     for task in board.tasks:
         own = at_base.filter(pl.col("task") == task)
-        one = _mean(own)
-        if one is None or own.drop_nulls("value")["length"].n_unique() < len(BASE_LENGTHS):
+        items = _items(own)
+        if items is None or own.drop_nulls("value")["length"].n_unique() < len(BASE_LENGTHS):
             return None
-        found.append(one)
-    return mean(found)
+        found[task] = Source(mean_of(items, task, name := _name(own)), items)
+    return average(found, dict.fromkeys(found, 1 / len(found)), "base", name)
 
 
 def _longscore(rows: pl.DataFrame, board: Board) -> Estimate | None:
@@ -58,8 +58,7 @@ def _longscore(rows: pl.DataFrame, board: Board) -> Estimate | None:
     whole: list[LongScore] = [one for one in longscore(rows) if one.task == "all"]
     if not whole or whole[0].average is None or whole[0].average_interval is None:
         return None
-    interval = whole[0].average_interval
-    return Estimate(whole[0].average, (interval.high - interval.low) / (2 * Z))
+    return Estimate(whole[0].average, whole[0].average_interval)
 
 
 def _of_language(language: str, rows: pl.DataFrame, _: Board) -> Estimate | None:
@@ -82,14 +81,23 @@ def _share(column: str, task: str, rows: pl.DataFrame, board: Board) -> Estimate
 
 def _mean(rows: pl.DataFrame) -> Estimate | None:
     """Mean over lengths of the means over items, as those of tasks are; None where a cell has no score."""
+    items = _items(rows)
+    return None if items is None else mean_of(items, "extra", _name(rows))
+
+
+def _name(rows: pl.DataFrame) -> str:
+    return system_key(*map(str, rows.select("model", "variant").row(0)))
+
+
+def _items(rows: pl.DataFrame) -> Items | None:
     if not _whole(rows):
         return None
     name = pl.concat_str("suite", "task", "item", separator="\x1f").alias("name")
     items = rows.group_by(name, "length").agg(pl.col("value").mean()).drop_nulls("value").sort("name", "length")
     if items.is_empty():
         return None
-    *_, table = by_length(*(items[column].to_numpy() for column in ("name", "length", "value")))
-    return mean_of(centred(table))
+    names, _, table = by_length(*(items[column].to_numpy() for column in ("name", "length", "value")))
+    return items_of(names, table)
 
 
 EXTRAS: Mapping[str, Extra] = {

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fathom.board.differences import Ranking, ranking
 from fathom.board.keys import keys
 from fathom.board.model import PROVENANCES, Entry, Standing
-from fathom.board.ranks import Ranking, ranking
 from fathom.board.standing import questions_asked, standing
 from fathom.types.boards import Board
 
@@ -38,7 +38,7 @@ class Line:
 class Table:
     """A board with its lines, the complete ones first, each part by overall score, highest first.
 
-    ``ranking.lines`` are places among ``lines``.
+    ``ranking`` tells lines by their places.
     """
 
     board: Board

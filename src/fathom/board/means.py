@@ -1,32 +1,182 @@
-"""Means of scores with their standard errors: of measured ones from single items, over lengths too; of printed ones.
+"""Means of scores with their intervals (``fathom.stats.intervals``): of items, and of what somebody printed.
 
 The unit is the item: its repeats and its questions at one length are averaged beforehand, and its scores at several
 lengths move together. A task's score is the mean over its lengths of the means there; where every item stands at one
 length only (published questions at the lengths that they have) all items count alike instead, as the papers do.
 
-The error is the linearised one (Binder 1983, "On the Variances of Asymptotically Normal Estimators from Complex
-Surveys", International Statistical Review 51): an item's share is the weighted sum of its scores less the means of
-their lengths, and the variance of the mean is that of the sum of independent shares. It stays right where items stand
-at some lengths only, and equals the error of the mean of item means where all stand at all.
+A printed mean of n scores is drawn as if it were of zeros and ones, because no scores of a mean vary more than these.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.board.model import Estimate, Z
+from fathom.board.model import Ended, Entry, Estimate, Items, Origin, Source
+from fathom.stats.differences import system_key
+from fathom.stats.intervals import (
+    REPLICATES,
+    Floats,
+    Interval,
+    generator,
+    interval_of,
+    resampled_sums,
+    shared_draws,
+    sums_of_means,
+)
 
-Floats = NDArray[np.float64]
-PSEUDO = 0.25
-"""Weight of the pseudo-item, half 0 and half 1, that keeps the spread of equal scores from being nothing."""
+SEED = 0
+"""Of all replicates, as in reports by default."""
+
+
+@lru_cache(maxsize=64)  # of one entry: its categories and the whole are made of the same scores
+def sums_of(source: Source, task: str, name: str, replicates: int = REPLICATES) -> tuple[Floats, Floats]:
+    """The resampled sums of a score and of its weights, replicates x columns.
+
+    Args:
+        source: The score, which can be drawn.
+        task: What it is the score of.
+        name: Of the entry (:func:`drawn_name`).
+        replicates: Number of replicates.
+    """
+    if source.items is not None:
+        return resampled_sums(source.items.scores, generator(SEED, task), replicates=replicates)
+    values, counts = [one.value for one in source.printed], [one.n or 0 for one in source.printed]
+    return sums_of_means(values, counts, generator(SEED, f"{task}\x1f{name}"), replicates=replicates)
+
+
+def drawn_name(entry: Entry) -> str:
+    """The name by which replicates of an entry are drawn: that of reports where there are items."""
+    if entry.items:
+        return system_key(entry.model, entry.variant)
+    return printed_name(entry.model, entry.variant, entry.origin)
+
+
+def printed_name(model: str, variant: str, origin: Origin) -> str:
+    """The same of an entry without items: what two papers print of one model are two draws."""
+    return f"{system_key(model, variant)}\x1f{origin.provenance}\x1f{origin.title}"
+
+
+def combined(scores: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
+    """The weighted mean of scores, without its interval, and without ``n`` where one of them has none.
+
+    Args:
+        scores: One or more.
+        weights: As many, which sum to 1.
+    """
+    counts = [one.n for one in scores if one.n is not None]
+    ended = [one.ended for one in scores if one.ended is not None]
+    others = [one.other if one.ended is not None else one.value for one in scores]
+    known = [weight * one for weight, one in zip(weights, others, strict=True) if one is not None]
+    return Estimate(
+        math.fsum(weight * one.value for weight, one in zip(weights, scores, strict=True)),
+        n=sum(counts) if len(counts) == len(scores) else None,
+        ended=sum(ended, Ended()) if ended else None,
+        other=math.fsum(known) if ended and len(known) == len(scores) else None,
+    )
+
+
+def average(sources: Mapping[str, Source], weights: Mapping[str, float], of: str, name: str) -> Estimate:
+    """The weighted mean of scores of several tasks, with its interval where all of them have one.
+
+    Args:
+        sources: The scores by what they are of; one or more.
+        weights: Their weights, which sum to 1.
+        of: What the mean is of; its replicates depend on that.
+        name: Of the entry, see :func:`drawn_name`.
+    """
+    scores = [one.score for one in sources.values()]
+    if len(scores) == 1:
+        return scores[0]
+    plain = combined(scores, [weights[task] for task in sources])
+    if not all(one.is_known for one in sources.values()):
+        return plain
+    interval = _interval(sources, weights, plain.value, of, name)
+    return replace(plain, interval=interval, bound=any(one.items is None for one in sources.values()))
+
+
+def _interval(
+    sources: Mapping[str, Source], weights: Mapping[str, float], value: float, of: str, name: str
+) -> Interval:
+    sums = [sums_of(one, task, name) for task, one in sources.items()]
+    columns = np.arange(max(mass.shape[1] for _, mass in sums))
+    parts = shared_draws(sums, generator(SEED, f"{of} {columns}"))
+    draws = np.sum([weights[task] * part.mean(axis=1) for task, part in zip(sources, parts, strict=True)], axis=0)
+    return interval_of(draws, value)
+
+
+def over_lengths(at: Sequence[Estimate], task: str, name: str, *, paired: bool) -> Source:
+    """The mean of printed scores at several lengths.
+
+    Args:
+        at: The scores.
+        task: What they are of.
+        name: Of the entry, see :func:`drawn_name`.
+        paired: Whether they are of the same questions. The means of these over the lengths are then as many scores in
+            [0, 1], of which the mean is known, and ``n`` is the greatest number and not the sum.
+    """
+    if len(at) == 1:
+        return Source(at[0], printed=tuple(at))
+    score, printed = combined(at, [1 / len(at)] * len(at)), tuple(at)
+    counts = [one.n for one in at if one.n is not None]
+    if paired and len(counts) == len(at):
+        score, printed = replace(score, n=max(counts)), (Estimate(score.value, n=min(counts)),)
+    return with_interval(Source(score, printed=printed), task, name)
+
+
+def with_interval(source: Source, task: str, name: str) -> Source:
+    """The score with its interval, where it can be drawn; arguments as those of :func:`sums_of`."""
+    if not source.is_known:
+        return source
+    interval = _interval({task: source}, {task: 1.0}, source.score.value, task, name)
+    return replace(source, score=replace(source.score, interval=interval, bound=source.items is None))
+
+
+def bounded(printed: Estimate, task: str, name: str) -> Estimate:
+    """A printed mean with the widest interval that so many scores in [0, 1] can have.
+
+    Args:
+        printed: The mean as printed, and how many scores are behind it.
+        task: What it is the mean of.
+        name: Of the entry, see :func:`drawn_name`.
+    """
+    return with_interval(Source(printed, printed=(printed,)), task, name).score
+
+
+def items_of(names: Sequence[str], scores: Floats) -> Items | None:
+    """Items as the mean over them is taken; None where a length has no score.
+
+    Args:
+        names: Of the items, ascending.
+        scores: Items x lengths, in [0, 1], NaN where an item has no score.
+    """
+    known = ~np.isnan(scores)
+    if not known.any(axis=0).all():
+        return None
+    if known.shape[1] > 1 and known.sum(axis=1).max() == 1:
+        scores = np.where(known.any(axis=1), np.where(known, scores, 0.0).sum(axis=1), np.nan)[:, None]
+    return Items(tuple(names), scores)
+
+
+def value_of(items: Items) -> float:
+    """The mean of the means of all columns."""
+    return float(np.nanmean(items.scores, axis=0).mean())
+
+
+def mean_of(items: Items, task: str, name: str) -> Estimate:
+    """That mean with its interval; arguments as those of :func:`sums_of`."""
+    plain = Estimate(value_of(items), n=int((~np.isnan(items.scores)).any(axis=1).sum()))
+    return with_interval(Source(plain, items), task, name).score
 
 
 def by_length(
     names: NDArray[np.object_], lengths: NDArray[np.int64], scores: Floats
-) -> tuple[NDArray[np.object_], NDArray[np.int64], Floats]:
+) -> tuple[list[str], NDArray[np.int64], Floats]:
     """Scores as a table.
 
     Args:
@@ -40,78 +190,4 @@ def by_length(
     lines, line = np.unique(names, return_inverse=True)
     table = np.full((len(lines), len(columns)), np.nan)
     table[line, column] = scores
-    return lines, columns, table
-
-
-def centred(scores: Floats) -> Floats:
-    """What each item says of the score of a task.
-
-    Args:
-        scores: Items x lengths, in [0, 1], NaN where an item has no score; each row and each column has at least one.
-
-    Returns:
-        One value for each item. Their mean is the score and their variance over their number that of the score; where
-        all items stand at all lengths they are the items' own means.
-    """
-    known = ~np.isnan(scores)
-    items, counts = len(scores), known.sum(axis=0)
-    filled = np.where(known, scores, 0.0)
-    if known.sum(axis=1).max() == 1:
-        apart: Floats = filled.sum(axis=1)
-        return apart
-    means = filled.sum(axis=0) / counts
-    shares = (np.where(known, scores - means, 0.0) / counts).sum(axis=1) / len(means)
-    values: Floats = means.mean() + items * shares
-    return values
-
-
-def mean_of(values: Floats) -> Estimate:
-    """A mean and its standard error.
-
-    Two things are added to the textbook's ``s / sqrt(n)``, so that the value and 1.96 errors to either side cover the
-    truth also where items are few: Student's quantile in place of the normal one, and a least error. That is the error
-    of Agresti and Coull's interval for right and wrong (1998, "Approximate Is Better than Exact for Interval Estimation
-    of Binomial Proportions", The American Statistician 52), times the share of the greatest possible variance at this
-    mean that the values have: scores that are all 1 could hide some that are 0, scores that are all near 0.4 less so.
-
-    Args:
-        values: One for each item, mostly in [0, 1]; at least one.
-    """
-    mean = float(values.mean())
-    return Estimate(mean, _error(mean, float(((values - mean) ** 2).sum()), len(values)), len(values))
-
-
-def bounded(value: float, n: int | None) -> Estimate:
-    """The estimate of a printed mean of ``n`` scores in [0, 1], with the greatest error that such scores can have.
-
-    No scores of a mean vary more than zeros and ones do, so that it is the error that ``mean_of`` gives these.
-
-    Args:
-        value: The mean as printed, in [0, 1].
-        n: Scores behind it; None where that is not said.
-    """
-    return Estimate(value) if n is None else Estimate(value, _error(value, n * value * (1 - value), n), n, bound=True)
-
-
-def _error(mean: float, spread: float, n: int) -> float:
-    """The standard error of the mean of ``n`` values, whose squared distances from it have the sum ``spread``."""
-    if n == 1:
-        return 0.5
-    textbook = (_student(n - 1) / Z) ** 2 * spread / (n - 1) / n
-    centre = min(max((mean * n + 2) / (n + 4), 0.0), 1.0)
-    least = _share_of_greatest(mean, spread, n) * centre * (1 - centre) / (n + 4)
-    return math.sqrt(max(textbook, least))
-
-
-def _share_of_greatest(mean: float, spread: float, n: int) -> float:
-    """Variance over the greatest that scores in [0, 1] of this mean can have, both with the pseudo-item."""
-    weight = n + PSEUDO
-    centre = (mean * n + PSEUDO / 2) / weight
-    total = spread + n * (mean - centre) ** 2 + PSEUDO / 2 * (centre**2 + (1 - centre) ** 2)
-    return min(total / (weight * centre * (1 - centre)), 1.0)
-
-
-def _student(freedom: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 0.975))
+    return lines.tolist(), columns, table

@@ -13,10 +13,12 @@ from fathom import registry
 from fathom.board.caveats import DROPPED, caveats
 from fathom.board.extras import extras_of
 from fathom.board.facts import Facts, facts, hashed, merged, outcomes, usage
-from fathom.board.means import Floats, by_length, centred, mean_of
+from fathom.board.means import by_length, items_of, mean_of, value_of
 from fathom.board.model import Cell, Ended, Entry, Estimate, Items, Origin
 from fathom.board.results import About, Batch, Label
 from fathom.names import system_name
+from fathom.stats.differences import system_key
+from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import COUNTED, Unanswered, counted, scored_rows, unmeasured
 from fathom.stats.side_rows import is_side_row
 from fathom.types import Json
@@ -134,7 +136,7 @@ def _numbered(rows: pl.DataFrame, lines: Sequence[LineOfRows], unanswered: Unans
 def _entries(
     board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows], batch: Batch, unanswered: Unanswered
 ) -> list[Entry]:
-    scores, said = _scores(board, rows), facts(rows)
+    scores, said = _scores(board, rows, lines), facts(rows)
     took, ended = usage(rows), outcomes(rows)
     by_line = {int(str(key[0])): part for key, part in rows.partition_by("line", as_dict=True).items()}
     entries = [
@@ -161,11 +163,11 @@ def _entries(
 @dataclass(slots=True)
 class _Scores:
     cells: dict[Cell, Estimate | None] = field(default_factory=dict)
-    items: dict[str, Items] = field(default_factory=dict)
+    items: dict[Cell, Items] = field(default_factory=dict)
     blank: list[str] = field(default_factory=list)
 
 
-def _scores(board: Board, rows: pl.DataFrame) -> dict[int, _Scores]:
+def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows]) -> dict[int, _Scores]:
     """Cells and single questions of each line: first the items of all, then task by task."""
     items = (
         rows.group_by("line", "task", "item", "length")
@@ -188,7 +190,8 @@ def _scores(board: Board, rows: pl.DataFrame) -> dict[int, _Scores]:
     for line, task, start, size in groups.rows():
         here = slice(start, start + size)
         said = _Answers(length[here], value[here], other[here], ended[here], name[here])
-        _add_task(found[line], task, said, counting[task])
+        one = lines[line]
+        _add_task(found[line], task, system_key(one.model, one.variant), said, counting[task])
     return found
 
 
@@ -218,14 +221,14 @@ class _Answers:
         return Ended(*self.ended[np.isin(self.lengths, lengths)].sum(axis=0).tolist())
 
 
-def _add_task(found: _Scores, task: str, said: _Answers, counted: Sequence[int]) -> None:
+def _add_task(found: _Scores, task: str, name: str, said: _Answers, counted: Sequence[int]) -> None:
     """Add what the items of one task say; ``counted`` are the lengths that its score is over, all there are if none."""
     names, lengths, table = by_length(said.names, said.lengths, said.scores)
     *_, others = by_length(said.names, said.lengths, said.others)
     for place, length in enumerate(lengths.tolist()):
         if length:  # in logs of other harnesses 0 says that the length is not known
             own = lengths[place : place + 1]
-            found.cells[task, length] = _estimate(table[:, [place]], others[:, [place]], said.at(own))
+            _add_cell(found, (task, length), name, (names, table[:, [place]], others[:, [place]]), said.at(own))
     found.cells.update(((task, length), None) for length in counted if length not in lengths)
     here = np.isin(lengths, counted or lengths)
     table, others = table[:, here], others[:, here]
@@ -235,23 +238,21 @@ def _add_task(found: _Scores, task: str, said: _Answers, counted: Sequence[int])
     if blank or not set(counted) <= set(lengths.tolist()):
         found.cells[task, 0] = None  # a mean over the lengths that went well would be that of an easier task
         return
-    there = ~np.isnan(table).all(axis=1)
-    found.cells[task, 0] = _estimate(table, others, said.at(lengths[here]))
-    found.items[task] = Items(tuple(names[there].tolist()), centred(table[there]))
+    _add_cell(found, (task, 0), name, (names, table, others), said.at(lengths[here]))
 
 
-def _estimate(table: Floats, others: Floats, ended: Ended) -> Estimate | None:
-    """The mean of a table of items x lengths; None where a length has no score."""
-    values = _of_items(table)
-    if values is None:
-        return None
-    other = _of_items(others)
-    return replace(mean_of(values), ended=ended, other=None if other is None else float(other.mean()))
-
-
-def _of_items(table: Floats) -> Floats | None:
-    known = ~np.isnan(table)
-    return centred(table[known.any(axis=1)]) if known.any(axis=0).all() else None
+def _add_cell(
+    found: _Scores, cell: Cell, name: str, scores: tuple[Sequence[str], Floats, Floats], ended: Ended
+) -> None:
+    """Add a mean over items x lengths, and over those by the other choice; None where a length has no score."""
+    names, table, others = scores
+    items, other = items_of(names, table), items_of(names, others)
+    found.cells[cell] = None
+    if items is not None:
+        found.cells[cell] = replace(
+            mean_of(items, cell[0], name), ended=ended, other=None if other is None else value_of(other)
+        )
+        found.items[cell] = items
 
 
 def _counted(board: Board, task: str) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.stats.intervals import Interval
 from fathom.types import Json
 
 Provenance: TypeAlias = Literal["published", "recomputed", "measured", "submitted"]
@@ -19,7 +20,7 @@ PROVENANCES: tuple[Provenance, ...] = ("published", "recomputed", "measured", "s
 OF_PAPERS: tuple[Provenance, ...] = ("published", "recomputed")
 """Of these nothing was run by whoever built the site or sent results to it."""
 Z = 1.959963984540054
-"""Standard errors to either side that a 95% interval reaches."""
+"""Standard errors to either side that a 95% interval of a normal distribution reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +85,25 @@ class Estimate:
 
     Attributes:
         value: The mean, in [0, 1]; LongScore and its kind may lie outside.
-        error: Its standard error; None where it cannot be known.
+        interval: Its 95% interval; None where it cannot be known.
         n: Questions behind it; None where that is not said.
-        bound: Whether ``error`` is the greatest that ``n`` scores of this mean can have, because the scores
+        bound: Whether the interval is the widest that ``n`` scores of this mean can have, because the scores
             themselves are not at hand.
         ended: What became of its replies; None where that is not known.
         other: The mean by the other choice of ``unanswered``; None where there is none, or ``ended`` is not known.
     """
 
     value: float
-    error: float | None = None
+    interval: Interval | None = None
     n: int | None = None
     bound: bool = False
     ended: Ended | None = None
     other: float | None = None
 
     @property
-    def low(self) -> float | None:
-        """Lower end of the 95% interval; None where there is none."""
-        return None if self.error is None else self.value - Z * self.error
-
-    @property
-    def high(self) -> float | None:
-        """Upper end of the 95% interval; None where there is none."""
-        return None if self.error is None else self.value + Z * self.error
+    def error(self) -> float | None:
+        """The standard error of a normal distribution whose interval is as wide; None where there is none."""
+        return None if self.interval is None else (self.interval.high - self.interval.low) / (2 * Z)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +129,32 @@ class Items:
 
     Attributes:
         names: Names of the questions, ascending; equal names are the same question with the same gold answer.
-        scores: Their scores, a vector as long as ``names``; repeats of a question, and its scores at several lengths,
-            are averaged (``fathom.board.means.centred``), so that the mean of the vector is the score of the task.
+        scores: Their scores, questions x lengths, NaN where there is none and repeats averaged; the score of the task
+            is the mean of the means of the columns. One column where no question stands at two lengths.
     """
 
     names: tuple[str, ...]
     scores: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A score that averages of a line are made of: of a task, or one that stands in for several.
+
+    Attributes:
+        score: The score.
+        items: The questions that it is the mean of, where their scores are at hand.
+        printed: Else the means that it is the mean of.
+    """
+
+    score: Estimate
+    items: Items | None = None
+    printed: tuple[Estimate, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it can be drawn: of a mean without its number of questions nobody knows how sure it is."""
+        return self.items is not None or all(one.n is not None and 0 <= one.value <= 1 for one in self.printed)
 
 
 Cell: TypeAlias = tuple[str, int]
@@ -160,7 +176,7 @@ class Entry:
         extras: Other figures by name, such as LongScore; see ``Board.extras``.
         settings: How the model was asked, and versions; plain JSON without secrets.
         usage: What the replies took.
-        items: Scores of single questions by task, where they are at hand.
+        items: Scores of the questions behind its cells, where they are at hand.
         outcomes: What became of all its replies, by ``fathom.stats.outcomes.OUTCOMES``; empty where unknown.
         blank: Tasks that were asked and have no score, because some length does not fit or too many replies are
             missing: no mean is taken without them.
@@ -174,7 +190,7 @@ class Entry:
     extras: Mapping[str, Estimate] = field(default_factory=dict)
     settings: Mapping[str, Json] = field(default_factory=dict)
     usage: Usage = Usage()
-    items: Mapping[str, Items] = field(default_factory=dict)
+    items: Mapping[Cell, Items] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
     blank: tuple[str, ...] = ()
 
@@ -192,6 +208,9 @@ class Standing:
         missing: Tasks of the board without a score, or without one at some of the lengths that count.
         unfinished: Tasks with a score, of whose replies some are missing (``Ended.missing``).
         fewer: Tasks of which another line that was measured or submitted has more questions, at some length.
+        tasks: Scores of tasks, by their ids.
+        sources: What the overall score is the mean of, by name: tasks, and averages that the source prints.
+        weights: What each of these weighs; they sum to 1.
     """
 
     overall: Estimate | None
@@ -202,6 +221,9 @@ class Standing:
     missing: tuple[str, ...]
     unfinished: tuple[str, ...] = ()
     fewer: tuple[str, ...] = ()
+    tasks: Mapping[str, Source] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:

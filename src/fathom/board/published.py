@@ -26,9 +26,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from fathom.board.means import bounded
+from fathom.board.means import bounded, over_lengths, printed_name
 from fathom.board.model import OF_PAPERS, Entry, Estimate, Origin, Published
-from fathom.board.standing import mean
 from fathom.discovery import folders
 from fathom.names import unknown
 from fathom.registry import get_board
@@ -109,17 +108,20 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
     printed: dict[str, Estimate] = {}
     extras: dict[str, dict[int, Estimate]] = {}
     seen: dict[tuple[str, str, int], str] = {}
+    name = printed_name(figures[0].model, figures[0].variant, origin)
     for one in figures:
         key = one.kind, one.name, one.length
         if key in seen:
             raise FathomError(f"{one.where}: the same figure as in {seen[key]}; keep one of them")
         seen[key] = one.where
+        of = one.name or OVERALL
+        value = None if one.value is None else bounded(one.value, of, name)
         if one.kind == "task":
-            cells[one.name, one.length] = one.value
-        elif one.value is not None and one.kind == "extra":
-            extras.setdefault(one.name, {})[one.length] = one.value
-        elif one.value is not None:
-            printed[f"length/{one.length}" if one.length else one.name or OVERALL] = one.value
+            cells[of, one.length] = value
+        elif value is not None and one.kind == "extra":
+            extras.setdefault(of, {})[one.length] = value
+        elif value is not None:
+            printed[f"length/{one.length}" if one.length else of] = value
     tables = list(dict.fromkeys(one.table for one in figures if one.table))
     return Entry(
         model=figures[0].model,
@@ -135,7 +137,7 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
         cells=cells,
         printed=printed,
         # Nothing says that the questions differ from length to length.
-        extras={name: mean(list(at.values()), paired=True) for name, at in extras.items()},
+        extras={of: over_lengths(list(at.values()), of, name, paired=True).score for of, at in extras.items()},
     )
 
 
@@ -216,11 +218,10 @@ def _estimate(board: Board, kind: str, name: str, text: str, n: int | None, wher
     if not math.isfinite(value) or abs(value) > _GREATEST:
         raise _no("value", text, f"a number, or {MISSING}", where)
     if kind == "extra":
-        share = value / 100 if board.extras[name][2] else value
-        return bounded(share, n) if 0 <= share <= 1 else Estimate(share, None, n)
+        return Estimate(value / 100 if board.extras[name][2] else value, n=n)
     if not 0 <= value <= 100:
         raise _no("value", text, "percent, from 0 to 100", where)
-    return bounded(value / 100, n)
+    return Estimate(value / 100, n=n)
 
 
 def _whole(field: str, text: str, where: str) -> int | None:

@@ -9,6 +9,7 @@ from dataclasses import astuple
 
 from fathom.board.model import Estimate, Origin, Usage
 from fathom.printing import printable
+from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import differ
 from fathom.types import Json
 
@@ -37,7 +38,7 @@ def number(value: float | None) -> float | None:
 
 
 def estimate(one: Estimate | None, dropped: bool = False) -> list[Json] | None:
-    """``[value, error, n, bound]``, and where replies are no whole answers ``[..., other, ended]``.
+    """``[value, [low, high], n, bound]``, and where replies are no whole answers ``[..., other, ended]``.
 
     Args:
         one: The estimate.
@@ -49,8 +50,13 @@ def estimate(one: Estimate | None, dropped: bool = False) -> list[Json] | None:
     """
     if one is None:
         return None
-    plain: list[Json] = [number(one.value), number(one.error), one.n, int(one.bound)]
+    plain: list[Json] = [number(one.value), interval(one.interval), one.n, int(one.bound)]
     return plain if not (counts := ended(one)) or not any(counts[1:]) else [*plain, _other(one, dropped), counts]
+
+
+def interval(one: Interval | None) -> list[Json] | None:
+    """``[low, high]``; None where there is none."""
+    return None if one is None else [number(one.low), number(one.high)]
 
 
 def ended(one: Estimate) -> list[Json]:

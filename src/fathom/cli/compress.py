@@ -110,7 +110,7 @@ def estimate(
 ) -> None:
     """Estimate scores on a whole benchmark, with intervals, from the scores on a subset of its items.
 
-    Models of one tie group cannot be told apart from its first one; ranks are those that the intervals allow.
+    Models of one tie group do not differ significantly; ranks are those that the data allow.
     """
     found = api.compress_estimate(
         scores, subset=subset, method=method, published=published, known=known, unanswered=unanswered, out=out

@@ -13,6 +13,7 @@ from fathom.compress.design import ADAPTIVE, METHOD, OVERALL, design, strata_of
 from fathom.compress.matrix import ENDED, Floats, ScoreMatrix, check_scores
 from fathom.compress.methods import ratio
 from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered
+from fathom.stats.ranks import ranks_of
 from fathom.types import FathomError, Subset
 
 _SAME = 1e-6  # relative difference of probabilities that are the same
@@ -42,9 +43,8 @@ class ModelEstimate:
         other: The whole score by the other choice of ``unanswered``, where that is known.
         ended: What became of the replies to the subset's items, by ``fathom.compress.matrix.ENDED``; empty where that
             is not known.
-        ranks: Highest and lowest rank among the models here that the intervals allow; None without intervals.
-        group: Number of its tie group, from 1: models of one group cannot be told from its best one; 0 without
-            intervals.
+        ranks: Highest and lowest rank among the models here that the data allow; None without intervals.
+        group: Number of its tie group, from 1: models of one group do not differ significantly; 0 without intervals.
     """
 
     model: str
@@ -165,26 +165,26 @@ def with_outcomes(found: Sequence[ModelEstimate], subset: Subset, scores: ScoreM
 
 
 def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
-    """Models from the best down, with the ranks that their intervals allow and their tie groups.
+    """Models from the best down, with the ranks that the data allow and their tie groups (``fathom.stats.ranks``).
 
-    One model is surely above another if their difference exceeds 1.96 standard errors of a difference of independent
-    estimates. Models of one subset were asked the same items, so that their errors are partly the same: that makes the
-    rule cautious.
+    Estimates are taken for independent and normal. Models of one subset were asked the same items, so that their errors
+    are partly the same: that makes the tests cautious.
     """
+    from scipy.special import ndtr
+
     ordered = sorted(models, key=lambda one: (-one.overall.value, one.model))
     if any(one.overall.low is None or one.overall.high is None for one in ordered):
         return ordered
     values = np.array([one.overall.value for one in ordered])
     errors = np.array([((one.overall.high or 0.0) - (one.overall.low or 0.0)) / 2 / Z for one in ordered])
-    apart = Z * np.hypot(errors[:, None], errors[None, :])
-    below = values[:, None] - values[None, :] > apart  # [a, b]: a is surely above b
-    found, first, group = [], 0, 1
-    for place, one in enumerate(ordered):
-        if below[first, place]:
-            first, group = place, group + 1
-        ranks = (1 + int(below[:, place].sum()), len(ordered) - int(below[place].sum()))
-        found.append(replace(one, ranks=ranks, group=group))
-    return found
+    differences = values[:, None] - values[None, :]
+    spread = np.maximum(np.hypot(errors[:, None], errors[None, :]), np.finfo(np.float64).tiny)
+    with np.errstate(over="ignore"):  # of estimates that are sure
+        ranks = ranks_of(differences, 2 * ndtr(-np.abs(differences) / spread))
+    return [
+        replace(one, ranks=(int(best), int(worst)), group=int(group))
+        for one, best, worst, group in zip(ordered, ranks.best, ranks.worst, ranks.groups, strict=True)
+    ]
 
 
 def _assisted(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix) -> tuple[tuple[str, ...], Estimates, Floats]:

@@ -10,14 +10,16 @@ same in every table and on every page that shows it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathom.stats.intervals import Floats, Interval, generator, interval_of, means_of_sums, resampled_sums
 
 PAIRED_REPLICATES = 10_000
 """Replicates of a difference; no p-value is below 2 / (this number + 1)."""
+_ROUNDING = 1e-12  # equal scores may differ by so much, by the order in which they are added up
 PSEUDO_ITEMS = 2.0
 """Those in a difference of two scores, one for each. With one in all, right and wrong of 15 to 20 questions differ by
 chance at p < .05 in 7% of cases."""
@@ -53,6 +55,16 @@ class Sums:
     mass: Floats
     seed: int
     name: str
+
+    def at(self, columns: Sequence[int]) -> Sums:
+        """Those in some columns."""
+        chosen = list(columns)
+        return replace(self, scored=self.scored[:, chosen], mass=self.mass[:, chosen])
+
+
+def system_key(model: str, variant: str) -> str:
+    """The name by which replicates of a model and variant are drawn."""
+    return f"{model}\x1f{variant}"
 
 
 def shared_sums(
@@ -96,15 +108,24 @@ def drawn_means(tasks: Sequence[Sums], columns: Sequence[int], pseudo: float = P
         One value for each replicate.
     """
     prior = pseudo / (len(tasks) * len(columns))
-    chosen = list(columns)
-    drawn = [
-        means_of_sums(
-            (one.scored[:, chosen], one.mass[:, chosen]), generator(one.seed, f"{one.name}\x1f{chosen}"), prior=prior
-        ).mean(axis=1)
-        for one in tasks
-    ]
-    means: Floats = np.mean(drawn, axis=0)
+    means: Floats = np.mean([drawn_columns(one, columns, prior).mean(axis=1) for one in tasks], axis=0)
     return means
+
+
+def drawn_columns(task: Sums, columns: Sequence[int], prior: float) -> Floats:
+    """Replicates of the mean of a score in each of some columns of one task.
+
+    Args:
+        task: Its sums.
+        columns: Which columns.
+        prior: Weight of the pseudo-item of each.
+
+    Returns:
+        Replicates x columns.
+    """
+    chosen = task.at(columns)
+    rng = generator(task.seed, f"{task.name}\x1f{list(columns)}")
+    return means_of_sums((chosen.scored, chosen.mass), rng, prior=prior)
 
 
 def gap_of(draws: Floats, point: float) -> Gap:
@@ -125,25 +146,26 @@ def p_value(draws: Floats, point: float) -> float:
         point: The difference itself. Intervals always hold it, so that p is 1 where it lies at 0, or on the other side
             of 0 than most replicates do.
     """
-    ordered = np.sort(draws[~np.isnan(draws)])
-    count = len(ordered)
+    known = draws[~np.isnan(draws)]
+    count = len(known)
     if count < 2:
         return 1.0
     # The largest share whose quantile is not above 0, and the smallest whose quantile is not below 0.
-    not_above = _share_at_zero(ordered, int(np.searchsorted(ordered, 0.0, side="right")))
-    not_below = _share_at_zero(ordered, int(np.searchsorted(ordered, 0.0, side="left")))
+    not_above = _share_at_zero(known, known <= 0)
+    not_below = _share_at_zero(known, known < 0)
     positive = not_above < 1 - not_below
-    if point == 0 or (point > 0) != positive:
+    if abs(point) < _ROUNDING or (point > 0) != positive:
         return 1.0
     return min(1.0, max(2 * min(not_above, 1 - not_below), 2 / (count + 1)))
 
 
-def _share_at_zero(ordered: Floats, place: int) -> float:
-    """The share at which ``numpy.quantile`` gives 0, if it comes before the value at a place."""
-    if place in (0, len(ordered)):
+def _share_at_zero(draws: Floats, before: NDArray[np.bool_]) -> float:
+    """The share at which ``numpy.quantile`` gives 0, if it comes after the values that are marked."""
+    place = int(before.sum())
+    if place in (0, len(draws)):
         return float(place > 0)
-    below, above = ordered[place - 1], ordered[place]
-    return float((place - 1 - below / (above - below)) / (len(ordered) - 1))
+    below, above = draws[before].max(), draws[~before].min()
+    return float((place - 1 - below / (above - below)) / (len(draws) - 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,6 +186,11 @@ class Differences:
         """The mean difference over some columns and all tasks."""
         draws = drawn_means(self.first, columns) - drawn_means(self.second, columns)
         return gap_of(draws, float(self.gaps[:, list(columns)].mean()))
+
+    def at(self, columns: Sequence[int]) -> Differences:
+        """Those in some columns."""
+        first, second = (tuple(one.at(columns) for one in own) for own in (self.first, self.second))
+        return Differences(first, second, self.gaps[:, list(columns)])
 
     def __add__(self, other: Differences) -> Differences:
         """Over the tasks of both."""

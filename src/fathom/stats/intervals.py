@@ -35,6 +35,7 @@ Floats: TypeAlias = NDArray[np.float64]
 LEVEL = 0.95
 REPLICATES = 2000
 
+_MANY = 400
 _BLOCK = 4_000_000
 """Weights held at once: 32 MB, whatever the number of items."""
 
@@ -105,6 +106,24 @@ def resampled_sums(scores: Floats, rng: np.random.Generator, *, replicates: int 
     return sums[:, :columns], sums[:, columns:]
 
 
+def sums_of_means(
+    values: Sequence[float], counts: Sequence[float], rng: np.random.Generator, *, replicates: int = REPLICATES
+) -> tuple[Floats, Floats]:
+    """What :func:`resampled_sums` would give of zeros and ones whose means are all that is known: gamma variates.
+
+    No scores in [0, 1] vary more than zeros and ones of the same mean, so that no interval is wider.
+
+    Args:
+        values: Means in [0, 1], one a column; columns are independent of each other.
+        counts: How many scores each is the mean of.
+        rng: Source of the sums.
+        replicates: Number of replicates.
+    """
+    mass = np.array([count * _evenness(count) for count in counts], dtype=np.float64)
+    right = rng.standard_gamma(mass * np.array(values), (replicates, len(mass)))
+    return right, right + rng.standard_gamma(mass * (1 - np.array(values)), right.shape)
+
+
 def means_of_sums(sums: tuple[Floats, Floats], rng: np.random.Generator, *, prior: float | Floats) -> Floats:
     """The cheap half of :func:`resampled_means`: adds the pseudo-item and divides.
 
@@ -122,12 +141,34 @@ def means_of_sums(sums: tuple[Floats, Floats], rng: np.random.Generator, *, prio
     return means
 
 
+def shared_draws(tasks: Sequence[tuple[Floats, Floats]], rng: np.random.Generator) -> list[Floats]:
+    """Replicates of the means of all columns of several tasks, for one figure over all of them.
+
+    Not those of each column by itself: with a pseudo-item in each, a mean over k columns would hold k, which pulls it
+    towards one half by more than its own error. Here all columns of all tasks hold one together.
+
+    Args:
+        tasks: Of each task what :func:`resampled_sums` gave.
+        rng: Source of how the pseudo-item splits between 0 and 1.
+
+    Returns:
+        Of each task, replicates x columns.
+    """
+    prior = 1 / sum(mass.shape[1] for _, mass in tasks)
+    return [means_of_sums(one, rng, prior=prior) for one in tasks]
+
+
 def _weights(rng: np.random.Generator, replicates: int, items: int) -> Floats:
     # Dirichlet(a, ..., a) weights give the mean a variance of s_n^2 / (n a + 1), where s_n^2 divides by n; a = (n-2)/n
     # turns that into s_n^2 / (n - 1). Past a few hundred items that is 1, and exponentials are drawn much faster.
-    if items > 400:
+    if items > _MANY:
         return rng.standard_exponential((replicates, items))
-    return rng.standard_gamma(max(items - 2, 0.5) / max(items, 1), (replicates, items))
+    return rng.standard_gamma(_evenness(items), (replicates, items))
+
+
+def _evenness(items: float) -> float:
+    """Shape of the gamma variates that the weights of so many items are."""
+    return 1.0 if items > _MANY else max(items - 2, 0.5) / max(items, 1)
 
 
 def interval_of(draws: Floats, point: float, level: float = LEVEL) -> Interval:

@@ -13,12 +13,12 @@
     return made;
   }
 
-  /** The cell of a score: value, and half the width of its interval below. `free`: it may be beyond 0 and 1. */
-  fathom.scoreCell = function (est, { percent = true, partly = "", free = false } = {}) {
+  /** The cell of a score: value, and half the width of its interval below. */
+  fathom.scoreCell = function (est, { percent = true, partly = "" } = {}) {
     const td = element("td");
     if (!est) return td.append(fathom.absent()), td;
     const show = percent ? fathom.percent : fathom.plainNumber;
-    td.title = fathom.said(est, percent, free) + (partly && "; " + partly);
+    td.title = fathom.said(est, percent) + (partly && "; " + partly);
     td.textContent = show(est[0]);
     if (partly) td.append(element("sup", "partly", "*"));
     const half = fathom.half(est);
@@ -108,7 +108,7 @@
     })),
     ...board.extras.map((extra, n) => ({
       id: "extra/" + extra.id, head: fathom.plain(extra.title) + (extra.percent ? ", %" : ""), title: extra.about, name: "extra",
-      value: (entry) => entry.extras[n] && entry.extras[n][0], cell: (entry) => fathom.scoreCell(entry.extras[n], { percent: extra.percent, free: extra.free !== false }),
+      value: (entry) => entry.extras[n] && entry.extras[n][0], cell: (entry) => fathom.scoreCell(entry.extras[n], { percent: extra.percent }),
     })),
   ];
 

@@ -24,7 +24,7 @@
       // The button that was pressed is gone.
       const control = within && (content.querySelector(".adding select") || content.querySelector(".chips button"));
       if (control) control.focus();
-      // Computed after the page is there; `done` is for those who wait for all of it.
+      // Loaded after the page is there; `done` is for those who wait for all of it.
       page.done = entries.length < 2 ? null : fill(whole, entries, tests, () => mine === turn);
     }
     const page = { title: "Compare", element, update, board: whole.board.id };
@@ -60,17 +60,8 @@
   }
 
   async function fill(whole, entries, section, wanted) {
-    const waiting = h("p", { class: "muted", role: "status" }, "Testing ...");
-    section.append(waiting);
-    const questions = await fathom.questions(whole.board, entries).catch(() => new Map());
     const pairs = entries.flatMap((a, n) => entries.slice(n + 1).map((b) => [a, b]));
-    const tested = [];
-    for (const [a, b] of pairs) {
-      await fathom.pause();
-      if (!wanted()) return null;
-      tested.push({ a, b, rows: await fathom.tested(whole, questions, a, b) });
-      waiting.textContent = `Testing ... ${tested.length} of ${fathom.many(pairs.length, "pair")}`;
-    }
+    const tested = await Promise.all(pairs.map(async ([a, b]) => ({ a, b, rows: await fathom.differences(whole, a, b) })));
     if (!wanted()) return null;
     section.replaceChildren(
       fathom.scroller("Differences of the overall score", overallTable(tested)),
@@ -100,7 +91,7 @@
       h("td", { class: sure ? "sure" : null }, row.difference === null ? fathom.absent() : fathom.points(row.difference)),
       row.low === null ? fathom.absent("no interval: the source gives no number of questions") : `${fathom.points(row.low)} to ${fathom.points(row.high)}`,
       row.p === null ? fathom.absent() : fathom.pValue(row.p),
-      h("td", { class: "text" }, row.paired ? `the same ${fathom.many(row.items, "question")}` : "unpaired: means only"),
+      h("td", { class: "text" }, row.shared ? fathom.many(row.shared, "question") + " in common" : "unpaired"),
     ];
   }
 
@@ -113,11 +104,12 @@
   function notes(board, tested) {
     const mixed = new Set(tested.flatMap(({ a, b }) => [a, b]).map((entry) => board.origins[entry.origin].provenance)).size > 1;
     const count = tested.reduce((sum, one) => sum + one.rows.filter((row) => row.p !== null).length, 0);
-    const paired = tested.some((one) => one.rows.some((row) => row.paired));
-    const unpaired = tested.some((one) => one.rows.some((row) => !row.paired));
+    const paired = tested.some((one) => one.rows.some((row) => row.shared));
+    const unpaired = tested.some((one) => one.rows.some((row) => !row.shared));
     return [h("p", { class: "muted" },
-      paired && "Over the same questions: intervals and p by the Bayesian bootstrap, so that p is below .05 where the interval leaves out 0; tasks weighing as on the board. The seed is fixed, so these figures stay the same. ",
-      unpaired && "Unpaired: as if both means were independent, with the errors of the board; where only means are published these are the greatest possible, and the test is cautious. ",
+      "Differences of the scores as the board has them, with intervals and p from the same replicates (Bayesian bootstrap), so that p is below .05 where the interval leaves out 0. ",
+      paired && "Questions in common weigh the same for both lines. ",
+      unpaired && "Unpaired: without common questions the scores are independent; where only means are published their intervals are the widest possible, and the test is cautious. ",
       mixed && "Lines of different origin were asked in other words or on other questions, so a difference may be one of the questions. ",
       count > 1 && `${fathom.count(count)} tests are shown, each by itself. If there were no differences, ${fathom.expected(count)} of them would be expected to have p below .05 (${fathom.count(count)} \u00d7 0.05).`)];
   }

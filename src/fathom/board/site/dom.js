@@ -69,9 +69,6 @@
     document.getElementById("said").textContent = text;
   };
 
-  /** Lets the page breathe within long work. */
-  fathom.pause = () => new Promise((resolve) => setTimeout(resolve, 0));
-
   /** A term and what is to be said of it, for a <dl>; nothing where there is nothing to say. */
   fathom.fact = (term, ...said) =>
     said.flat(3).some((one) => one !== null && one !== undefined && one !== "" && one !== false)

@@ -1,8 +1,7 @@
-/* Numbers as people read them. An estimate is null or [value, error or null, questions or null, bound 0 or 1], and where
+/* Numbers as people read them. An estimate is null or [value, [low, high] or null, questions or null, bound 0 or 1], and where
  * replies are no whole answers [..., the other mean in words or null, [replies, unanswered, cut, overflow, missing]]. */
 (function (fathom) {
   "use strict";
-  fathom.Z = 1.959963984540054;
   const MINUS = "\u2212";
 
   const signed = (text) => text.replace("-", MINUS);
@@ -16,25 +15,20 @@
     return value > 0 && text !== "0.0" ? "+" + text : text;
   };
 
-  /** Half the width of the 95% interval, in points; null where there is none. */
-  fathom.half = (est) => (est && est[1] !== null && est[1] !== undefined ? fathom.Z * est[1] : null);
+  /** Half the width of the 95% interval; null where there is none. */
+  fathom.half = (est) => (est && est[1] ? (est[1][1] - est[1][0]) / 2 : null);
 
-  /** Ends of the 95% interval, within what scores can be unless `free`; null where there is none. */
-  fathom.ends = function (est, free = false) {
-    const half = fathom.half(est);
-    if (half === null) return null;
-    const ends = [est[0] - half, est[0] + half];
-    return free ? ends : [Math.max(0, ends[0]), Math.min(1, ends[1])];
-  };
+  /** Ends of the 95% interval; null where there is none. */
+  fathom.ends = (est) => est && est[1];
 
   /** An interval in percent. */
   fathom.interval = (low, high, digits = 1) => fathom.percent(low, digits) + "\u2013" + fathom.percent(high, digits);
 
   /** A score with all that is known of it, in words. */
-  fathom.said = function (est, percent = true, free = false) {
+  fathom.said = function (est, percent = true) {
     if (!est) return "no score";
     const show = percent ? (value) => fathom.percent(value) + "%" : fathom.plainNumber;
-    const ends = fathom.ends(est, free);
+    const ends = fathom.ends(est);
     let text = show(est[0]);
     text += ends ? ", 95% interval " + show(ends[0]) + " to " + show(ends[1]) : ", interval not known";
     if (est[3]) text += " (at most so wide: only the mean is published)";

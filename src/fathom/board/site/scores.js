@@ -43,7 +43,7 @@
   fathom.categoryTable = (board, entries, heads) => fathom.plainTable(`Scores on ${board.title} by category`, [corner("Category"), ...heads], [
     ["Overall", ...entries.map((entry) => fathom.scoreCell(entry.overall))],
     ...board.categories.map((one, n) => [fathom.plain(one.title), ...entries.map((entry) => fathom.scoreCell(entry.categories[n]))]),
-    ...board.extras.map((one, n) => [fathom.plain(one.title), ...entries.map((entry) => fathom.scoreCell(entry.extras[n], { percent: one.percent, free: one.free !== false }))]),
+    ...board.extras.map((one, n) => [fathom.plain(one.title), ...entries.map((entry) => fathom.scoreCell(entry.extras[n], { percent: one.percent }))]),
   ], "scores");
 
   /** Table of lines by task. */

@@ -4,17 +4,6 @@
   const { h } = fathom;
   const SHOWN = 12;
 
-  /** The difference between two lines by their keys: {d, e, paired, sure}; null where there is none.
-   * `sure` is "+", "-" or "0": what the test of the first line against all others found. */
-  fathom.between = function (pairs, first, second) {
-    const [i, j] = [pairs.keys.indexOf(first), pairs.keys.indexOf(second)];
-    if (i < 0 || j < 0 || i === j) return null;
-    const [low, high] = i < j ? [i, j] : [j, i];
-    // Upper triangle, row by row.
-    const at = low * pairs.keys.length - (low * (low + 1)) / 2 + high - low - 1;
-    return { d: i < j ? pairs.d[at] : -pairs.d[at], e: pairs.e[at], paired: pairs.p[at] === "1", sure: pairs.sure[i][j] };
-  };
-
   /** What the popover is called. */
   fathom.whyTitle = (entry) => (entry.rank ? "Why this rank" : "Why no rank");
 
@@ -30,7 +19,7 @@
       list("Cannot be told apart from it", tied, true),
       list("Scores lower for sure", better, false),
       list("Scores higher for sure", worse, false),
-      h("p", { class: "muted" }, "Differences in the overall score, in points, with 95% intervals; “paired” ones are over the same questions. “For sure” is said where the difference stands a test of all differences of this line together (Holm, 95%), which asks for more than that one interval does not reach 0."),
+      h("p", { class: "muted" }, "Differences in the overall score, in points, with 95% intervals; in “paired” ones the lines have questions in common. “For sure” is said where the difference stands a test of all differences of this line together (Holm, 95%), which asks for more than that one interval does not reach 0."),
     ];
   };
 
@@ -45,11 +34,11 @@
 
   function list(title, told, open) {
     if (!told.length) return null;
-    const near = [...told].sort((a, b) => Math.abs(a.d) - Math.abs(b.d));
+    const near = [...told].sort((a, b) => Math.abs(a.difference) - Math.abs(b.difference));
     return fathom.fold(`${title}: ${fathom.count(told.length)}`, open,
       h("ul", { class: "gaps" }, near.slice(0, SHOWN).map((one) =>
         h("li", null, fathom.name(fathom.lineName(one.other)), " ",
-          h("span", { class: "gap" }, fathom.points(one.d), " ", h("span", { class: "muted" }, `[${fathom.points(Math.max(-1, one.d - fathom.Z * one.e))}, ${fathom.points(Math.min(1, one.d + fathom.Z * one.e))}]${one.paired ? " paired" : ""}`))))),
+          h("span", { class: "gap" }, fathom.points(one.difference), " ", h("span", { class: "muted" }, `[${fathom.points(one.low)}, ${fathom.points(one.high)}]${one.shared ? " paired" : ""}`))))),
       near.length > SHOWN && h("p", { class: "muted" }, `The ${SHOWN} nearest of ${fathom.count(near.length)}.`));
   }
 

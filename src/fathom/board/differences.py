@@ -1,0 +1,165 @@
+"""Differences between the entries of a board, and the ranks that follow from them (``fathom.stats``).
+
+A difference is that of two scores as the board shows them. A question that both entries were asked weighs the same for
+both in every replicate, so that what is hard for both cancels; entries without common questions are independent.
+
+Published scores have the widest intervals that their means allow, so that they differ less often than they could. Their
+questions need not be those that were asked here: as in the papers' own tables, a rank says no more than that a
+difference is not chance.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from fathom.board.means import SEED, drawn_name, sums_of
+from fathom.board.model import Entry, Source, Standing
+from fathom.stats.differences import (
+    PAIRED_REPLICATES,
+    PSEUDO_ITEMS,
+    Gap,
+    Sums,
+    drawn_columns,
+    drawn_means,
+    gap_of,
+    shared_sums,
+)
+from fathom.stats.intervals import REPLICATES, Floats
+from fathom.stats.ranks import Ranks, ranks_of
+from fathom.types.boards import Board
+
+OVERALL = ""
+"""What stands for the overall score among the names of tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much higher one entry scores than another.
+
+    Attributes:
+        gap: The difference with its interval and p-value.
+        shared: Questions that both were asked, as far as that is known.
+    """
+
+    gap: Gap
+    shared: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The entries of a board that can be ranked, and the differences of all; entries are told by their places.
+
+    Attributes:
+        lines: Entries with a rank, best first.
+        ranks: Their ranks, in this order.
+        between: By task (``OVERALL`` for the overall score) and by two entries in their order: how much higher the
+            first scores. Entries without an interval have none.
+    """
+
+    lines: tuple[int, ...]
+    ranks: Ranks
+    between: Mapping[str, Mapping[tuple[int, int], Difference]]
+
+
+def ranking(board: Board, entries: Sequence[Entry], standings: Sequence[Standing]) -> Ranking:
+    """Ranks the entries whose overall score is complete and has an interval.
+
+    Args:
+        board: Whose entries they are.
+        entries: The entries.
+        standings: Their averages, in the same order.
+    """
+    names = _names(entries)
+    values = {n: one.overall.value for n, one in enumerate(standings) if one.overall and one.overall.interval}
+    priors = {n: PSEUDO_ITEMS / sum(map(_width, standings[n].sources.values())) for n in values}
+    draws = {n: np.zeros(PAIRED_REPLICATES) for n in values}
+    common: Counter[tuple[int, int]] = Counter()
+    between: dict[str, dict[tuple[int, int], Difference]] = {OVERALL: {}}
+    for task in dict.fromkeys([*board.tasks, *(task for n in values for task in standings[n].sources)]):
+        every = {n: one.tasks.get(task) or one.sources.get(task) for n, one in enumerate(standings)}
+        found = {n: one for n, one in every.items() if one is not None and one.is_known}
+        sums, shared = _sums(task, found, names), _shared(found)
+        for n, one in sums.items():
+            if n in values and task in standings[n].sources:
+                draws[n] += standings[n].weights[task] * drawn_columns(one, _columns(one), priors[n]).mean(axis=1)
+        common.update(shared)
+        if task in board.tasks:
+            # Where nobody shares a question no other table shows these differences, and fewer replicates will do.
+            count = PAIRED_REPLICATES if shared else REPLICATES
+            alone = {n: drawn_means([_first(one, count)], _columns(one)) for n, one in sums.items()}
+            between[task] = _between({n: one.score.value for n, one in found.items()}, alone, shared)
+    between[OVERALL] = _between(values, draws, common)
+    lines = sorted((n for n in values if standings[n].complete), key=lambda n: (-values[n], n))
+    return Ranking(tuple(lines), _ranks(lines, values, between[OVERALL]), between)
+
+
+def _ranks(lines: Sequence[int], values: Mapping[int, float], between: Mapping[tuple[int, int], Difference]) -> Ranks:
+    scores = np.array([values[n] for n in lines], dtype=np.float64)
+    p_values = np.ones((len(lines), len(lines)))
+    for row, one in enumerate(lines):
+        for column, other in enumerate(lines[:row]):
+            pair = min(one, other), max(one, other)
+            p_values[row, column] = p_values[column, row] = between[pair].gap.p_value
+    return ranks_of(scores[:, None] - scores[None, :], p_values)
+
+
+def _between(
+    values: Mapping[int, float], draws: Mapping[int, Floats], shared: Mapping[tuple[int, int], int]
+) -> dict[tuple[int, int], Difference]:
+    return {
+        (one, other): Difference(
+            gap_of(draws[one] - draws[other], values[one] - values[other]), shared.get((one, other), 0)
+        )
+        for one, other in combinations(draws, 2)
+    }
+
+
+def _sums(task: str, found: Mapping[int, Source], names: Sequence[str]) -> dict[int, Sums]:
+    """The resampled sums of all entries on one task, those of the same questions with the same weights."""
+    tables = {names[n]: (one.items.names, one.items.scores) for n, one in found.items() if one.items is not None}
+    paired = shared_sums(tables, task, SEED) if tables else {}
+    return {
+        n: paired[names[n]]
+        if one.items is not None
+        else Sums(*sums_of(one, task, names[n], PAIRED_REPLICATES), SEED, f"{task}\x1f{names[n]}")
+        for n, one in found.items()
+    }
+
+
+def _columns(sums: Sums) -> range:
+    return range(sums.scored.shape[1])
+
+
+def _first(sums: Sums, replicates: int) -> Sums:
+    return replace(sums, scored=sums.scored[:replicates], mass=sums.mass[:replicates])
+
+
+def _width(source: Source) -> int:
+    return len(source.printed) if source.items is None else source.items.scores.shape[1]
+
+
+def _names(entries: Sequence[Entry]) -> list[str]:
+    """Names by which replicates are drawn, each once: two results of one model are two draws."""
+    seen: Counter[str] = Counter()
+    names = []
+    for one in entries:
+        name = drawn_name(one)
+        names.append(f"{name}\x1f{seen[name]}" if seen[name] else name)
+        seen[name] += 1
+    return names
+
+
+def _shared(found: Mapping[int, Source]) -> dict[tuple[int, int], int]:
+    """How many questions each two entries have in common, where they have some."""
+    asked = {
+        n: frozenset(np.array(one.items.names)[~np.isnan(one.items.scores).all(axis=1)].tolist())
+        for n, one in found.items()
+        if one.items is not None
+    }
+    counts = {(one, other): len(asked[one] & asked[other]) for one, other in combinations(asked, 2)}
+    return {pair: count for pair, count in counts.items() if count}
