@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.run.limit import TRUNCATION, Limit
 from run_suites import FILLER, TOKENS, sample
 
 from fathom.length import render
