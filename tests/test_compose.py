@@ -118,6 +118,14 @@ def test_needles_are_set_apart_as_the_text_behind_them_is(depth: float, context:
     assert text_of(shelf, draft.parts(shelf.counter)) == f"Read this.\n\n{context}\n\nWhat?"
 
 
+def test_a_needle_is_not_set_apart_by_more_than_a_paragraph() -> None:
+    shelf = shelf_of(Document("t", "One two.\n\n\nThree four.", "made"))
+    draft = arrange(haystack(0.5), wholes(shelf), 4, 0, shelf)
+    assert text_of(shelf, draft.parts(shelf.counter)) == (
+        "Read this.\n\nOne two.\n\nNeedle 0.\n\n\nThree four.\n\nWhat?"
+    )
+
+
 def test_needles_in_the_middle_of_something_are_paragraphs() -> None:
     """A text without a sentence end may be cut at a word end every 600 letters."""
     shelf = shelf_of(Document("t", " ".join(["river"] * 300), "made"), document("b", 2))

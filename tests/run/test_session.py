@@ -202,6 +202,7 @@ def test_prompts_beyond_the_window_are_not_sent(ledger: Ledger, limit: Limit, sa
     assert (row.prompt_hash, row.cost) == ("", 0.0)
     assert done.summary.progress is not None
     assert (done.summary.progress.tokens_in, done.summary.progress.cost) == (0, 0.0)
+    assert (done.states[-1].tokens_in, done.states[-1].cost) == (0, 0.0)
     assert done.summary.progress.unpriced == 0
 
 
@@ -455,7 +456,7 @@ def test_what_others_hold_is_waited_for_and_taken_over_when_they_die(
     ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Ledger(tmp_path, this_worker())
-    other.claim([("item1@256", 1)])
+    other.claim([("item1@256", 1), ("item9@256", 1)])
     slept: list[float] = []
     sleep = asyncio.sleep
 
@@ -468,11 +469,12 @@ def test_what_others_hold_is_waited_for_and_taken_over_when_they_die(
         await sleep(seconds)
 
     monkeypatch.setattr("fathom.run.session.asyncio.sleep", look)
-    done = go(ledger, OK, work(3), total=3)
+    done = go(ledger, OK, work(10), total=10)
     assert slept == [0.5, 0.5]
-    assert [call.sample for _, call in done.client.asked] == ["item0@256", "item2@256", "item1@256"]
+    order = [0, *range(2, 9), 1, 9]
+    assert [call.sample for _, call in done.client.asked] == [f"item{number}@256" for number in order]
     # Told after every reply, and after every look.
-    assert [state.finished for state in done.states] == [1, 2, 2, 3, 3]
+    assert [state.finished for state in done.states] == [*range(1, 9), 8, 9, 10, 10]
 
 
 def test_a_session_that_stops_takes_over_nothing(ledger: Ledger, tmp_path: Path) -> None:
