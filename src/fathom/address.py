@@ -1,7 +1,5 @@
 """Addresses of servers, checked before anything is sent to them."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from fathom.secrets import hide_in_text

@@ -1,7 +1,5 @@
 """What exists, as records: suites, tasks, metrics, boards, models, their settings, and data sources."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from fathom.length import format_length

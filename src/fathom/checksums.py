@@ -5,8 +5,6 @@ carries the checksum of its values. Every such file says of which format it is: 
 damaged, one that says nothing was written before there were any, and cannot be verified.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

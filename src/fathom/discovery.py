@@ -5,8 +5,6 @@ Another package names its benchmark, a package or a module, in the group ``fatho
 modules that declare one kind in the group ``fathom.tasks``, ``fathom.suites``, and so on. Files are ``fathom.plugins``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points

@@ -1,7 +1,5 @@
 """Lengths as people write them, and recipes as text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Names as people write them, and the error for one that nobody knows."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

@@ -6,8 +6,6 @@ they record alone never leads to a file being run: it is run again without being
 were named before, which ``~/.config/fathom/plugins.json`` remembers.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Text from outside made fit for a terminal and a page: without control characters, folded where names have seams."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Tasks, suites, boards and forms of results by name; ``fathom.discovery`` says where they are declared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeVar
 

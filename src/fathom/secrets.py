@@ -6,8 +6,6 @@ wherever it turns up. Known are the values of environment variables that are nam
 were given to ``remember``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from base64 import b64encode

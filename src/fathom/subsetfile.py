@@ -12,8 +12,6 @@ One JSON object:
 | `checksum` | the SHA-256 of all this |
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Tables in TOML that come with the package and that users extend: prices, settings of models."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Callable

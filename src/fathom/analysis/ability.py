@@ -1,7 +1,5 @@
 """Base Ability of a profile: what longer lengths are compared with, and whether it is more than guessing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A cheap way of asking (``fathom likelihood --method pairs``) can stand for a dea
 not only the scores. A reply without an answer agrees with nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 

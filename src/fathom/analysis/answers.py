@@ -15,8 +15,6 @@ nothing is a hard measure of such answers; Kendall's tau and the adjacent pairs 
 answer has right.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The average score: tasks with equal weight, then lengths with equal weight, with its interval."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

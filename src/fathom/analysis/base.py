@@ -5,8 +5,6 @@ so for four tasks, as one pooled mean over all their items; for questions and su
 shorter than the first length, without distractors. Here those are rows whose context is the gold document alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ the dimension, ``group``, ``measure``, ``n`` (repeats), ``questions`` where that
 ``model_kind`` as for replies.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -8,8 +8,6 @@ whole of LongBench v2, which is one task, is the share of its questions that are
 A reply that chose nothing can be given the chance level instead of 0: v2's released code calls that compensated.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Counts: what became of every reply, so that no mean hides what it leaves out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The degradation curve: mean score per length."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

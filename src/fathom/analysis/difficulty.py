@@ -22,8 +22,6 @@ is that other models agree on all three. Given u, the tiers are independent, so 
 tier by itself and nothing larger than nodes x questions is held.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence

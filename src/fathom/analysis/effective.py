@@ -20,8 +20,6 @@ nothing was measured, so an interval runs from the 2.5% quantile of the last pas
 first failing one. Interpolation gives a point inside, never a narrower interval.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

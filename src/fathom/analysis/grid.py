@@ -9,8 +9,6 @@ released code looks at the first (``Grid.alone``), and the truncation study at t
 length of 0 says something else: that the length is not known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -5,8 +5,6 @@ judges who mark at random with the same frequencies. The quadratic weights of Co
 wide one. Bias says in which direction a judge errs, and by how much it moves a mean.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ A closed-book row has length 0 and the facet ``context`` "none". The facet ``que
 where an item has several over one context.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -9,8 +9,6 @@ Here LongScore is undefined where the interval of ``Base - chance`` reaches 0: f
 has an end (Fieller 1954). Where it does not, but spans a factor of 2 or more, a note says so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

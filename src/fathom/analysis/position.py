@@ -12,8 +12,6 @@ A depth grid has a few depths in equal steps, each at every length: the picture 
 few, so that it has no interval; ``position`` pools depths where intervals are wanted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

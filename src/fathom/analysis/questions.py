@@ -4,8 +4,6 @@ A question is a sample: what was asked over one context at one length. Its repea
 order. A reply passes if its score is above the facet ``pass_above`` where the sample has one, else if it is 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

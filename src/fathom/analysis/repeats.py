@@ -15,8 +15,6 @@ the share of draws of which it is the best. A reply without a score is no repeat
 best of those counts, so that the same questions are behind every n.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

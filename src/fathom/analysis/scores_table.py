@@ -6,8 +6,6 @@ For graded scores (F1, judges) that is the widest that they can be. Lengths are 
 not say which items were right, so that nothing is paired.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@
 models turns round when both are averaged over the same ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

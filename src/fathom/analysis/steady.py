@@ -3,8 +3,6 @@
 ``docs/longscore.md`` shows what each is good for, and where LongScore misleads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 Rows say in the facet ``thinking`` whether a reply was given with it ("on") or without ("off").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ from one of that length (``fathom build --truncate``); it belongs to the row of 
 prompt is whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce

@@ -1,7 +1,5 @@
 """The site: results and published figures become boards, boards a folder of files that any host can serve."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

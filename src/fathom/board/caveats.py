@@ -1,7 +1,5 @@
 """What readers must know before they compare lines: who was asked less than the whole, and who was graded otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fathom import registry

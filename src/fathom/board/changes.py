@@ -4,8 +4,6 @@ Reasons are found in what the sites say of each line: the questions that were as
 the version of a task, the rule and the grader, the version of fathom, and how the model was asked.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

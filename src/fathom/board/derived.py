@@ -1,7 +1,5 @@
 """Boards of suites that declare none, made from the rows of their results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl

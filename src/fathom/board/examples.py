@@ -1,7 +1,5 @@
 """Example prompts for the pages of tasks: from built suites, or made of the generated world."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """What rows say of lines besides scores: what replies took, how they ended, and how the scores came about."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import TypeAlias

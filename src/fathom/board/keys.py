@@ -1,7 +1,5 @@
 """Names of anyone's become keys: parts of addresses and of file names, unique and harmless."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

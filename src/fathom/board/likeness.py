@@ -8,8 +8,6 @@ replies are the same (all of them where they are fewer than 20) and these say at
 that answer everything with one sentence are not copies of each other.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

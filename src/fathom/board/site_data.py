@@ -1,7 +1,5 @@
 """What the site says of itself and of models: the files ``site`` and ``models/MODEL``."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

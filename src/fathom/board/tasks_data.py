@@ -1,7 +1,5 @@
 """What the site says of tasks: how they are asked and scored, on what data, chance, and scores without the context."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The folder holds ``samples.parquet`` (recipes), ``documents.parquet`` (the texts
 ``manifest.json``. It appears whole or not at all; the same build again finds its manifest and does no work.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Items: for every task and language, each drawn once and composed at every length."""
 
-from __future__ import annotations
-
 from collections import Counter as Tally
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a suite is made from: documents by what they are for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

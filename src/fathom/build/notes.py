@@ -1,7 +1,5 @@
 """What the notes of a build say of its items: how many there are, where they stand, and which could not be cut."""
 
-from __future__ import annotations
-
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

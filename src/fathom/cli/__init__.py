@@ -1,7 +1,5 @@
 """The command ``fathom``: parses, calls one function of ``fathom.api``, prints."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """The command line application: its commands in the order of the work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """What several commands share: kinds of arguments, progress bars, and tables on the terminal."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Commands ``fathom board serve``, ``token``, ``backup`` and ``restore``: a server that takes in bundles."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

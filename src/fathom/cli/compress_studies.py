@@ -1,7 +1,5 @@
 """Commands ``fathom compress study`` and ``embed``: MiniLongBench's method taken apart."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the command says of an exception that nothing below it has explained."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Commands about what exists and about samples: list, build, show, export."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

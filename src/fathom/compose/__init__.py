@@ -5,8 +5,6 @@ once per item, each length takes as many of them as fit, and the last one is cut
 its budget. Nothing is tokenized here: counts of parts are added up (see ``fathom.counts``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

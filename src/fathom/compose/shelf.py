@@ -1,7 +1,5 @@
 """The shelf that composing reads from: documents, and the tokens of their pieces."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ before the borrowed text and the question after it stay whole; other literal tex
 needle, stays whole or goes whole. Nothing marks the cut: what is left is a beginning and an end of the full prompt.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence

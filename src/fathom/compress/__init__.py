@@ -1,7 +1,5 @@
 """Smaller benchmarks from larger ones: score matrices -> subsets, and scores of a subset -> estimates of the whole."""
 
-from __future__ import annotations
-
 from fathom.compress.design import select
 from fathom.compress.estimates import Estimate, ModelEstimate, estimate
 from fathom.compress.matrix import ScoreMatrix, checked_matrix

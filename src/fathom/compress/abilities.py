@@ -6,8 +6,6 @@ spread over the task's items is explained by chance (empirical Bayes); abilities
 it was asked, with the known models' covariance over tasks as a wide prior.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -11,8 +11,6 @@ Querying (Wu, Nair and Candès 2026, arXiv:2601.20251); the way here, a growing 
 may have any bounded score, is our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import TypeAlias

@@ -10,8 +10,6 @@ correction is that of power-tuned prediction-powered inference (Angelopoulos et 
 New models that score beyond all known ones are no model that could have been left out: they get a trust of 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 

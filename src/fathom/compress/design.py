@@ -6,8 +6,6 @@ spread over items of one task that known models answer alike. Every item can be 
 without bias needs; ``assisted`` says how far it is without.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ A file of embeddings is an ``.npz`` archive with two arrays:
 ``items`` (names, shape (N,)) and ``embeddings`` (shape (N, F)).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

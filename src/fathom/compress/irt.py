@@ -4,8 +4,6 @@ The chance that model i scores on item j is ``sigmoid(a_j . theta_i - k b_j)``: 
 model. ``k`` is 1 in what is fitted here; see ``ItemParameters.multiplicity`` for the published parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

@@ -4,8 +4,6 @@ A method sees the scores of known models and a budget; it gives items, and a fun
 estimates. The default is ``sampled`` (``design``); the others are what it has to beat.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

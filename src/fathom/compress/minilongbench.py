@@ -5,8 +5,6 @@ finds clusters, and the item nearest to each centre is asked. A new model's abil
 (MiniLongBench, sections 3 and 4.2, and appendix G; the procedure as its released code has it.)
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """How well two scores agree about the order of models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """MiniLongBench's released data from the user's copy: scores of 40 models on LongBench's 4,750 items."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

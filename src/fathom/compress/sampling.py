@@ -5,8 +5,6 @@ each other fight for their probabilities, the winner goes up the tree. Every ite
 sample has a fixed size, and of items that are alike about as many are drawn as should be: strata without borders.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 

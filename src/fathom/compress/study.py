@@ -6,8 +6,6 @@ it was done several times), ``models`` (``known``: those that the items were cho
 score), ``spearman``, ``error`` (mean absolute) and ``bias``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias

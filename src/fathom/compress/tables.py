@@ -4,8 +4,6 @@ A file of a sampled subset has beside it the scores of the known models that it 
 scores: they say what the items measure. They are a table like any other, so that people can look at them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path

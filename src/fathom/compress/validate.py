@@ -5,8 +5,6 @@ strongest half is new, as when new models are better than all before; and ``publ
 Beside them: how many items it takes until intervals are as narrow as wanted.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence

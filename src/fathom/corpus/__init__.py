@@ -1,7 +1,5 @@
 """Corpora: documents from files, and ``world``, the generated corpus that needs no download."""
 
-from __future__ import annotations
-
 from fathom.corpus.files import Corpus, read_corpus
 from fathom.corpus.records import Fields
 from fathom.corpus.spec import is_world, parse_spec

@@ -1,7 +1,5 @@
 """Documents from files: a folder, or one file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records as documents: which field is the text, which are its questions, answers, summary, title and language."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TypeGuard

@@ -1,7 +1,5 @@
 """Corpus specifications: ``PATH?name=value&...`` or ``world?seed=3``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import parse_qsl
 

@@ -7,8 +7,6 @@ One sentence over and over is the emptiest text that something can be hidden in.
 passkeys repeats a single sentence that has nothing to do with the key. The sentences are our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 from uuid import UUID

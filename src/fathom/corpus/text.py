@@ -1,7 +1,5 @@
 """What every text goes through before it becomes a document: line ends, stray characters, language, a name."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Records from files, whatever their format: one reader and one walk through folders for all who read them."""
 
-from __future__ import annotations
-
 from fathom.records.finding import (
     ARCHIVE,
     EXAMPLES_PER_FILE,

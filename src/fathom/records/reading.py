@@ -1,7 +1,5 @@
 """Records of a file: one a line of JSONL, one a row of a table, one for a whole text file; never all at once."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import json

@@ -1,7 +1,5 @@
 """Bytes of a file as a stream: decompressed, in UTF-8, cut into lines; never the whole file in memory."""
 
-from __future__ import annotations
-
 import codecs
 import zlib
 from collections.abc import Callable, Iterable, Iterator

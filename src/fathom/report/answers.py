@@ -3,8 +3,6 @@
 The tables and figures say what tables 4, 5, 8 and 9 and figure 2 of the Ada-LEval paper say, for rows of any suite.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

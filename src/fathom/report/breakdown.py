@@ -1,7 +1,5 @@
 """Tables of scores over questions: by groups (language, difficulty, length, ...), of repeats, and with thinking."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence

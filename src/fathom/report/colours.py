@@ -5,8 +5,6 @@ the same name, so that one drawing serves both themes. The series colours keep 4
 theme and stay apart for the three common kinds of colour blindness; dashes and marker shapes say the same again.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 They are drawn from the tables of ``fathom.compress``, whose columns are named there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

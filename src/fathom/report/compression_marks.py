@@ -1,7 +1,5 @@
 """What figures of smaller benchmarks are drawn with: dots with intervals in rows, lines with draws, ranks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from statistics import median

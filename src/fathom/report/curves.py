@@ -1,7 +1,5 @@
 """Score against length: one line a system, with bands, ghosts and the chance level."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What all charts share: sizes, how systems look, axes, layers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

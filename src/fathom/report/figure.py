@@ -3,8 +3,6 @@
 Charts become SVG offline, freed of what a page does not need, and follow the colours of the page.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

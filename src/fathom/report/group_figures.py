@@ -1,7 +1,5 @@
 """The figures of what counts every question alike: best of n, and scores by groups of questions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Heat maps by length: score by depth, score by task, LongScore by model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The figures of the 100-LongBench paper, for rows of its suite."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What stands behind the scores: what models know without reading, and who graded their replies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fathom.analysis import Filtered, Known

@@ -1,7 +1,5 @@
 """The tables of what becomes of a score as the text grows: LongScore and effective length."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

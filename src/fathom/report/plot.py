@@ -1,7 +1,5 @@
 """One figure as a file of its own, for a paper or a slide."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Position: score by depth with intervals; front, middle and end against each other; needle in a haystack."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Everything a report shows, measured once from the rows."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

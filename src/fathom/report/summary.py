@@ -1,7 +1,5 @@
 """The report's first paragraph: words made from the numbers, and from nothing else."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A table as values: figures and words are settled here once, then the page and the terminal both show them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import groupby
 

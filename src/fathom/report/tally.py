@@ -1,7 +1,5 @@
 """Counts: what became of every request, and what stands beside every score: chance and how many replies were scored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from fathom.analysis import CategoryScore, Counts, GroupScore, Neighbour, Repeats

@@ -1,7 +1,5 @@
 """The tables in a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console, Group, RenderableType

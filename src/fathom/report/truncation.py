@@ -1,7 +1,5 @@
 """Whole prompts beside the same ones cut: how much of each task needs the full text (Ada-LEval, table 10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import altair as alt

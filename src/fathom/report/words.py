@@ -1,7 +1,5 @@
 """How numbers are written, on the page and in the terminal alike: one place, so that both say the same."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

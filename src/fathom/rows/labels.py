@@ -1,7 +1,5 @@
 """Labels: what people, or a judge that is trusted, say of replies; from a file of anyone's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -8,8 +8,6 @@ versions lack it) and one field per metric. A document has one line per filter. 
 RULER's tasks there name their metrics by length and give -1 to every other length; ``doc.max_length`` is the length.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

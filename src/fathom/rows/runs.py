@@ -1,7 +1,5 @@
 """Run folders become rows: every stored reply is scored, by its task's scorer or by a judge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path

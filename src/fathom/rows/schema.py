@@ -4,8 +4,6 @@ A rows table is a polars frame whose columns are the fields of :class:`fathom.ty
 JSON objects, so that the table has the same columns whatever the tasks break their results down by.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping

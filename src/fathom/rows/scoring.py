@@ -1,7 +1,5 @@
 """A stored reply becomes a verdict: by a judge, by the official rule of a paper, or by its task's own scorer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

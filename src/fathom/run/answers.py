@@ -14,8 +14,6 @@ The rules, in order:
 Logs of Inspect are judged by the same rules (``fathom.rows.inspect_log``).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The clients of models, by their names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from fathom.run.model import Client, Settings, is_reader

@@ -6,8 +6,6 @@ folder; models of Qwen are padded on the left, as LongBench Pro has them. Texts 
 instruction. Only Qwen3-Embedding-8B gives the paper's scores.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -5,8 +5,6 @@ message from any chain of exceptions, and decides; what providers' words mean is
 looks at prompts.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ metadata, so that ``fathom rows --from inspect`` reads the log back as rows. Ins
 its log; for long contexts ``fathom run`` is the lighter way.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

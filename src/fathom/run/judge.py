@@ -4,8 +4,6 @@ Some rubrics are for models that chat, others for models of embeddings (``embedd
 is for the other kind, and a run can be judged by one of each.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

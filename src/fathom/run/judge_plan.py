@@ -1,7 +1,5 @@
 """What there is to judge in a run, and what a judge will be asked for it, before it is asked."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -6,8 +6,6 @@ same sample is not taken for the old one, and a prompt that several replies shar
 word for word, prompts are not stored.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """The work of one process on judgements: ask what a rubric asks, commit what comes, at most so many at once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

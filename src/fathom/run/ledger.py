@@ -5,8 +5,6 @@ The claims of a process that is gone are free. Every row names the process that 
 that was gone when this one joined is asked for again. No clock decides that.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """``drive``: run a coroutine to its end, from a program or a notebook."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """``run.json``: what a run folder holds and how its replies came about. Written once, compared ever after."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

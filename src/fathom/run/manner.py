@@ -1,7 +1,5 @@
 """How the samples of a task are asked: where replies end, whether a chat template is used, and a second request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias

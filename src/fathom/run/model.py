@@ -1,7 +1,5 @@
 """The protocol behind which every model and offline reader stands: calls, clients, and the settings of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias

@@ -1,7 +1,5 @@
 """How models are asked for their thinking and non-thinking scores: LongBench Pro's settings, which users extend."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

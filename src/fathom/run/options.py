@@ -1,7 +1,5 @@
 """Whether the options of a run make sense: all of them are checked here, before anything is opened or made."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Cuts are made in the tokenizer of the suite, and the number of tokens removed go
 is shortened in silence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

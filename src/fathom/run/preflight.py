@@ -1,7 +1,5 @@
 """What a run will ask for, before it asks: requests, tokens, money, and prompts that do not fit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What models cost and how much they hold: a dated table that users extend, and the window that rules a run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

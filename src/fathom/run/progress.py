@@ -1,7 +1,5 @@
 """How far a run is: for its own caller, and for anyone who looks from another terminal."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ A prompt that fails is no reason to end a run: it may be the only one that is de
 a run gives up, a prompt that has worked is tried again, or a tiny one; if that is answered, the run goes on.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """``run``: put the samples of a suite to a model and keep every reply."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

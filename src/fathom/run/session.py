@@ -1,7 +1,5 @@
 """The work of one process on a run: claim, render, ask, commit, at most so many at once."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ commits may be missing, the file is whole.
 This module is the reading side; ``fathom.run.ledger`` writes.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -5,8 +5,6 @@ which it keeps: in one that states it, every row has a checksum of the columns o
 before there were any, and gets them when it is next opened for writing.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Subsets: which samples of a suite a run asks, and what its ``run.json`` says of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from fathom.subsetfile import subset_hash

@@ -7,8 +7,6 @@ The protocol is that of LongBench Pro (section 5.1, table 5 and appendix E). Wha
 * ``instruct``: it never reasons natively. The thinking score is of the prompt that asks for thoughts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

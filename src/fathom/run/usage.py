@@ -1,7 +1,5 @@
 """Token counts as servers say them: what no request can have used is unknown, on the way in and out of every folder."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from fathom.types import Reply

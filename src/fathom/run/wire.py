@@ -6,8 +6,6 @@ of OpenAI's completions, of chats or of texts, is looked at: an error in it is r
 form that the libraries expect.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

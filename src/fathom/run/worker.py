@@ -1,7 +1,5 @@
 """Which process works on a run, and whether it still lives."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

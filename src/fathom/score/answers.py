@@ -8,8 +8,6 @@ passage 4", "option 1 is wrong") is struck. Then the number that an answer cue a
 one that leads the reply as its mark ("2) ..."), else the first that is named ("passage 3"), else a bare number.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """Scores of replies in a file of anyone's: one row in, one row out, in order."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping

@@ -7,8 +7,6 @@ and of summaries in ``fathom.benchmarks.hundred.rubrics``, LongLeader's rating, 
 is for models that embed; all others are for models that chat.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar

@@ -9,8 +9,6 @@ merely quotes is not its judgement. What is not of the asked form is None, never
 Whoever changes the words in which a judge is asked raises the version of the rubric.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import string

@@ -1,7 +1,5 @@
 """Replies made ready to be read: plain marks, numbers as digits, without what they rule out, cut at answer cues."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

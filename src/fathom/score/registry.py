@@ -4,8 +4,6 @@ A metric is named ``SUITE/METRIC`` and has one scorer a rule: ``official`` equal
 and all; ``strict`` has the known faults mended.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -14,8 +14,6 @@ The package itself is not used: it fills a table of all pairs of words in Python
 long, and it needs NLTK.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Texts before they are compared: folding, normalising, words of English and Chinese, token F1, common subsequences."""
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

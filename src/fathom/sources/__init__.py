@@ -1,7 +1,5 @@
 """Finds data sets in local folders or fetches them from the hub; they are declared in ``fathom.benchmarks``."""
 
-from __future__ import annotations
-
 from fathom.sources.finder import Found, read_sources
 from fathom.sources.source import HubFile, Shape, Source
 

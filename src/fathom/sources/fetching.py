@@ -1,7 +1,5 @@
 """Fetches data sources from the hub into a folder."""
 
-from __future__ import annotations
-
 import glob
 import hashlib
 import os

@@ -4,8 +4,6 @@ Every span refers to the normalised text. What had to be left out of a record st
 document, from where the finder takes it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

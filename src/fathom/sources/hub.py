@@ -5,8 +5,6 @@ downloads go to a file of a new name each time, so that a download that was cut 
 (https://github.com/huggingface/huggingface_hub/pull/4228).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator

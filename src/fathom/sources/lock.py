@@ -1,7 +1,5 @@
 """What was fetched into a data folder: which revision, how large, with which checksum (``data.lock.json``)."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

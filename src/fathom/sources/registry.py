@@ -1,7 +1,5 @@
 """Data sources by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.discovery``)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from fathom.discovery import declared

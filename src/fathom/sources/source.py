@@ -1,7 +1,5 @@
 """What a data source is: a public data set by name, where it comes from, and how its records read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ LongBench keeps those of version 1 in ``dataset2prompt.json`` and its output cap
 prompt of version 2 in a text file of its own. They are never part of this package.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

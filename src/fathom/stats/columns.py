@@ -1,7 +1,5 @@
 """Expressions over a rows table that several analyses need."""
 
-from __future__ import annotations
-
 import polars as pl
 
 

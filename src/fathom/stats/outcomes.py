@@ -14,8 +14,6 @@ the means. A length that does not fit has no score either way, and no headline, 
 of which too much is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias

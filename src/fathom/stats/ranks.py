@@ -8,8 +8,6 @@ of Mogstad, Romano, Shaikh and Wilhelm (2024), "Inference for Ranks with Applica
 and Academic Achievement across Countries", The Review of Economic Studies 91, section 3.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 They are no points of any curve; each is of use to a study of its own (``closed_book``, ``truncation``, ``breakdown``).
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from fathom.stats.columns import facet

@@ -1,7 +1,5 @@
 """The files of a built suite: recipes and texts in Parquet, and a manifest that says how they were made."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

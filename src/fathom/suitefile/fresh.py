@@ -1,7 +1,5 @@
 """Folders that take the place of others when all is written, or vanish."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The texts that recipes borrow from: written in groups, and read a group at a time as they are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Choices by facets: which samples are wanted, and what to choose from where none of them is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias

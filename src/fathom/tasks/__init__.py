@@ -1,7 +1,5 @@
 """What tasks of several benchmarks share; the tasks themselves are in ``fathom.benchmarks``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fathom.types import Counter, Document, Draw, Scene, Span

@@ -1,7 +1,5 @@
 """The passages that questions need: whole documents, or the sentences around the evidence."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import Counter as Tally

@@ -4,8 +4,6 @@ A record stands once in a build, at the smallest length that holds its prompt; o
 length loses its middle there, as LongBench does it (section 4.1; ``fathom.compose.truncate`` says where the cut lies).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fathom.types import Arranged, Document, Ending, Measure, Part, Scene, Whole

@@ -4,8 +4,6 @@ Public data sets overlap: the same meeting or review is in two of them, or in on
 another edition of the gold document would make a question unfair.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Gold text in several passages: where they come from, where they stand, and how a prompt names them."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import partial

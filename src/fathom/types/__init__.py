@@ -4,8 +4,6 @@ This package imports nothing of ours. Texts are plain ``str``; lengths are in to
 a suite names; offsets are in characters; scores are fractions in [0, 1].
 """
 
-from __future__ import annotations
-
 from fathom.types.common import Facet, FathomError, Json
 from fathom.types.declarations import AnswerKind, Grid, Results, Suite, Task, Tell
 from fathom.types.documents import ROLES, Document, Question, Role, Span

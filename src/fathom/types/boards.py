@@ -1,7 +1,5 @@
 """Declarations of boards: which tasks a leaderboard is made of, and how they are averaged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias

@@ -1,7 +1,5 @@
 """What all nouns share: JSON, facets, and the failure that the user can mend."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 

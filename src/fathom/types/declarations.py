@@ -1,7 +1,5 @@
 """Declarations of tasks and suites."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

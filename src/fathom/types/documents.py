@@ -1,7 +1,5 @@
 """Documents, the questions that they answer, and pieces of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias

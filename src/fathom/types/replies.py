@@ -1,6 +1,6 @@
 """Replies, and rows: replies with their scores."""
 
-from __future__ import annotations
+from __future__ import annotations  # fathom.rows.schema reads the types of Row as they are written
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Samples, and what a scorer says of one reply to them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """A smaller benchmark: some items of a larger one, how they were chosen, and what they stand for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Only the words of the prompt are our own; they show A4 as an example, as the pap
 up to 1,128 tokens (Table 1), more than 1k has here, so that a prompt may be longer than its length by 15%.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

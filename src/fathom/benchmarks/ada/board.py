@@ -1,7 +1,5 @@
 """The board of Ada-LEval."""
 
-from __future__ import annotations
-
 from fathom.types.boards import Board, Category, Part
 
 BEST_OF_MANY = (0.267 + 0.101 + 0.045 + 0.030 + 0.023 + 0.014 + 0.011) / 7

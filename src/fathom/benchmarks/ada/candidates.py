@@ -1,7 +1,5 @@
 """Candidate answers: what of a thread can be gold or a distractor, and which threads ask about the same things."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

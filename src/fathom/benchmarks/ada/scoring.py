@@ -11,8 +11,6 @@ for one designation only, a reply that names several is not valid, whatever its 
 every whole number from 1 to N once; a scalar is no order and scores 0.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

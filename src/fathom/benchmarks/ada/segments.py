@@ -1,7 +1,5 @@
 """Cases cut from books: segments of whole paragraphs, and the text around them, within limits of each length."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

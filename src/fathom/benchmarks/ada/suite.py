@@ -3,8 +3,6 @@
 The paper has 1k to 16k for BestAnswer, 2k to 16k for TSort, and the ultra-long 32k to 128k for both (table 1).
 """
 
-from __future__ import annotations
-
 from fathom.types import Suite
 
 SUITES = (

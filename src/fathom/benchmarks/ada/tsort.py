@@ -10,8 +10,6 @@ The segments never stand in their true order, so that two can stand in one order
 the form and who repeats the order seen, and nothing more.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

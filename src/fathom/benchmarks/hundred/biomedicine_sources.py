@@ -1,7 +1,5 @@
 """Biomedicine and healthcare: BioASQ, and the medical additions of 100-LongBench, appendix A.6."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The board of 100-LongBench."""
 
-from __future__ import annotations
-
 from fathom.types.boards import Board, Category, Part
 
 _CATEGORIES = {

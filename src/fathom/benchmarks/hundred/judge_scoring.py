@@ -11,8 +11,6 @@ dropped, which in a file of one row is a division by zero.
 is not scored. The filter does not touch the score.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

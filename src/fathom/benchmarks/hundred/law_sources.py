@@ -1,7 +1,5 @@
 """Law: the legal addition of 100-LongBench, appendix A.6."""
 
-from __future__ import annotations
-
 from fathom.sources.forms import fields_form
 from fathom.sources.source import HubFile, Shape, Source
 

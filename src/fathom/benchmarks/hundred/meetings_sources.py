@@ -1,7 +1,5 @@
 """Transcripts of meetings: QMSum in the form of its authors, and the noise that all its copies carry."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

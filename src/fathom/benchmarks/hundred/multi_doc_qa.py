@@ -4,8 +4,6 @@
 do not help included. Questions over the same passages share one context.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

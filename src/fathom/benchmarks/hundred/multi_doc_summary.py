@@ -4,8 +4,6 @@
 where these hold enough of what the summary says. Scored as ``single_doc_summary``.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from fathom.benchmarks.hundred.single_doc_summary import KEPT, cut_notes, score, share_kept, words_asked

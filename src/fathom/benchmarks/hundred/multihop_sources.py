@@ -1,7 +1,5 @@
 """Questions over several passages in the forms of their authors: HotpotQA, 2WikiMultihopQA and MuSiQue."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """News: CNN/DailyMail, and Multi-News in the form of its authors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

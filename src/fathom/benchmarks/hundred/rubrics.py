@@ -6,8 +6,6 @@ rewards a summary of one safe sentence; under the rule ``strict`` its place is t
 of key points, as HELMET does (Yen et al. 2024).
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from types import MappingProxyType
 

@@ -5,8 +5,6 @@ leading newlines is scored, the best gold answer counts. ``strict`` reads the wh
 does, does not let ``None`` or a stray exception decide, and scores whole summaries.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from types import MappingProxyType

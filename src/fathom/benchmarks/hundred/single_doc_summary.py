@@ -5,8 +5,6 @@ of what its summary says. Without a judge it is scored by ROUGE-L against the ne
 metric" of the paper's code). Summaries of the same passage share one context.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial

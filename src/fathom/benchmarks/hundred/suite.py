@@ -4,8 +4,6 @@ Table 2 of the paper says which sources each task is made from; ``Task.gold`` an
 Appendix A.6 adds sources of law and healthcare.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from fathom.types import Suite

@@ -1,7 +1,5 @@
 """LongLeader's two boards."""
 
-from __future__ import annotations
-
 from fathom.benchmarks.ada.board import BEST_OF_MANY
 from fathom.benchmarks.leader import icl_tasks
 from fathom.types.boards import Board, Category, Part

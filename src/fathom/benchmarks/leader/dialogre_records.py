@@ -6,8 +6,6 @@ pair, for its demonstrations. As in LongICLBench a pair that has several relatio
 relation is ``unanswerable`` are left out.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 

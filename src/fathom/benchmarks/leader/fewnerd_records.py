@@ -5,8 +5,6 @@ the data set with a tag for each word instead (DFKI-SLT/few-nerd); of the 37,648
 LongICLBench took 1,800. Its files, which are in its repository only, are what is read here.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import partial

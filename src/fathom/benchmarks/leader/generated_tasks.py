@@ -5,8 +5,6 @@ BestChoice is Ada-LEval's BestAnswer with 4,200 samples; 600 at each of Ada-LEva
 are as many.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from fathom.benchmarks.ada.bestanswer import TASKS as BESTANSWER

@@ -13,8 +13,6 @@ LongICLBench has one to five rounds, 8k to 32k tokens for Dialog-RE and 5k to 23
 the last one five of Few-NERD and three or four of Dialog-RE, whose dialogues are shown with all their pairs.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -17,8 +17,6 @@ odd there:
 * ``longbook_sum_eng``: ROUGE-Lsum, for which a sentence ends where a line does (``rouge_sum``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias

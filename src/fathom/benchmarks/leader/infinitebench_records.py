@@ -4,8 +4,6 @@ The hub has one file for each data set. The revision is the one that several pub
 checksum of ``longbook_qa_eng.jsonl`` is the one that a public project pins with it, and of the others none was found.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence

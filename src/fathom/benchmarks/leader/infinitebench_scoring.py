@@ -20,8 +20,6 @@ leaves thoughts aside, takes gold answers as text, number or list alike, and rea
 * ``longbook_sum_eng``: sentences end where they end, and not where lines do; words of any script count.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

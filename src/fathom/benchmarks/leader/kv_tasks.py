@@ -4,8 +4,6 @@ InfiniteBench's Retrieve.KV, which LongLeader takes at the end of each set: 90 a
 tokens on average (table 3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -5,8 +5,6 @@ drawn from kinds of sentences with names, places and things: a model cannot know
 decides a depth's result by being easy to find, as it would where all depths hide the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 

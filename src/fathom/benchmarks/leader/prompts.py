@@ -3,8 +3,6 @@
 ``{asked}`` is the question, with its choices. Output caps are InfiniteBench's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

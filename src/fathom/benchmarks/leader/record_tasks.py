@@ -9,8 +9,6 @@ MuSiQue, HotpotQA and QMSum are made from their authors' files where no record o
 over shorter contexts, with the facet ``form``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -10,8 +10,6 @@ of the mark gives 21.25% and 12.81%, and a ninth of the mark less one 12.50% and
 the mark, and ``strict`` what the words say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 from fathom.score import judge_texts

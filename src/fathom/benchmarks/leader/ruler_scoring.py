@@ -9,8 +9,6 @@ one text is read as a list of its letters.
 once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from types import MappingProxyType

@@ -38,8 +38,6 @@ number is the place, so that a pair that was left out does not move those after 
 and Markdown around them, and ``:``, ``->``, ``|``, a tab or brackets before the type; other lines are passed over.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ over 160 samples of the 32K set and 64,988 over 640 of the 128K set: 2,000, 4,00
 Llama 2, which sees 4,000 tokens, then finds 2 of 16 lengths and 2 of 64: 12.5% and 3.13%, as tables 5 and 6 have it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from fathom.score.registry import get_scorer, row_of

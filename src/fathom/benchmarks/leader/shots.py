@@ -1,7 +1,5 @@
 """Demonstrations of in-context learning: how instances and their labels are written, and rounds over all labels."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Table 3 of the paper is the order of the tasks. Each module of tasks says how its own are laid out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import chain
 

@@ -6,8 +6,6 @@ what follows its point, a part of a number or of a name is an output, letters wi
 bring a quarter (an empty reply too), and a reply without ``[fact:`` stops the code, as does an empty gold answer.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Callable

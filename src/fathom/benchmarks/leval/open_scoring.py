@@ -7,8 +7,6 @@ that says what the gold answer says has a ROUGE of 0, an accent cuts a word in t
 ``strict`` leaves thoughts aside and takes words of any script in any width, Chinese ones as jieba cuts them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from types import MappingProxyType

@@ -5,8 +5,6 @@
 ``strict`` reads the answer that a reply finally gives, thoughts left aside, and compares it whole.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from decimal import Decimal

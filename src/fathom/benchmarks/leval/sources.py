@@ -1,7 +1,5 @@
 """L-Eval: long documents, each with its instructions and their reference outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The board of MiniLongBench."""
 
-from __future__ import annotations
-
 from fathom.types.boards import Board, Category, Part
 
 _CATEGORIES = {

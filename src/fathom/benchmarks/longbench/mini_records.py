@@ -5,8 +5,6 @@ The numbers are those that MiniLongBench publishes (github.com/MilkThink-Lab/Min
 file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from fathom.benchmarks.longbench.records import LANGUAGES, document_of, text_of

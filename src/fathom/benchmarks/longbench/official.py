@@ -5,8 +5,6 @@ best gold answer. Only text is scored; what else a prediction or gold answer may
 is scored 0 because ROUGE forgives every error. One gold answer may stand without a list here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from difflib import SequenceMatcher

@@ -4,8 +4,6 @@
 the form that the metrics expect: a few words, one summary, one label, one number, one line of code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 _QUESTION = "Question: {input}\nReply with the answer alone, in as few words as it takes.\nAnswer:"

@@ -4,8 +4,6 @@ Unlike the data sources of ``sources``, whose texts are cleaned to make other be
 no blank is stripped, rows with the same text stay apart, and every record knows its row in the original file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 

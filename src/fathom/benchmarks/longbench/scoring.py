@@ -16,8 +16,6 @@ LongBench's have. ROUGE-L has three ways: ``rouge`` stops where Python's limit o
 ``rouge_unlimited`` is the package without that limit, and ``rouge_lcs`` the plain F1 of above.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher

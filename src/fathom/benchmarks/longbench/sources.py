@@ -1,7 +1,5 @@
 """LongBench: subsets of published data sets in one form, and the forms in which their authors give the same data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """LongBench and LongBench-E whole, and MiniLongBench's 237 items of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from fathom.benchmarks.longbench.mini_records import ANCHORS

@@ -6,8 +6,6 @@ words; under the official profile the templates come from the user's copy of Lon
 sample of MiniLongBench is a finished prompt whatever the profile.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ The hub has them in one file, ``data.json``. Copies that hold them in parts by l
 are taken too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

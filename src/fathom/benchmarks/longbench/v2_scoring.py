@@ -9,8 +9,6 @@ a point for every reply without a choice, is a metric of its own, ``mcq_compensa
 bracket and in Chinese, and a reply that takes two choices takes none (``fathom.score.answers``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

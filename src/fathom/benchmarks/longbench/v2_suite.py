@@ -1,7 +1,5 @@
 """LongBench v2: 503 questions with four choices, answered at once or after thoughts."""
 
-from __future__ import annotations
-
 from fathom.benchmarks.longbench.v2_records import NAME
 from fathom.types import Suite
 

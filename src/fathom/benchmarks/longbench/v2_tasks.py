@@ -9,8 +9,6 @@ Prompts are in our own words; under the official profile they come from the text
 (``Scene.templates``). The sentence that gives the choice is the released code's, whose metric looks for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

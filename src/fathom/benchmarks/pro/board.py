@@ -1,7 +1,5 @@
 """The board of LongBench Pro."""
 
-from __future__ import annotations
-
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS, PRIMARY, SECONDARY
 from fathom.types.boards import Board, Category, Part
 

@@ -8,8 +8,6 @@ The scores are those of the functions. The program around them counts an empty r
 0 to 1 as 0; ``fathom.rows.scoring`` does so with the last.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import combinations

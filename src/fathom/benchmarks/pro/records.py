@@ -4,8 +4,6 @@ The hub has them in one file, ``longbench_pro.json``. Id, commit, size and check
 repositories that pin them, not from the hub itself; ``fathom data fetch`` compares what it downloads with them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Mapping

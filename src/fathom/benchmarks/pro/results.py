@@ -11,8 +11,6 @@ number of repeats ``BoN-n`` (the best of the first n repeats, in every dimension
 of which one of the first n repeats passes).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

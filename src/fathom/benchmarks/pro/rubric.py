@@ -9,8 +9,6 @@ The summaries are the reply as the released code sees it, with all that stands b
 (``scoring``); one where both are the same. ROUGE-L is computed here; the rule says which pair makes the score.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Generator
 

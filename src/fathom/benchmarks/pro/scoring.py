@@ -18,8 +18,6 @@ and serves English and Chinese alike. It is not comparable with the similarity o
 not meaning.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

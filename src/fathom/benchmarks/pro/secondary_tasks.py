@@ -3,8 +3,6 @@
 Source: table 2 of the paper (Chen et al. 2026, arXiv:2601.02872); the names are those of the records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

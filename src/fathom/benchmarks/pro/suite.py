@@ -1,7 +1,5 @@
 """LongBench Pro: 25 tasks in English and Chinese at six lengths, and benchmarks of one's own in its form."""
 
-from __future__ import annotations
-
 from fathom.benchmarks.pro.records import NAME
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS, SECONDARY
 from fathom.types import Suite

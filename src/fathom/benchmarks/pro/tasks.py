@@ -6,8 +6,6 @@ that asks for thoughts before it (``Sample.thinking``). A record stands at the l
 tokens the tokenizer of the suite finds in it, and is never cut in a build.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from functools import partial

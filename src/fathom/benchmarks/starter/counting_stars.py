@@ -4,8 +4,6 @@
 here the five options differ and their order is random. In the ``corrected`` variant each count is first given wrong.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from fathom.score.answers import choice_number

@@ -3,8 +3,6 @@
 100-LongBench, appendix A.2. Unlike in its code, the pairs lie anywhere in the text and any of the three may be asked.
 """
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from fathom.score.answers import last_uuid

@@ -4,8 +4,6 @@
 without replacement.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from fathom.score.answers import count_number

@@ -3,8 +3,6 @@
 100-LongBench, appendix A.2.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from fathom.score.answers import passage_number

@@ -3,8 +3,6 @@
 LongLeader, table 3 (passkeys of 5, 100 and 1,000 digits), after the passkey test of InfiniteBench.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from fathom.score.answers import digits

@@ -4,8 +4,6 @@
 metric" of its code). Questions about the same passage share one context.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

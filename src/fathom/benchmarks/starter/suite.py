@@ -1,7 +1,5 @@
 """The suite to begin with: six tasks that can be made from any documents, or from none."""
 
-from __future__ import annotations
-
 from fathom.types import Suite
 
 SUITES = (

@@ -1,7 +1,5 @@
 """Runs become a bundle: their replies scored by every rule, without what is nobody else's business."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Checks of a bundle: what is wrong with it, what is missing, what is sure, and what nobody can tell from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """What the fields of a bundle may hold. A bundle comes from strangers: nothing is taken that is not described here."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """What is found out about a bundle: that it is not taken, what is not there, what is sure and what is not."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 

@@ -6,8 +6,6 @@ are read as JSON. What is left are values, and ``fields`` describes each of them
 we would have written of those values: whatever was overlooked up to there changes some byte.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """Scores of a bundle computed again from its logs: a row is right if this installation gives the same one."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

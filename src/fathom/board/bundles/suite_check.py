@@ -1,7 +1,5 @@
 """A bundle against the suite that it names: are these its samples, its gold answers, its prompts, and all of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Answers: files of the site and of the moderation page, and words for whoever asked what cannot be done."""
 
-from __future__ import annotations
-
 import email.utils
 import stat
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The application: what can be asked of the server, by whom, and what it answers."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -4,8 +4,6 @@ A backup is one file: a SQLite database of its own, or what ``pg_dump`` writes o
 file of a SQLite store is none: what was acknowledged last is in a second file beside it until SQLite merges the two.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """What the answers of the server are made with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

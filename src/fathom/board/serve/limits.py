@@ -1,7 +1,5 @@
 """What one person and one address may ask of the server, and how much of it at once."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter, defaultdict, deque

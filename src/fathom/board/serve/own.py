@@ -3,8 +3,6 @@
 python -m fathom.board.serve.own OUT RESULT...    # writes the prints of the replies of these results
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

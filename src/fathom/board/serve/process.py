@@ -1,7 +1,5 @@
 """Work in a process of its own, which may fail, fill its memory or never end without harm to the server."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

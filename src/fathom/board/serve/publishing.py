@@ -4,8 +4,6 @@ The folder of sites holds ``current``, a link to the one that is served, under `
 ``bundles`` the accepted bundles as files, and under ``incoming`` what is being sent.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import logging

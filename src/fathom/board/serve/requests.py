@@ -1,7 +1,5 @@
 """One line in the log for each request, and the headers of each answer. Tokens and bodies are never logged."""
 
-from __future__ import annotations
-
 import logging
 import time
 

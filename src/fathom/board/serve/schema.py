@@ -4,8 +4,6 @@ SQLite in a folder or PostgreSQL by URL hold the same tables. The bundles lie in
 acknowledged is one committed transaction, and a server needs no second place that could disagree with it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Submissions in the store: taken in, found, decided on. Each change is one transaction."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Collection, Iterator, Sequence

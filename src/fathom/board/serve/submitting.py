@@ -1,7 +1,5 @@
 """What is done with submissions over HTTP: sent, listed, decided on, taken back."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import hashlib

@@ -1,7 +1,5 @@
 """Tokens of people: who may submit, and who may decide. The store holds their hashes only."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

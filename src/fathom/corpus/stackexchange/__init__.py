@@ -1,7 +1,5 @@
 """Threads of Stack Exchange: questions with their answers, from the official data dump or from JSONL."""
 
-from __future__ import annotations
-
 from fathom.corpus.stackexchange.documents import ThreadCorpus, case_documents, document_of, thread_documents
 from fathom.corpus.stackexchange.markup import PostText, post_text
 from fathom.corpus.stackexchange.reading import read_threads

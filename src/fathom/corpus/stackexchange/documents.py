@@ -1,7 +1,5 @@
 """Threads as documents: which are taken, and one text each with the spans of the question and of every answer."""
 
-from __future__ import annotations
-
 import heapq
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

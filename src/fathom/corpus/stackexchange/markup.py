@@ -1,7 +1,5 @@
 """Posts as plain text: HTML in, readable text out, code kept as it stands."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Threads from files: a dump, JSONL, or a folder of either."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping

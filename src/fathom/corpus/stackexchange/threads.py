@@ -1,7 +1,5 @@
 """A thread of Stack Exchange: one question and its answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

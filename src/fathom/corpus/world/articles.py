@@ -1,7 +1,5 @@
 """What each kind of article says: lives, places, firms, events, chronicles and accounts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fathom.corpus.world.facts import Chronicle, Entry, Event, Firm, Ledger, Person, Place

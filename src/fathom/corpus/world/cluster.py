@@ -1,7 +1,5 @@
 """Builds a cluster whose facts agree: places, lives, firms and people, then events, chronicles and ledgers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache

@@ -4,8 +4,6 @@ Values are in the language of their world (names, trades), numbers and dates in 
 valley with a shared cast, so that its articles can speak of each other and agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """How values are written in each language, and which written forms of an answer are accepted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 from typing import Protocol

@@ -1,7 +1,5 @@
 """What an article is going to say: sections to tell, questions to ask, and how to refer to the subject."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

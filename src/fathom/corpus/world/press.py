@@ -1,7 +1,5 @@
 """Makes articles: cluster, outline, prose, questions, document."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 

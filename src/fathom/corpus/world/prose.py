@@ -1,7 +1,5 @@
 """Turns beats (a fact and the rule that tells it) into paragraphs, minding pronouns, repetition and spelling."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """``likelihood``: put the questions of a suite that ask for an order to a model by likelihood, and keep every reply."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

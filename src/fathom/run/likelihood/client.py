@@ -1,7 +1,5 @@
 """The client that answers a question about an order by how likely a model finds each order."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping

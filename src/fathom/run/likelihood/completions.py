@@ -7,8 +7,6 @@ Many servers take the request and answer with something else: the generated toke
 token after. Both would be scored as if nothing were wrong, so the server is tried before the first text.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """Local Hugging Face models: one text after another, and what two neighbours begin with is computed once."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Log-probabilities of the tokens of a text, and where in the text each token begins."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

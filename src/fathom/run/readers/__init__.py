@@ -7,8 +7,6 @@ of known size checks the instrument itself. ``fathom/longest``, ``fathom/first``
 where there are candidates or an example, and guess elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random

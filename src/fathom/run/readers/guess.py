@@ -5,8 +5,6 @@ one, the example of the instructions. They show how far a shortcut goes beyond c
 finds what is copied. Where a prompt has neither candidates nor an example they guess.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -9,8 +9,6 @@ known by the words near its two edges. They weigh more the nearer they stand to 
 other edges; the order whose neighbours have most weight in common is the best one.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Finding text by its words: terms, sentences, and BM25 over either sentences or passages."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Sequence
