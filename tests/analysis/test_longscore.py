@@ -317,6 +317,8 @@ def test_base_lengths_of_ones_own_hold_for_all_that_is_said() -> None:
     assert "6k only by long and short, 32k only by long and long · v" in long.note
     means = np.mean([1 + (point.value or 0) for point in long.points if point.length in long.shared_lengths])
     assert long.shared_average == pytest.approx(means - 1)
+    part = of(longscore(table([[1.0, 0.5]] * 9), base_lengths=(1024, 2048)), "kv")
+    assert part.note == "base is the mean at 2k only: no score at 1k"
     nothing = of(longscore(to_frame([row(1.0, length=8192)]), base_lengths=(1024, 4096)), "kv")
     assert nothing.undefined == "no score at a base length (1k, 4k); scored lengths: 8k"
 

@@ -317,3 +317,22 @@ def test_the_base_of_the_code_is_that_of_each_task_and_their_mean() -> None:
     assert np.corrcoef(own.base.draws, own.draws.mean(axis=1))[0, 1] > 0.8
     without = pl.concat([rows.with_columns(task=pl.lit("qa")), rows])
     assert profiles(without, replicates=5)[-1].base is None
+
+
+def test_any_task_that_was_asked_and_has_no_score_takes_the_mean_with_it() -> None:
+    rows = pl.concat(
+        [
+            to_frame([row(None, task="a", status="overflow")]),
+            table([[1.0, 1.0]], task="b"),
+            table([[0.5, 0.5]], task="c"),
+        ]
+    )
+    *_, whole = profiles(rows, replicates=5)
+    assert np.isnan(whole.means).tolist() == [True, False]
+
+
+def test_a_length_at_which_nothing_was_answered_is_not_complete_where_that_is_dropped() -> None:
+    rows = to_frame([row(None, status="refused"), row(1.0, length=4096)])
+    one, whole = profiles(rows, replicates=5, unanswered="drop")
+    assert one.gaps == (None, None)
+    assert one.complete.tolist() == whole.complete.tolist() == [False, True]
