@@ -4,8 +4,6 @@ Intervals and p-values come from the same replicates (``fathom.stats.differences
 lengths are drawn together, tasks independently.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce

@@ -5,8 +5,6 @@ order itself is that of the plain means, which a gap over shared questions need 
 different ones.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

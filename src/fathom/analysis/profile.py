@@ -4,8 +4,6 @@ A profile is one model on one task (or on the mean of its tasks): its mean at ea
 those means at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Ranks of models by their average score, or by their mean over questions, with the differences that they rest on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

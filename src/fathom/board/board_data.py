@@ -1,7 +1,5 @@
 """The data files of one board: its first view, its cells, and the differences between its lines."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Mapping
 from functools import partial
 from itertools import combinations

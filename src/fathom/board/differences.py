@@ -8,8 +8,6 @@ questions need not be those that were asked here: as in the papers' own tables, 
 difference is not chance.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Downloads: everything that a board shows, in long format, as CSV, Parquet and JSON."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias

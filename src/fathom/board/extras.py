@@ -1,7 +1,5 @@
 """Figures of a line besides its averages, from its rows: LongScore, languages, difficulties, forms of replies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeAlias

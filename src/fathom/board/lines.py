@@ -1,7 +1,5 @@
 """A board that is ready to be shown: its lines in order, with their keys, averages and ranks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ length only (published questions at the lengths that they have) all items count 
 A printed mean of n scores is drawn as if it were of zeros and ones, because no scores of a mean vary more than these.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rows become lines of boards: scores by task and length with their errors, usage, settings, single questions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -15,8 +15,6 @@ where the source prints the figures, and may be left out then; it is ``recompute
 its authors released.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import re

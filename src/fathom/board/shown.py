@@ -1,7 +1,5 @@
 """Values as the site's files have them: numbers rounded, text made fit to print, scripts in one line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Averages of one line of a board: tasks, categories, lengths, the whole; with their intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

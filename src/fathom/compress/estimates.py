@@ -1,7 +1,5 @@
 """Estimates of a benchmark's score from the scores on a subset of it, for people: values, intervals, ranks, ties."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -17,8 +17,6 @@ percentile bootstrap fails (50 right of 50 gives [1, 1]):
 `performance/coverage.py` measures the coverage of both engines against a known truth.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Iterator, Sequence
