@@ -67,8 +67,8 @@
     const other = board.entries.flatMap((entry) => [entry.overall, ...entry.categories, ...entry.lengths]).find((est) => est && est[4]);
     const noted = board.origins.some((origin) => !fathom.isOfPaper(origin) && origin.note);
     return h("div", { class: "legend muted" },
-      h("p", null, "A rank is the range of ranks that the data allow at 95%; a bracket joins a line with those below it that cannot be told apart from it. Press a rank to see why. Means are in percent, \u00b1 is half a 95% interval."),
-      bound && h("p", null, h("i", null, "\u00b1 in italics"), " with an open bar: only means are published, so the interval is the widest that so many scores can have."),
+      h("p", null, "A rank is the range of ranks that the data allow at 95%; a bracket joins a line with those below it that cannot be told apart from it. Press a rank to see why. Means are in percent, with their 95% intervals below."),
+      bound && h("p", null, h("i", null, "An interval in italics"), " with an open bar: only means are published, so the interval is the widest that so many scores can have."),
       noted && h("p", null, "A badge with a * has a note on how the line came about. Press it."),
       other && h("p", null, / without the /.test(other[4]) ? "\u201cAnswered only\u201d is the mean without the replies that were not answered, which count 0 in the score above it." : "\u201cUnanswered as 0\u201d is the mean with 0 for replies that were not answered, which are left out of the score above it."),
       h("p", null, h("span", { class: "none" }, "n/a"), " is a score that is not there. It is left out of averages, never counted as 0", board.missingIsZero ? ", unless you ask for it as the paper does it. " : ". ", "* is a mean over part of a category. ", h("a", { href: "#/about" }, "How to read this board")),

@@ -107,7 +107,7 @@
   };
 
   function band(points, x, y, n) {
-    const known = points.filter(([, est]) => fathom.half(est) !== null);
+    const known = points.filter(([, est]) => fathom.ends(est));
     if (known.length < 2) return known.map(([length, est]) => s("path", { class: "stroke thin s" + n, d: `M${round(x(length))} ${round(y(fathom.ends(est)[0]))}V${round(y(fathom.ends(est)[1]))}` }));
     const upper = known.map(([length, est]) => [x(length), y(fathom.ends(est)[1])]);
     const lower = known.map(([length, est]) => [x(length), y(fathom.ends(est)[0])]).reverse();

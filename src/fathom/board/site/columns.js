@@ -13,7 +13,7 @@
     return made;
   }
 
-  /** The cell of a score: value, and half the width of its interval below. */
+  /** The cell of a score: value, and its interval below. */
   fathom.scoreCell = function (est, { percent = true, partly = "" } = {}) {
     const td = element("td");
     if (!est) return td.append(fathom.absent()), td;
@@ -21,8 +21,8 @@
     td.title = fathom.said(est, percent) + (partly && "; " + partly);
     td.textContent = show(est[0]);
     if (partly) td.append(element("sup", "partly", "*"));
-    const half = fathom.half(est);
-    if (half !== null) td.append(element("span", est[3] ? "ci bound" : "ci", "\u00b1" + show(half)));
+    const ends = fathom.ends(est);
+    if (ends) td.append(element("span", est[3] ? "ci bound" : "ci", fathom.range(ends, show)));
     if (est[4]) td.append(fathom.beside(est));
     return td;
   };
@@ -91,7 +91,7 @@
         td.title = zero ? fathom.percent(est[0]) + "%, missing tasks counted as 0" : fathom.said(est);
         const ends = fathom.ends(est);
         box.append(element("b", "", fathom.percent(est[0])), fathom.whisker(est, low, high),
-          element("span", est[3] ? "ci bound" : "ci", ends ? fathom.interval(ends[0], ends[1]) : zero ? "missing as 0" : "no interval"));
+          element("span", est[3] ? "ci bound" : "ci", ends ? fathom.range(ends) : zero ? "missing as 0" : "no interval"));
         if (est[4]) box.append(fathom.beside(est));
         return td;
       } };
@@ -130,7 +130,7 @@
     const points = (entry) => there.filter(([, n]) => entry.lengths[n]).map(([length, n]) => [length, entry.lengths[n][0]]);
     const scores = fathom.scoreSpan(board.entries.flatMap((entry) => points(entry).map(([, value]) => value)));
     return [
-      { id: "curve", head: "Curve", name: "curve", title: "Score against length; the same axis for all lines", below: h("span", { class: "below" }, fathom.interval(...scores, 0)),
+      { id: "curve", head: "Curve", name: "curve", title: "Score against length; the same axis for all lines", below: h("span", { class: "below" }, fathom.range(scores, (one) => fathom.percent(one, 0))),
         cell: (entry) => h("td", { class: "curve" }, points(entry).length > 0 && fathom.spark(points(entry), span, scores)) },
       ...there.map(([length, n]) => ({
         id: "length/" + length, head: fathom.tokens(length), title: fathom.count(length) + " tokens", name: "cell",

@@ -45,7 +45,7 @@
   function standing(board, entry) {
     const ends = fathom.ends(entry.overall);
     const ranked = board.entries.filter((one) => one.rank).length;
-    const said = [ends ? `, 95% interval ${fathom.interval(ends[0], ends[1])}` : ", no interval known"];
+    const said = [ends ? `, 95% interval ${fathom.range(ends)}` : ", no interval known"];
     said.push(entry.overall[3] ? " (at most so wide: only means are published)" : "");
     said.push(fathom.both(entry.overall));  // after the interval, which is that of the score
     said.push(entry.rank ? `; rank ${fathom.rank(entry.rank)} of ${ranked} ` : "; not ranked ");

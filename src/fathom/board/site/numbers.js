@@ -15,14 +15,12 @@
     return value > 0 && text !== "0.0" ? "+" + text : text;
   };
 
-  /** Half the width of the 95% interval; null where there is none. */
-  fathom.half = (est) => (est && est[1] ? (est[1][1] - est[1][0]) / 2 : null);
-
   /** Ends of the 95% interval; null where there is none. */
   fathom.ends = (est) => est && est[1];
 
-  /** An interval in percent. */
-  fathom.interval = (low, high, digits = 1) => fathom.percent(low, digits) + "\u2013" + fathom.percent(high, digits);
+  /** An interval; its ends may be negative.
+   * @param {function} show - writes a number; as percent by default. */
+  fathom.range = ([low, high], show = fathom.percent) => show(low) + (low < 0 ? " to " : "\u2013") + show(high);
 
   /** A score with all that is known of it, in words. */
   fathom.said = function (est, percent = true) {
