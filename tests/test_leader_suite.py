@@ -27,9 +27,9 @@ ORDERS = import_module("fathom.build.order")  # the package has a function of th
 
 # Table 3 of the paper; a number that five lengths do not divide is missed by one.
 SAMPLES = {
-    **{"leader_passkey_5_32k": 160, "leader_passkey_100_32k": 160, "leader_passkey_1000_32k": 80},
-    **{"leader_passkey_5_128k": 640, "leader_passkey_100_128k": 640, "leader_passkey_1000_128k": 320},
-    **{"leader_needle_32k": 176, "leader_needle_128k": 704, "leader_kv_32k": 90, "leader_kv_128k": 360},
+    **{"leader_passkey_5_short": 160, "leader_passkey_100_short": 160, "leader_passkey_1000_short": 80},
+    **{"leader_passkey_5_long": 640, "leader_passkey_100_long": 640, "leader_passkey_1000_long": 320},
+    **{"leader_needle_short": 176, "leader_needle_long": 704, "leader_kv_short": 90, "leader_kv_long": 360},
     **{"leader_bestchoice": 4200, "leader_fewnerd": 1500, "leader_dialogre": 355},
 }
 CATEGORIES = {"SYR": 10, "F-QA": 4, "MC-QA": 2, "ICL": 3, "SUM": 3, "LGR": 2}
@@ -62,7 +62,7 @@ def test_the_suite_has_the_tasks_of_table_3_in_its_categories_and_sets() -> None
 
 def test_averages_of_the_grids_are_those_of_table_3() -> None:
     grids = get_suite("leader").grids
-    for task, average in (("passkey_5_32k", 16_986.5), ("needle_32k", 16_801), ("passkey_5_128k", 64_988.19)):
+    for task, average in (("passkey_5_short", 16_986.5), ("needle_short", 16_801), ("passkey_5_long", 64_988.19)):
         lengths = grids[f"leader_{task}"].lengths
         assert sum(lengths) / len(lengths) == pytest.approx(average, rel=0.015)
 
@@ -79,11 +79,11 @@ def test_depths_are_dealt_in_turn_and_lie_apart_however_few_there_are() -> None:
 
 def test_lengths_that_are_asked_for_stay_within_the_set_of_a_task() -> None:
     wanted = order("leader", lengths=(131_072, 4096, 32_768))
-    assert wanted.of("leader_needle_32k").lengths == (4096, 32_768)
-    assert wanted.of("leader_needle_128k").lengths == (4096, 32_768, 131_072)
+    assert wanted.of("leader_needle_short").lengths == (4096, 32_768)
+    assert wanted.of("leader_needle_long").lengths == (4096, 32_768, 131_072)
     assert wanted.of("leader_bestchoice").lengths == (4096,)
-    assert order("leader", items=3).of("leader_kv_32k") == order("leader", items=3).of("leader_kv_32k")
-    assert order("leader", items=3).of("leader_kv_32k").items == 3
+    assert order("leader", items=3).of("leader_kv_short") == order("leader", items=3).of("leader_kv_short")
+    assert order("leader", items=3).of("leader_kv_short").items == 3
 
 
 def test_orders_without_grids_are_the_same_for_all_tasks() -> None:
@@ -113,7 +113,7 @@ def test_records_and_threads_stand_beside_the_generated_world(tmp_path: Path) ->
     assert order("leader", corpus=["essays"], data=[str(data)]).corpus == ("essays",)
     manifest = made(tmp_path, data=[str(data)], threads=[str(threads)], lengths=(2000,), items=2)
     assert manifest["samples"]["leader_math_find"] == 2
-    assert manifest["samples"]["leader_needle_128k"] == 2
+    assert manifest["samples"]["leader_needle_long"] == 2
     assert manifest["samples"]["leader_bestchoice"] == 2
 
 
@@ -126,7 +126,7 @@ def test_contexts_are_filled_with_what_is_given_and_never_with_records(tmp_path:
     import polars as pl
 
     sources = pl.read_parquet(folder / "documents.parquet")["source"].to_list()
-    assert manifest["samples"]["leader_passkey_5_32k"] == 1
+    assert manifest["samples"]["leader_passkey_5_short"] == 1
     needed = {name.split(":")[0].rpartition("/")[2] for name in sources}
     assert {"corpus.jsonl", "pairs", "refrain"} <= needed
     alone = order("leader", noise=[str(corpus)], data=[str(data)], lengths=(2000,), items=1, tokenizer="words",
@@ -158,8 +158,8 @@ def test_a_choice_of_a_set_composes_no_other_task(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("fathom.build.items.compose", counted)
     manifest = made(tmp_path, lengths=(2000,), where={"set": ("32K",)})
     assert set(manifest["samples"]) == {
-        *(f"leader_passkey_{digits}_32k" for digits in (5, 100, 1000)),
-        *("leader_needle_32k", "leader_kv_32k"),
+        *(f"leader_passkey_{digits}_short" for digits in (5, 100, 1000)),
+        *("leader_needle_short", "leader_kv_short"),
     }
     assert len(composed) == 5
     assert not any("128k" in note for note in manifest["notes"])
@@ -170,15 +170,15 @@ def test_a_choice_of_a_set_composes_no_other_task(tmp_path: Path, monkeypatch: p
 
 
 def test_swept_depths_take_the_place_of_dealt_ones(tmp_path: Path) -> None:
-    choices: dict[str, Any] = {"lengths": (2000,), "where": {"task": ("leader_needle_32k",)}}
-    assert made(tmp_path, **choices, items=4)["samples"] == {"leader_needle_32k": 4}
-    assert made(tmp_path, **choices, items=4, depths=(0.0, 0.5, 1.0))["samples"] == {"leader_needle_32k": 12}
+    choices: dict[str, Any] = {"lengths": (2000,), "where": {"task": ("leader_needle_short",)}}
+    assert made(tmp_path, **choices, items=4)["samples"] == {"leader_needle_short": 4}
+    assert made(tmp_path, **choices, items=4, depths=(0.0, 0.5, 1.0))["samples"] == {"leader_needle_short": 12}
 
 
 def test_tasks_by_name_keep_their_grids() -> None:
-    wanted = order("leader_kv_32k,leader_passkey_5_32k")
+    wanted = order("leader_kv_short,leader_passkey_5_short")
     assert wanted.corpus == ("world",)
-    assert {name for name, _ in wanted.grids} == {"leader_kv_32k", "leader_passkey_5_32k"}
+    assert {name for name, _ in wanted.grids} == {"leader_kv_short", "leader_passkey_5_short"}
     with pytest.raises(FathomError, match="--threads FILE"):
         order("leader_bestchoice")
     with pytest.raises(FathomError, match="fathom data fetch --suite leader"):
@@ -194,7 +194,7 @@ def test_the_tokenizer_of_the_paper_is_used_where_it_is_at_hand(monkeypatch: pyt
 
 
 def test_a_build_in_other_tokens_says_so(tmp_path: Path) -> None:
-    only = {"task": ("leader_passkey_5_32k",)}
+    only = {"task": ("leader_passkey_5_short",)}
     told = made(tmp_path, lengths=(2000,), where=only, tokenizer=None)["notes"]
     assert [note for note in told if f"--tokenizer {TOKENIZER}" in note and f"tokens of {DEFAULT}" in note]
     assert not any("--tokenizer" in note for note in made(tmp_path, lengths=(2000,), where=only)["notes"])

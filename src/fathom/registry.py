@@ -31,13 +31,25 @@ def results() -> Mapping[str, Results]:
     return declared("results", lambda results: results.name)
 
 
+def task_name(name: str) -> str:
+    """The current name of a task, given that or an earlier one; also of several, joined by commas.
+
+    Names that no task has or had stay as they are.
+    """
+    known = tasks()
+    if name in known:
+        return name
+    now = {task.formerly: task.name for task in known.values() if task.formerly}
+    return ",".join(now.get(one, one) for one in name.split(","))
+
+
 def get_task(name: str) -> Task:
-    """The task of that name.
+    """The task of that name, which may be an earlier one.
 
     Raises:
         FathomError: There is none; the message names similar ones.
     """
-    return _get("task", tasks(), name)
+    return _get("task", tasks(), task_name(name))
 
 
 def get_suite(name: str) -> Suite:
@@ -60,7 +72,7 @@ def get_board(name: str) -> Board:
 
 def task_title(name: str) -> str:
     """A task's name for people; of one that is not installed, or has no title, its name as words."""
-    task = tasks().get(name)
+    task = tasks().get(task_name(name))
     words = name.replace("_", " ")
     return (task.title if task else "") or words[:1].upper() + words[1:]
 

@@ -27,7 +27,7 @@ LEADER_128K = get_board("leader-128k")
 MINI = get_board("mini")
 PRO = get_board("pro")
 
-NEEDLE = "leader_needle_32k"
+NEEDLE = "leader_needle_short"
 
 
 def lines(rows: list[Row]) -> dict[str, Entry]:
@@ -97,7 +97,7 @@ def test_the_sizes_of_tasks_are_those_of_the_published_scores() -> None:
     # LongLeader counts samples; a task whose items stand at one length has as many.
     entry = next(one for one in published()["leader-128k"] if one.model == "Claude-3-Sonnet")
     beyond = ("en_qa", "en_mc", "en_sum", "code_debug", "math_find")
-    for task in (f"leader_{name}" for name in ("kv_32k", "kv_128k", "musique", "qmsum", *beyond)):
+    for task in (f"leader_{name}" for name in ("kv_short", "kv_long", "musique", "qmsum", *beyond)):
         cell = entry.cells[task, 0]
         assert cell is not None
         assert whole(LEADER_128K, task) == cell.n, task

@@ -30,7 +30,7 @@ def test_the_place_of_a_tokenizer_is_in_no_bundle_and_on_no_site(tmp_path: Path)
         tokenizer = vocabulary(tmp_path / f"secret-place-of-{name}" / "counter")
         suites.append(tmp_path / name)
         api.build(
-            "leader_needle_32k,leader_passkey_5_32k", suites[-1], lengths=[1024], items=2, corpus=[str(corpus)],
+            "leader_needle_short,leader_passkey_5_short", suites[-1], lengths=[1024], items=2, corpus=[str(corpus)],
             tokenizer=str(tokenizer),
         )  # fmt: skip
     run = tmp_path / "run"

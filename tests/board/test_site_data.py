@@ -179,7 +179,7 @@ def test_models_and_tasks_say_how_it_came_about(site: Path) -> None:
     tasks = data(site, "tasks")
     assert tasks["single_doc_qa"]["closedBook"] == 0.25
     assert tasks["kv_retrieval"]["closedBook"] is None
-    assert tasks["leader_passkey_5_32k"]["boards"] == ["leader-32k", "leader-128k"]
+    assert tasks["leader_passkey_5_short"]["boards"] == ["leader-32k", "leader-128k"]
     for task in tasks.values():
         assert task["title"]
         assert task["citation"]

@@ -12,9 +12,9 @@ from fathom.types.boards import Board
 BOARDS = tuple(boards().values())
 
 TITLES = {
-    "leader_passkey_1000_128k": "Passkey 1000 (128k)",
-    "leader_kv_32k": "Retrieve.KV (32k)",
-    "leader_needle_128k": "Needle (128k)",
+    "leader_passkey_1000_long": "Passkey 1000 (128k)",
+    "leader_kv_short": "Retrieve.KV (32k)",
+    "leader_needle_long": "Needle (128k)",
     "leader_narrativeqa": "NarrativeQA",
     "leader_en_qa": "En.QA",
     "leader_dialogre": "Dialog-RE",

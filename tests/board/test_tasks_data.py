@@ -32,7 +32,7 @@ def test_a_task_has_the_licence_of_its_own_data(told: Any) -> None:
     )
     assert {one["name"] for one in told["leader_dialogre"]["data"]} == {"dialogre", "longicl_dialogre"}
     assert told["longbench_repobench-p"]["data"][0]["name"] == "longbench_repobench_p"
-    assert told["leader_kv_128k"]["licence"] == GENERATED
+    assert told["leader_kv_long"]["licence"] == GENERATED
 
 
 def test_chance_is_what_the_papers_say_until_it_was_measured(told: Any) -> None:

@@ -55,7 +55,7 @@ KINDS: dict[str, AnswerKind] = {
     "multi_doc_qa": "words",
     "single_doc_summary": "summary",
     "multi_doc_summary": "summary",
-    **{f"leader_{task}_{name}": kind for name in ("32k", "128k") for task, kind in LEADER.items()},
+    **{f"leader_{task}_{name}": kind for name in ("short", "long") for task, kind in LEADER.items()},
 }
 WORDS = ("words", "summary")
 # Tasks of Ada-LEval have texts of their own (see test_ada_readers.py), and so have published records.

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.leader import kv_tasks, needle_tasks
-from fathom.benchmarks.leader.sets import SETS, spread
+from fathom.benchmarks.leader.sets import SETS, WORDS, spread
 from fathom.build import build, order
 from fathom.corpus.synthetic import key_and_value, pairs_document, size_of
 from fathom.length import render
@@ -23,8 +23,11 @@ from fathom.types import Sample
 from made import write_corpus
 
 LENGTHS = (2000, 4000, 12_000)
+SET_OF = {word: name for name, word in WORDS.items()}
 NAMES = tuple(
-    f"leader_{task}_{name}" for name in SETS for task in ("passkey_5", "passkey_100", "passkey_1000", "needle", "kv")
+    f"leader_{task}_{WORDS[name]}"
+    for name in SETS
+    for task in ("passkey_5", "passkey_100", "passkey_1000", "needle", "kv")
 )
 
 
@@ -52,7 +55,7 @@ def test_an_item_asks_the_same_at_every_length_at_the_depth_that_it_is_dealt(bui
             assert sample.tokens >= 0.96 * sample.length
             reached = sample.facets["depth_reached"]
             assert abs(float(reached) - float(sample.facets["depth"])) < 0.12
-            assert (sample.facets["set"], sample.facets["category"]) == (name.rpartition("_")[2], "SYR")
+            assert (sample.facets["set"], sample.facets["category"]) == (SET_OF[name.rpartition("_")[2]], "SYR")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "_kv_" in name])
@@ -70,7 +73,7 @@ def test_pairs_are_json_in_which_the_asked_key_has_its_value_at_its_place(built:
 
 
 def test_recipes_of_thousands_of_pairs_are_short(built: BuiltSuite) -> None:
-    for sample in built.samples(tasks=["leader_kv_128k"]):
+    for sample in built.samples(tasks=["leader_kv_long"]):
         pairs = sample.facets["pairs"]
         assert isinstance(pairs, int)
         assert len(sample.parts) <= 6 + pairs / kv_tasks.BLOCK
@@ -78,7 +81,7 @@ def test_recipes_of_thousands_of_pairs_are_short(built: BuiltSuite) -> None:
 
 def test_all_items_have_other_orders_of_pairs(built: BuiltSuite) -> None:
     texts = built.texts()
-    prompts = [render(sample, texts) for sample in built.samples(tasks=["leader_kv_32k"], lengths=[12_000])]
+    prompts = [render(sample, texts) for sample in built.samples(tasks=["leader_kv_short"], lengths=[12_000])]
     assert len({prompt.split("}")[0] for prompt in prompts}) == len(prompts)
 
 
@@ -126,7 +129,7 @@ def test_a_sentence_holds_its_answer_and_what_is_asked_names_it(seed: int) -> No
 )
 def test_needles_are_scored_by_their_answer_or_by_shared_words(reply: str, value: float, valid: bool) -> None:
     answer = "between a tin whistle and a box of chalk"
-    sample = Sample("a", "a", "leader_needle_32k", (), (answer,), 2000, 1)
+    sample = Sample("a", "a", "leader_needle_short", (), (answer,), 2000, 1)
     verdict = needle_tasks.score(reply, sample)
     assert verdict.value == pytest.approx(value)
     assert verdict.valid is valid

@@ -110,12 +110,15 @@ def plot(
 
 def _of_tasks(frame: pl.DataFrame, tasks: Sequence[str] | None) -> pl.DataFrame:
     """The rows of some tasks."""
+    from fathom.registry import task_name
+
     if tasks is None:
         return frame
     there = set(frame["task"])
+    tasks = [task_name(name) for name in tasks]
     if missing := [name for name in tasks if name not in there]:
         raise FathomError(f"--tasks: no row of {missing[0]!r}; there are rows of {', '.join(sorted(there))}")
-    return frame.filter(frame["task"].is_in(list(tasks)))
+    return frame.filter(frame["task"].is_in(tasks))
 
 
 def _at_lengths(frame: pl.DataFrame, lengths: Sequence[int] | None) -> pl.DataFrame:

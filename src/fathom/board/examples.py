@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fathom.length import render
-from fathom.registry import tasks
+from fathom.registry import task_name, tasks
 from fathom.suitefile import open_suite
 from fathom.types import FathomError, Sample, Span
 
@@ -66,7 +66,7 @@ def _of_suite(folder: Path, names: Sequence[str]) -> dict[str, Example]:
     chosen = {sample.id for sample in first.values()}
     try:
         return {
-            sample.task: _example(
+            task_name(sample.task): _example(
                 sample, {part.doc: texts[part.doc] for part in sample.parts if isinstance(part, Span)}
             )
             for sample in (suite.samples(tasks=names, only=chosen) if chosen else ())

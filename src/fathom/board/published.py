@@ -28,7 +28,7 @@ from fathom.board.means import bounded, over_lengths, printed_name
 from fathom.board.model import OF_PAPERS, Entry, Estimate, Origin, Published
 from fathom.discovery import folders
 from fathom.names import unknown
-from fathom.registry import get_board
+from fathom.registry import get_board, task_name
 from fathom.types import FathomError
 from fathom.types.boards import Board
 
@@ -201,7 +201,7 @@ def _what(board: Board, text: str, where: str) -> tuple[str, str]:
         return kind, _text("task", name, where, needed=True)
     known = {"category": tuple(one.id for one in board.categories), "extra": tuple(board.extras)} if slash else {}
     if kind not in known:
-        kind, name = "task", text
+        kind, name = "task", task_name(text)
     names = known.get(kind, board.tasks)
     if name not in names:
         raise FathomError(f"{where}: {unknown(f'{kind} of board {board.id}', name, names)}")

@@ -13,7 +13,7 @@ from fathom.board.bundles.bundling import public_settings
 from fathom.board.likeness import Answer, Prints, prints_of
 from fathom.board.model import Provenance
 from fathom.board.sameness import answers_of, answers_of_run
-from fathom.registry import tasks
+from fathom.registry import task_name, tasks
 from fathom.rows.runs import SAME_REPLY, labels, load
 from fathom.run.manifest import FILE, fathom_version, read_manifest
 from fathom.secrets import HIDDEN
@@ -168,7 +168,7 @@ def _bundle(path: Path, rule: str) -> Batch:
         raise FathomError(f"{path}: {refused}; fathom board check says more") from None
     about: dict[Label, tuple[About, ...]] = {}
     for part in bundle.parts:
-        label = (part.suite, bundle.model, bundle.variant)
+        label = (task_name(part.suite), bundle.model, bundle.variant)
         settings = dict(bundle.settings) | {"versions": dict(bundle.versions)}
         if part.subset:
             settings["subset"] = part.subset

@@ -14,6 +14,7 @@ from fathom.board.bundles.bundle import Bundle, hashed
 from fathom.board.likeness import Answer, Prints, expected_alike, likeness, plain_name
 from fathom.board.model import Entry
 from fathom.names import system_name
+from fathom.registry import task_name
 from fathom.run.store import replies
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ _SAMPLE = ("task", "length", "sample", "epoch")
 
 def answers_of(bundle: Bundle) -> Iterator[Answer]:
     """The replies of a bundle."""
+    suites = {part.suite: task_name(part.suite) for part in bundle.parts}
     for one in bundle.results:
         row = one.rows[0]
         if one.reply_hash != _NOTHING:
-            sample = row.suite, row.task, row.length, row.sample, row.epoch
+            sample = suites[row.suite], task_name(row.task), row.length, row.sample, row.epoch
             text = one.said.text if one.said else None
             yield Answer(sample, one.reply_hash, text, row.value == 1.0)
 
@@ -51,7 +53,7 @@ def answers_of_run(folder: Path, suite: str, rows: pl.DataFrame) -> Iterator[Ans
 
     right = set(rows.filter(pl.col("value") == 1.0).select(*_SAMPLE).rows())
     for one in replies(folder):
-        sample = one.task, one.length, one.sample, one.epoch
+        sample = task_name(one.task), one.length, one.sample, one.epoch
         if one.reply.text:
             yield Answer((suite, *sample), hashed(one.reply.text), one.reply.text, sample in right)
 

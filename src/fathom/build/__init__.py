@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
@@ -124,10 +124,10 @@ def _check_place(out: Path, force: bool) -> None:
 def _inputs(wanted: Order, tokenizer: Tokenizer) -> Mapping[str, Json]:
     """What decides the bytes of a build, as JSON; files count by their sizes and times, so that asking is cheap."""
     inputs: dict[str, Any] = {
-        **asdict(wanted),
+        **asdict(_as_first_named(wanted)),
         "format": FORMAT,
         "tokenizer_fingerprint": tokenizer.fingerprint,
-        "task_versions": {name: get_task(name).version for name in wanted.tasks},
+        "task_versions": {(task := get_task(name)).first_name: task.version for name in wanted.tasks},
         "corpus_state": [_state(spec) for spec in wanted.given()],
     }
     if files := plugins.records({wanted.suite, *wanted.tasks}):
@@ -135,6 +135,18 @@ def _inputs(wanted: Order, tokenizer: Tokenizer) -> Mapping[str, Json]:
     if not wanted.grids:  # folders of suites without them were built before there were any
         del inputs["grids"]
     return _storable(inputs)
+
+
+def _as_first_named(wanted: Order) -> Order:
+    """The order with the first names of its tasks: a task that was renamed gives the same content as before."""
+    first = {name: get_task(name).first_name for name in wanted.tasks}
+    return replace(
+        wanted,
+        suite=",".join(first.get(name, name) for name in wanted.suite.split(",")),
+        tasks=tuple(first.values()),
+        where=tuple((name, tuple(first.get(value, value) for value in values)) for name, values in wanted.where),
+        grids=tuple((first.get(name, name), grid) for name, grid in wanted.grids),
+    )
 
 
 def _storable(facts: Mapping[str, Any]) -> Mapping[str, Json]:

@@ -104,7 +104,7 @@ def _of_scene(
     stock = task.stock(scene) if task.stock else running_text(scene)
     notes += [f"{task.name}: {note}" for note in stock.notes]
     avoided = kin() if stock.fillers and stock.cards else {}
-    key = f"{wanted.seed}|{task.name}|{scene.language}"
+    key = f"{wanted.seed}|{task.first_name}|{scene.language}"
     deck = [None] * wanted.items if stock.cards is None else _deck(stock, wanted.lengths, key)
     made = 0
     stand: Tally[int] = Tally()
@@ -114,7 +114,7 @@ def _of_scene(
             break
         if wanted.common and card and card.lengths is not None and len(card.lengths) < len(wanted.lengths):
             continue  # known without composing it
-        item = f"{task.name}/{scene.language}/" + (card.name if card and card.name else f"{index:04d}")
+        item = f"{task.first_name}/{scene.language}/" + (card.name if card and card.name else f"{index:04d}")
         if wanted.only and item not in wanted.only:
             continue
         contexts = list(_item(wanted, task, scene, _distractors(stock, card, avoided), card, index, item, shelf))
@@ -227,7 +227,7 @@ def _item(
 
     Its questions without a long context stand before those of the first one.
     """
-    key = f"{wanted.seed}|{task.name}|{scene.language}"
+    key = f"{wanted.seed}|{task.first_name}|{scene.language}"
     fillers = list(stocked)
     Random(f"{key}|{index}|fillers").shuffle(fillers)
     if task.stock:

@@ -110,7 +110,7 @@ def published(wanted: Order, task: Task, stock: Stock) -> int | None:
 
 def named(wanted: Order, task: Task) -> int:
     """How many of the items that an order names are of a task."""
-    return min(wanted.items, sum(name.startswith(f"{task.name}/") for name in wanted.only))
+    return min(wanted.items, sum(name.startswith(f"{task.first_name}/") for name in wanted.only))
 
 
 def about_records(notes: Sequence[str], wanted: Order, records: Mapping[str, Standing]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fathom.corpus import Fields
 from fathom.length import format_length
 from fathom.names import unknown
-from fathom.registry import get_task, suites, tasks
+from fathom.registry import get_task, suites, task_name, tasks
 from fathom.sources.lock import LOCK, data_folder
 from fathom.tokens import DEFAULT, is_at_hand
 from fathom.types import FathomError, Grid, Role, Suite, Task
@@ -280,17 +280,17 @@ def _suite_of_tasks(names: str) -> Suite:
     wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
         raise FathomError("name a suite or tasks to build (see `fathom list suites` and `fathom list tasks`)")
-    if len(wanted) == 1 and wanted[0] not in tasks():
+    if len(wanted) == 1 and task_name(wanted[0]) not in tasks():
         raise unknown("suite or task", wanted[0], {**suites(), **tasks()})
-    known = tuple(get_task(name).name for name in wanted)
+    known = tuple(dict.fromkeys(get_task(name).name for name in wanted))
     # Tasks of a suite that has data sources can be made from them one by one too.
     home = next((suite for suite in suites().values() if suite.sources and set(known) <= set(suite.tasks)), None)
     if home and set(home.sources) == set(RECORDS):  # records have the lengths that they have
         corpus = "" if all(map(_only_given, known)) else home.corpus
-        return replace(home, name=",".join(wanted), tasks=known, only=(), corpus=corpus)
+        return replace(home, name=",".join(known), tasks=known, only=(), corpus=corpus)
     corpus = "" if any(map(_only_given, known)) else "world"
     sources = home.sources if home else _records_of(known)
-    return Suite(",".join(wanted), known, (2048, 4096, 8192), "", corpus=corpus, sources=sources)
+    return Suite(",".join(known), known, (2048, 4096, 8192), "", corpus=corpus, sources=sources)
 
 
 def _records_of(names: Sequence[str]) -> Mapping[Role, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fathom.registry import tasks
+from fathom.registry import task_name, tasks
 from fathom.rows.schema import check_rows, to_frame
 from fathom.run.answers import to_reply
 from fathom.run.inspect_client import read_output
@@ -167,7 +167,7 @@ def _status(header: EvalLog, sample: EvalSample) -> tuple[Status, str, bool]:
     reply = to_reply(read_output(sample.output))
     if sample.limit is not None:
         return "incomplete", f"ended by {_stop(sample)}", bool(reply.text.strip())
-    task = tasks().get(str((sample.metadata or {}).get("task")))
+    task = tasks().get(task_name(str((sample.metadata or {}).get("task"))))
     # A second request always has the task's own cap; the first one has the evaluation's.
     if task is not None and task.capped and (task.follow_up or header.plan.config.max_tokens == task.max_output_tokens):
         reply = answered_to_cap(reply)

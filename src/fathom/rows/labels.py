@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from fathom.registry import task_name
 from fathom.rows.schema import SCHEMA, read_table
 from fathom.types import FathomError
 
@@ -54,7 +55,7 @@ def read_labels(path: Path) -> pl.DataFrame:
 def _key(path: Path, number: int, name: str, value: object) -> object:
     text = "" if value is None else str(value)
     if SCHEMA[name] == pl.String:
-        return text
+        return task_name(text) if name in ("task", "suite") else text
     try:
         return int(text)
     except ValueError:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from fathom import plugins
+from fathom.registry import task_name
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.run.manifest import read_manifest
@@ -195,10 +196,10 @@ def _suite_names(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]
     suites = {path: manifest.get("suite") or {} for path, manifest in manifests.items()}
     prints: dict[str, set[str]] = {}
     for suite in suites.values():
-        prints.setdefault(str(suite.get("name") or ""), set()).add(str(suite.get("fingerprint")))
+        prints.setdefault(task_name(str(suite.get("name") or "")), set()).add(str(suite.get("fingerprint")))
     names = {}
     for path, suite in suites.items():
-        name = str(suite.get("name") or "")
+        name = task_name(str(suite.get("name") or ""))
         names[path] = f"{name}#{str(suite.get('fingerprint'))[:8]}" if len(prints[name]) > 1 else name
     return names
 

@@ -27,6 +27,7 @@ from fathom.records import (
     read_whole,
     unpacked,
 )
+from fathom.registry import task_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
 FORMATS = (".parquet", ".csv", ".jsonl")
@@ -79,7 +80,14 @@ def to_frame(rows: Iterable[Row]) -> pl.DataFrame:
         for name, values in columns.items():
             value = getattr(row, name)
             values.append(json.dumps(dict(value), ensure_ascii=False, sort_keys=True) if name == "facets" else value)
-    return pl.DataFrame(columns, schema=dict(SCHEMA))
+    return _with_current_names(pl.DataFrame(columns, schema=dict(SCHEMA)))
+
+
+def _with_current_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with the current names of its tasks, in ``suite`` too, where that names tasks."""
+    said = {*frame["task"].drop_nulls().unique(), *frame["suite"].drop_nulls().unique()}
+    now = {name: task_name(name) for name in said if task_name(name) != name}
+    return frame.with_columns(pl.col("task", "suite").replace(now)) if now else frame
 
 
 def read_rows(path: Path) -> pl.DataFrame:
@@ -105,7 +113,7 @@ def read_rows(path: Path) -> pl.DataFrame:
     frame = frame.with_columns(
         pl.lit(_DEFAULTS[name], dtype=SCHEMA[name]).alias(name) for name in SCHEMA if name not in frame.columns
     )
-    return check_rows(_cast(frame, path), str(path))
+    return check_rows(_with_current_names(_cast(frame, path)), str(path))
 
 
 def rows_from_results(form: Results, path: Path, tell: Tell | None = None) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from inspect_ai import Task as InspectTask
@@ -210,3 +210,5 @@ def _facts(sample: Sample, manifest: Any) -> dict[str, Any]:
 
 for _declared in tasks().values():
     _register(_declared)
+    if _declared.formerly:
+        _register(replace(_declared, name=_declared.formerly))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from fathom.registry import tasks
+from fathom.registry import task_name, tasks
 from fathom.run.model import CHAT_TEMPLATES, ChatTemplate
 from fathom.types import AnswerKind, FathomError, Reply, Sample
 
@@ -90,7 +90,7 @@ def manners(
     known = tasks()
 
     def manner(name: str) -> Manner:
-        task = known.get(name)
+        task = known.get(task_name(name))
         if task is None:
             return Manner(continued=chat_template == "never", endless=chat_template == "never")
         continued = chat_template == "never" or (chat_template == "by-task" and task.continued)

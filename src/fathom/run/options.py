@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fathom.length import format_length, named_lengths
+from fathom.registry import task_name
 from fathom.run.failures import provider_errors
 from fathom.run.model import Settings
 from fathom.types import FathomError, Json
@@ -102,7 +103,7 @@ def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengt
     """
     known = [str(name) for name in manifest["tasks"]]
     for name in tasks or ():
-        if name not in known:
+        if task_name(name) not in map(task_name, known):
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]}? " if near else ""
             raise FathomError(f"--tasks {name}: {hint}Suite {manifest['suite']!r} holds the tasks {', '.join(known)}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.checksums import CHECKSUM, check_content, check_file, check_format, file_facts, with_checksum
+from fathom.registry import task_name
 from fathom.suitefile.fresh import fresh_folder
 from fathom.suitefile.samples import FACTS, SAMPLES, SampleWriter, read_groups, sample_of
 from fathom.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
@@ -116,10 +117,13 @@ class BuiltSuite:
         """
         taken: dict[tuple[str, str, int, object], int] = {}
         columns = None if parts else list(FACTS)
+        chosen = {task_name(name) for name in tasks or ()}
         with readable(self.folder / SAMPLES):
             for records in read_groups(self._samples, columns):
                 for record in records:
-                    if (tasks and record["task"] not in tasks) or (lengths and record["length"] not in (0, *lengths)):
+                    if chosen and task_name(record["task"]) not in chosen:
+                        continue
+                    if lengths and record["length"] not in (0, *lengths):
                         continue
                     if only is not None and record["id"] not in only and record["item"] not in only:
                         continue

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from fathom.length import format_length
 from fathom.printing import printable
+from fathom.registry import task_name
 from fathom.types import Facet, Sample
 
 Where: TypeAlias = Mapping[str, Collection[str]]
@@ -26,8 +27,8 @@ def is_where(facets: Mapping[str, Facet], where: Where) -> bool:
         facets: Its facets, and besides them its ``task``, ``language``, ``length`` (``8k``) and ``item``.
         where: Values by name of a facet, any of which will do; upper and lower case are the same.
     """
-    said = {name: str(facets[name]).casefold() for name in where if name in facets}
-    return all(said.get(name) in {value.casefold() for value in values} for name, values in where.items())
+    said = {name: _plain(name, str(facets[name])) for name in where if name in facets}
+    return all(said.get(name) in {_plain(name, value) for value in values} for name, values in where.items())
 
 
 def may_be(facets: Mapping[str, Facet], where: Where, values: Values) -> bool:
@@ -81,7 +82,7 @@ def why_none(where: Where, values: Values) -> str:
     """
     words = printable(" ".join(f"--where {name}={','.join(wanted)}" for name, wanted in where.items()))
     absent = [name for name in where if name not in values]
-    unmet = [name for name, wanted in where.items() if name in values and not _overlap(values[name], wanted)]
+    unmet = [name for name, wanted in where.items() if name in values and not _overlap(name, values[name], wanted)]
     if absent:
         why = f"none has the facet {' or '.join(map(repr, absent))}"
     elif unmet:
@@ -93,8 +94,13 @@ def why_none(where: Where, values: Values) -> str:
     return f"{words} leaves no sample: {why}. There are:{lines}"
 
 
-def _overlap(values: Collection[str], wanted: Collection[str]) -> bool:
-    return not {value.casefold() for value in values}.isdisjoint(value.casefold() for value in wanted)
+def _plain(name: str, value: str) -> str:
+    """A value of a facet as it is compared; of a task, its current name."""
+    return (task_name(value) if name == "task" else value).casefold()
+
+
+def _overlap(name: str, values: Collection[str], wanted: Collection[str]) -> bool:
+    return not {_plain(name, value) for value in values}.isdisjoint(_plain(name, value) for value in wanted)
 
 
 def _some(values: Collection[str]) -> str:

@@ -60,6 +60,8 @@ class Task:
         title: What people call it; "" for its name in words.
         facets: Facets that all its samples have, so that a choice by them passes over whole tasks.
         inputs: What its scorer needs of all its samples (``Sample.inputs``).
+        formerly: An earlier name, "" for none. It is accepted wherever the name is, and items are still drawn and named
+            by it, so that they stay the same.
     """
 
     name: str
@@ -91,6 +93,12 @@ class Task:
     title: str = ""
     facets: Mapping[str, Facet] = field(default_factory=dict)
     inputs: Mapping[str, Facet] = field(default_factory=dict)
+    formerly: str = ""
+
+    @property
+    def first_name(self) -> str:
+        """The name that seeds and the names of items are made from."""
+        return self.formerly or self.name
 
 
 @dataclass(frozen=True, slots=True)

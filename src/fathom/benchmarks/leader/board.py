@@ -7,14 +7,14 @@ from fathom.types.boards import Board, Category, Part
 _CHANCE = {"leader_bestchoice": BEST_OF_MANY, "leader_en_mc": 1 / 4, "leader_code_debug": 1 / 4}
 _RETRIEVAL = ("passkey_5", "passkey_100", "passkey_1000", "needle")
 _SHORT = {
-    "syr": tuple(f"leader_{task}_32k" for task in (*_RETRIEVAL, "kv")),
+    "syr": tuple(f"leader_{task}_short" for task in (*_RETRIEVAL, "kv")),
     "f-qa": ("leader_musique", "leader_narrativeqa", "leader_hotpotqa"),
     "mc-qa": ("leader_bestchoice",),
     "icl": ("leader_dialogre", "leader_fewnerd", "leader_triviaqa"),
     "sum": ("leader_qmsum", "leader_gov_report"),
 }
 _LONG = {
-    "syr": tuple(f"leader_{task}_128k" for task in (*_RETRIEVAL, "kv")),
+    "syr": tuple(f"leader_{task}_long" for task in (*_RETRIEVAL, "kv")),
     "f-qa": ("leader_en_qa",),
     "mc-qa": ("leader_en_mc",),
     "sum": ("leader_en_sum",),
@@ -61,7 +61,7 @@ LEADER_32K = Board(
     rule="mean of five categories, each the mean of its tasks",
     categories=tuple(Category(kind, _KINDS[kind], (Part(tasks),)) for kind, tasks in _SHORT.items()),
     lengths=tuple(range(4000, 32001, 4000)),
-    length_tasks=tuple(f"leader_{task}_32k" for task in _RETRIEVAL),
+    length_tasks=tuple(f"leader_{task}_short" for task in _RETRIEVAL),
     counted=_LEADER_COUNTED,
     missing_is_zero=True,
     chance=_CHANCE,
@@ -79,7 +79,7 @@ LEADER_128K = Board(
     rule="mean of six categories; each the mean of its tasks up to 32k and of those from 32k to 128k, as two halves",
     categories=tuple(map(_leader, _KINDS)),
     lengths=tuple(range(16_000, 128_001, 16_000)),
-    length_tasks=tuple(f"leader_{task}_128k" for task in _RETRIEVAL),
+    length_tasks=tuple(f"leader_{task}_long" for task in _RETRIEVAL),
     counted=_LEADER_COUNTED,
     items=_LEADER_ITEMS,
     missing_is_zero=True,

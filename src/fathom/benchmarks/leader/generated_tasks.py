@@ -8,7 +8,7 @@ are as many.
 from dataclasses import replace
 
 from fathom.benchmarks.ada.bestanswer import TASKS as BESTANSWER
-from fathom.benchmarks.leader.sets import EXACT, LANGUAGES, SETS, SOURCE, exact_match, facets, spread
+from fathom.benchmarks.leader.sets import EXACT, LANGUAGES, SETS, SOURCE, WORDS, exact_match, facets, spread
 from fathom.benchmarks.starter.passkey import TASKS as PASSKEY
 from fathom.tasks import whole_documents
 from fathom.types import Grid, Scene, Stock
@@ -25,7 +25,8 @@ def one_sentence(scene: Scene) -> Stock:
 PASSKEYS = tuple(
     replace(
         task,
-        name=f"leader_passkey_{size}_{name}",
+        name=f"leader_passkey_{size}_{WORDS[name]}",
+        formerly=f"leader_passkey_{size}_{name}",
         title=f"Passkey {size} ({name})",
         score=exact_match,
         metric="exact_match",
@@ -64,7 +65,7 @@ TASKS = (*PASSKEYS, *BESTCHOICE)
 
 GRIDS = {
     **{
-        f"leader_passkey_{size}_{name}": Grid(count, lengths, spread(count))
+        f"leader_passkey_{size}_{WORDS[name]}": Grid(count, lengths, spread(count))
         for name, lengths in SETS.items()
         for size, count in DEPTHS.items()
     },

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from fathom.benchmarks.ada.bestanswer_prompt import place
-from fathom.benchmarks.leader.sets import EXACT, LANGUAGES, SETS, SOURCE, exact_match, facets, spread
+from fathom.benchmarks.leader.sets import EXACT, LANGUAGES, SETS, SOURCE, WORDS, exact_match, facets, spread
 from fathom.corpus.synthetic import WIDTH, key_and_value, size_of
 from fathom.types import (
     Arranged,
@@ -113,7 +113,8 @@ def _borrowed(document: Document, numbers: Sequence[int]) -> list[Span]:
 
 TASKS = tuple(
     Task(
-        name=f"leader_kv_{name}",
+        name=f"leader_kv_{WORDS[name]}",
+        formerly=f"leader_kv_{name}",
         title=f"Retrieve.KV ({name})",
         plan=plan,
         score=exact_match,
@@ -134,4 +135,4 @@ TASKS = tuple(
     for name in SETS
 )
 
-GRIDS = {f"leader_kv_{name}": Grid(items, SETS[name][-1:], spread(DEPTHS)) for name, items in ITEMS.items()}
+GRIDS = {f"leader_kv_{WORDS[name]}": Grid(items, SETS[name][-1:], spread(DEPTHS)) for name, items in ITEMS.items()}

@@ -8,7 +8,7 @@ decides a depth's result by being easy to find, as it would where all depths hid
 from collections.abc import Sequence
 from random import Random
 
-from fathom.benchmarks.leader.sets import HAY, LANGUAGES, SETS, SOURCE, facets, spread
+from fathom.benchmarks.leader.sets import HAY, LANGUAGES, SETS, SOURCE, WORDS, facets, spread
 from fathom.score.answers import short_answer
 from fathom.score.text import english_words, token_f1
 from fathom.types import Draw, Ending, Grid, Haystack, Needle, Plan, Sample, Task, Verdict
@@ -103,7 +103,8 @@ def score(reply: str, sample: Sample) -> Verdict:
 
 TASKS = tuple(
     Task(
-        name=f"leader_needle_{name}",
+        name=f"leader_needle_{WORDS[name]}",
+        formerly=f"leader_needle_{name}",
         title=f"Needle ({name})",
         plan=plan,
         score=score,
@@ -123,4 +124,4 @@ TASKS = tuple(
     for name in SETS
 )
 
-GRIDS = {f"leader_needle_{name}": Grid(DEPTHS, lengths, spread(DEPTHS)) for name, lengths in SETS.items()}
+GRIDS = {f"leader_needle_{WORDS[name]}": Grid(DEPTHS, lengths, spread(DEPTHS)) for name, lengths in SETS.items()}

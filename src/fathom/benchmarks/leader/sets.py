@@ -16,6 +16,8 @@ SETS: Mapping[str, tuple[int, ...]] = {
     "128k": tuple(range(STEP, 128_001, STEP)),
 }
 """Lengths in tokens of each set; the longer one holds those of the shorter."""
+WORDS = {"32k": "short", "128k": "long"}
+"""The sets in names of tasks."""
 LANGUAGES = ("en",)
 HAY: tuple[Role, ...] = ("qa", "multi_qa", "summary", "multi_summary", "news", "noise")
 """Text that things are hidden in: not records of published tasks, which may stand beside it."""

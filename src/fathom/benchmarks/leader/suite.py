@@ -26,8 +26,8 @@ _RETRIEVAL = ("passkey_5", "passkey_100", "passkey_1000", "needle", "kv")
 NAMES = tuple(
     f"leader_{task}"
     for task in (
-        *(f"{task}_32k" for task in _RETRIEVAL),
-        *(f"{task}_128k" for task in _RETRIEVAL),
+        *(f"{task}_short" for task in _RETRIEVAL),
+        *(f"{task}_long" for task in _RETRIEVAL),
         *("musique", "narrativeqa", "hotpotqa", "en_qa"),
         *("bestchoice", "en_mc"),
         *("dialogre", "fewnerd", "triviaqa"),

@@ -12,6 +12,7 @@ from fathom.board.bundles.opening import LIMITS, Limits, parse_bundle, read_limi
 from fathom.board.bundles.rescoring import check_scores
 from fathom.board.bundles.suite_check import check_suites
 from fathom.registry import suites as known_suites
+from fathom.registry import task_name
 from fathom.registry import tasks as known_tasks
 from fathom.run.manifest import fathom_version
 from fathom.suitefile import BuiltSuite, open_suite
@@ -121,13 +122,13 @@ def _source(bundle: Bundle) -> str:
 
 
 def _check_known(bundle: Bundle, built: Sequence[BuiltSuite]) -> None:
-    suites = {*known_suites(), *(str(one.manifest["suite"]) for one in built)}
+    suites = {*known_suites(), *(task_name(str(one.manifest["suite"])) for one in built)}
     for part in bundle.parts:
-        if part.suite not in suites:
+        if task_name(part.suite) not in suites:
             raise RefusedError(
                 "unknown", f"suite {part.suite!r} is not known here; install its package, or give --suite DIR"
             )
-        tasks = [task for task in part.tasks if task not in known_tasks()]
+        tasks = [task for task in part.tasks if task_name(task) not in known_tasks()]
         if tasks:
             raise RefusedError(
                 "unknown", f"task {tasks[0]!r} is not known here; install the package that it comes from"

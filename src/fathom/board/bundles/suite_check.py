@@ -12,7 +12,7 @@ from fathom.board.bundles.rescoring import thinking_facets
 from fathom.length import render
 from fathom.length import thinking as told_to_think
 from fathom.printing import printable
-from fathom.registry import get_task
+from fathom.registry import get_task, task_name
 from fathom.suitefile import FORMAT as SUITE_FORMAT
 from fathom.suitefile import BuiltSuite
 from fathom.tokens import is_path
@@ -98,17 +98,17 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
     """
     name, counted = suite.manifest["suite"], suite.manifest["tokenizer"]
     # The fingerprint holds the vocabulary; a file of it may have another name on another machine.
-    if part.suite != name or (part.tokenizer != counted and not is_path(counted)):
+    if task_name(part.suite) != task_name(name) or (part.tokenizer != counted and not is_path(counted)):
         stated = (part.suite, part.tokenizer)
         raise RefusedError(
             "suite", f"bundle.json: suite and tokenizer are {stated}, but of this fingerprint they are {name, counted}"
         )
     results = _results_of(bundle, part.fingerprint)
-    tasks = {result.rows[0].task for found in results.values() for result in found}
+    tasks = {task_name(result.rows[0].task) for found in results.values() for result in found}
     epochs = max(result.rows[0].epoch for found in results.values() for result in found)
     seen, texts = _Seen(), suite.texts()
     for built in suite.samples():
-        if built.task in tasks:
+        if task_name(built.task) in tasks:
             _compare(bundle, built, results.pop(built.id, []), texts, epochs, seen)
     if results:
         raise RefusedError("samples", f"{len(results):,} samples are not of the suite: {_some(list(results))}")
@@ -119,7 +119,7 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
     if seen.cut:
         words = f"{seen.cut:,} prompts were cut to fit the window; how they were cut was not verified"
         yield Finding("unverified", "prompts", words)
-    yield from _completeness(part, seen, sorted({*suite.manifest["tasks"]} - tasks), epochs)
+    yield from _completeness(part, seen, sorted({*map(task_name, suite.manifest["tasks"])} - tasks), epochs)
 
 
 def _completeness(part: Part, seen: _Seen, left_out: Sequence[str], epochs: int) -> Iterator[Finding]:
@@ -169,7 +169,7 @@ def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
     targets = sample.targets if get_task(sample.task).lines else sample.targets[:1]
     facts: dict[str, tuple[Any, Any]] = {
         "item": (row.item, sample.item),
-        "task": (row.task, sample.task),
+        "task": (task_name(row.task), task_name(sample.task)),
         "length": (row.length, sample.length),
         "tokens": (row.tokens, sample.tokens),
         "language": (row.language, sample.language),
