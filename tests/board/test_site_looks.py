@@ -105,7 +105,8 @@ def test_intervals_are_those_of_the_data(opened: Open) -> None:
     for est in ("[1, [0.8, 1], 10, 0]", "[0.02, [-0.2, 0.1], null, 0]"):  # LongScore is a change, and may be below 0
         assert tab.evaluate(f"fathom.ends({est})") == tab.evaluate(f"{est}[1]")
     assert tab.evaluate("fathom.said([0, [0, 0.196], 10, 0])").startswith("0.0%, 95% interval 0.0% to 19.6%")
-    assert tab.evaluate("fathom.half([0.1, [0, 0.3], 10, 0])") == pytest.approx(0.15)
+    assert tab.evaluate("fathom.range([0.8, 1])") == "80.0\u2013100.0"
+    assert tab.evaluate("fathom.range([-0.2, 0.1])") == "\u221220.0 to 10.0"
 
 
 def test_the_score_is_in_view_on_a_phone(opened: Open) -> None:
