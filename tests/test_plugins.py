@@ -183,6 +183,15 @@ def test_a_file_without_a_suite_builds_its_tasks_and_one_with_several_asks_which
         ("def", "SyntaxError"),
         ("raise SystemExit(3)", "line 1: cannot be used: SystemExit"),
         ("METRICS = ()", "neither SUITES nor TASKS"),
+        ("METRICS = (1,)", "METRICS holds a value of type int, expected Metric"),
+        ("RUBRICS = ('x',)", "RUBRICS holds a value of type str, expected Rubric"),
+        ("raise type('Other', (BaseException,), {})('no')", "line 1: cannot be used: Other: no"),
+        ("from fathom.types import Task\nTask(5, print, print, '', 1, '', '')", "line 2: .*task 5: name cannot be 5"),
+        ("from fathom.types import Task\nTask('a', 7, print, '', 1, '', '')", "line 2: .*task 'a': plan cannot be 7"),
+        (
+            "from fathom.types.boards import Board\nBoard('../evil', '', (), '', '', ())",
+            "line 2: .*the id of a board is '../evil'",
+        ),
     ],
 )
 def test_files_that_are_no_benchmark_are_refused(text: str, message: str) -> None:
@@ -191,6 +200,22 @@ def test_files_that_are_no_benchmark_are_refused(text: str, message: str) -> Non
         api.build("bad.py", "suite")
     with pytest.raises(FathomError, match="cannot be read"):
         api.use_plugin("nowhere.py")
+
+
+def test_a_file_that_was_renamed_and_changed_is_used_where_it_is_named(file: Path, call: Call) -> None:
+    api.build(str(file), "suite")
+    moved = file.rename(file.with_name("moved.py"))
+    run = ("run", "suite", "--model", "fathom/guess", "--out", "run", "--quiet", "--yes")
+    assert call("--plugin", moved, *run)[0] == 0
+    moved.write_text(moved.read_text() + "# changed\n")
+    assert call("--plugin", moved, "rows", "run", "--out", "rows.parquet")[0] == 0
+
+
+def test_a_plugin_that_fails_later_is_named_with_its_line(file: Path, call: Call) -> None:
+    file.write_text(file.read_text().replace("return", "1 / 0; return"))
+    code, _, err = call("build", file, "--out", "suite", *SMALL)
+    assert code == 2
+    assert re.search(r"lost_umbrella.py, line \d+: ZeroDivisionError", err)
 
 
 def test_a_home_that_cannot_be_written_is_no_failure(file: Path) -> None:

@@ -19,15 +19,15 @@ from types import ModuleType
 
 from fathom.atomic import whole_file
 from fathom.printing import printable
-from fathom.types import FathomError, Results, Suite, Task
-from fathom.types.boards import Board
+from fathom.types import FathomError
 
 VARIABLE = "FATHOM_PLUGINS"
 """Environment variable with files, separated as in ``PATH``."""
-DECLARED: Mapping[str, type] = {
-    **{"TASKS": Task, "SUITES": Suite, "BOARDS": Board, "RESULTS": Results},
-    **dict.fromkeys(("METRICS", "RUBRICS", "SOURCES"), object),
-}
+DECLARED: Mapping[str, str] = {
+    "TASKS": "Task", "SUITES": "Suite", "BOARDS": "Board", "RESULTS": "Results", "METRICS": "Metric",
+    "RUBRICS": "Rubric", "SOURCES": "Source",
+}  # fmt: skip
+"""Kinds of declarations and the names of their classes, of which some are on floors above this one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,10 +96,9 @@ def use_again(recorded: object, needed_by: Path) -> None:
     """
     for record in recorded if isinstance(recorded, list) else ():
         path, digest = (str(record.get(name)) if isinstance(record, Mapping) else "" for name in ("path", "sha256"))
-        name = Path(path).name
-        if any(one.sha256 == digest or (one.named and one.path.name == name) for one in in_use()):
-            continue
         known = _known().get(digest)
+        if any(one.sha256 == digest or (one.named and _is_of(one.path, path, known)) for one in in_use()):
+            continue
         if known is None:
             raise FathomError(
                 f"{needed_by}: was made with {printable(path)} (SHA-256 {printable(digest)[:12]}), a file that was "
@@ -145,6 +144,21 @@ def target_of(plugin: Plugin) -> str:
     return suites[0] if suites else ",".join(tasks)
 
 
+def place_of(error: BaseException) -> str:
+    """The file in use and the line in which a failure began, "" where it began elsewhere."""
+    return next(filter(None, (_place_in(error, one.path) for one in _IN_USE.values())), "")
+
+
+def _place_in(error: BaseException, path: Path) -> str:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"{path}, line {lines[-1]}" if lines else ""
+
+
+def _is_of(named: Path, recorded: str, known: str | None) -> bool:
+    """Whether a file that was named is the recorded one, which may have changed: by its name, or where it was last."""
+    return named.name == Path(recorded).name or str(named) == known
+
+
 def _used(path: Path, content: bytes, *, named: bool) -> Plugin:
     digest = sha256(content).hexdigest()
     for one in [one for one in _IN_USE.values() if one.path == path and one.sha256 != digest]:
@@ -162,11 +176,12 @@ def _run(path: Path, content: bytes, digest: str) -> ModuleType:
     sys.modules[module.__name__] = module  # dataclasses look their module up
     try:
         exec(compile(content, str(path), "exec"), vars(module))  # noqa: S102 that is what a plugin is named for
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[module.__name__]
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        place = f", line {lines[-1]}" if lines else ""
-        raise FathomError(f"{path}{place}: cannot be used: {type(error).__name__}: {printable(str(error))}") from error
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        place = _place_in(error, path) or str(path)
+        raise FathomError(f"{place}: cannot be used: {type(error).__name__}: {printable(str(error))}") from error
     declared = [kind for kind in DECLARED if hasattr(module, kind)]
     if not declared:
         raise FathomError(f"{path}: declares none of {', '.join(DECLARED)}; see docs/adding-a-task.md")
@@ -174,9 +189,11 @@ def _run(path: Path, content: bytes, digest: str) -> ModuleType:
         values = getattr(module, kind)
         if not isinstance(values, tuple | list):
             raise FathomError(f"{path}: {kind} must be a tuple, for instance {kind} = (one,)")
-        if wrong := [one for one in values if not isinstance(one, DECLARED[kind])]:
-            expected, found = DECLARED[kind].__name__, type(wrong[0]).__name__
-            raise FathomError(f"{path}: {kind} holds a value of type {found}, expected {expected}")
+        for value in values:
+            if DECLARED[kind] not in (one.__name__ for one in type(value).__mro__):
+                raise FathomError(
+                    f"{path}: {kind} holds a value of type {type(value).__name__}, expected {DECLARED[kind]}"
+                )
     return module
 
 

@@ -43,11 +43,16 @@ def test_tasks_named_one_by_one_are_a_suite_with_a_title_of_bounded_length() -> 
 
 
 def test_suites_that_a_board_is_made_of_get_none_and_ids_are_not_taken_twice() -> None:
-    rows = [made_rows({"m": 0.0}, items=1, suite=suite) for suite in ("made", "made#ab", "MADE", "pro", "")]
+    rows = [made_rows({"m": 0.0}, items=1, suite=suite) for suite in ("made", "made#ab", "MADE", "")]
+    rows.append(made_rows({"m": 0.0}, tasks=get_suite("pro").tasks[:2], items=1, suite="pro"))
     found = derived(rows, (BOARD, *boards().values()))
     assert [board.suites for board in found] == [("MADE",), ("",)]
     assert len({"made", *(board.id for board in found)}) == 3
     assert [board.title for board in found] == ["MADE", "(no name)"]
+
+
+def test_a_board_of_none_of_its_tasks_does_not_keep_a_suite_from_having_one() -> None:
+    assert one(made_rows({"m": 0.0}, items=1, suite="pro")).tasks == TASKS
 
 
 def test_questions_without_context_and_cut_prompts_are_no_lengths() -> None:

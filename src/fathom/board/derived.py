@@ -16,7 +16,7 @@ LONGEST = 80
 
 
 def derived(rows: Iterable[pl.DataFrame], known: Sequence[Board]) -> list[Board]:
-    """A board for each suite that no board is made of, in the order of the rows.
+    """A board for each suite of which no board has a task, in the order of the rows.
 
     The overall score is the mean of the tasks. A task is counted over all lengths that some run of the suite was asked
     at, so that a run at other lengths has no rank.
@@ -25,13 +25,14 @@ def derived(rows: Iterable[pl.DataFrame], known: Sequence[Board]) -> list[Board]
         rows: Rows tables.
         known: The boards that are declared.
     """
-    declared = {suite for board in known for suite in board.suites}
+    declared = {(suite, task) for board in known for suite in board.suites for task in board.tasks}
     lengths: dict[str, dict[str, set[int]]] = {}
     for table in rows:
         base = pl.col("suite").str.split("#").list.first()
         asked = table.filter(~is_side_row()).select(base, "task", "length").unique(maintain_order=True)
-        for suite, task, length in asked.filter(~pl.col("suite").is_in(declared)).rows():
+        for suite, task, length in asked.rows():
             lengths.setdefault(suite, {}).setdefault(task, set()).add(length)
+    lengths = {suite: tasks for suite, tasks in lengths.items() if declared.isdisjoint((suite, task) for task in tasks)}
     ids = keys([*((board.id,) for board in known), *((suite,) for suite in lengths)])[len(known) :]
     return [_board(id, suite, tasks) for id, (suite, tasks) in zip(ids, lengths.items(), strict=True)]
 

@@ -28,7 +28,7 @@ _OS_ERROR = re.compile(r"\(os error (\d+)\)|\[[Ee]rrno (\d+)\]")
 
 
 def explain(error: BaseException) -> str | None:
-    """One line about a failure of the machine: disk, memory, permissions, names of files.
+    """One line about a failure of a plugin, or of the machine: disk, memory, permissions, names of files.
 
     Args:
         error: The exception.
@@ -36,6 +36,11 @@ def explain(error: BaseException) -> str | None:
     Returns:
         What failed, where, and what to do; None for anything else, which is a bug.
     """
+    from fathom.plugins import place_of
+
+    if place := place_of(error):
+        words = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return f"{place}: {words}; {VARIABLE}=1 before the same command shows the traceback"
     if isinstance(error, MemoryError):
         return "there is not enough memory; end other programs, or make the work smaller"
     if isinstance(error, ValueError) and "embedded null" in str(error):

@@ -1,8 +1,13 @@
 """Declarations of boards: which tasks a leaderboard is made of, and how they are averaged."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from fathom.types.common import FathomError
+
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class Category:
     """Tasks of one kind: the score is the mean over ``parts`` of the means over their tasks.
 
     Attributes:
-        id: Name in data and addresses.
+        id: Name in data, files and addresses: at most 80 lower-case letters, digits, dots, dashes and underscores.
         title: What people call it.
         parts: One part as a rule; two where sets of tasks count alike whatever their numbers (LongLeader, 128K).
     """
@@ -31,6 +36,9 @@ class Category:
     id: str
     title: str
     parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        _check_id(self.id, "category")
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -46,7 +54,7 @@ class Board:
     """Declaration of a board: which tasks it is made of, and how they are averaged.
 
     Attributes:
-        id: Name in data and addresses.
+        id: Name in data, files and addresses: at most 80 lower-case letters, digits, dots, dashes and underscores.
         title: What people call it.
         suites: Names of the suites whose rows go into it.
         about: A sentence or two for its page: what is measured.
@@ -90,7 +98,18 @@ class Board:
     url: str = ""
     order: int = 100
 
+    def __post_init__(self) -> None:
+        _check_id(self.id, "board")
+
     @property
     def tasks(self) -> tuple[str, ...]:
         """All tasks in order, each once."""
         return tuple(dict.fromkeys(task for category in self.categories for task in category.tasks))
+
+
+def _check_id(id: str, kind: str) -> None:
+    """Ids are names of files."""
+    if not (isinstance(id, str) and _ID.fullmatch(id)):
+        raise FathomError(
+            f"the id of a {kind} is {id!r}; write at most 80 lower-case letters, digits, dots, dashes and underscores"
+        )

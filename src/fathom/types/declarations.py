@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
-from fathom.types.common import Facet
+from fathom.types.common import Facet, FathomError
 from fathom.types.documents import ROLES, Role
 from fathom.types.plans import Draw, Plan, Scene, Stock
 from fathom.types.replies import Row
@@ -94,6 +94,21 @@ class Task:
     facets: Mapping[str, Facet] = field(default_factory=dict)
     inputs: Mapping[str, Facet] = field(default_factory=dict)
     formerly: str = ""
+
+    def __post_init__(self) -> None:
+        wrong = [
+            name
+            for name, is_right in (
+                ("name", isinstance(self.name, str) and self.name),
+                ("plan", callable(self.plan)),
+                ("score", callable(self.score)),
+                ("answer", self.answer in get_args(AnswerKind)),
+                ("languages", isinstance(self.languages, tuple)),
+            )
+            if not is_right
+        ]
+        if wrong:
+            raise FathomError(f"task {self.name!r}: {wrong[0]} cannot be {getattr(self, wrong[0])!r}")
 
     @property
     def first_name(self) -> str:
