@@ -28,7 +28,8 @@ def main() -> None:
         sys.exit(141)
     except Exception as error:
         explained = explain(error)
-        print(redact(wanted_traceback(error)), end="", file=sys.stderr)
+        if explained is None:
+            print(redact(wanted_traceback(error)), end="", file=sys.stderr)
         _end(explained or about_bug(error), 2 if explained else BUG)
     finally:
         _flush()

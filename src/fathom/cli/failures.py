@@ -39,8 +39,7 @@ def explain(error: BaseException) -> str | None:
     from fathom.plugins import place_of
 
     if place := place_of(error):
-        words = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        return f"{place}: {words}; {VARIABLE}=1 before the same command shows the traceback"
+        return f"{place}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
     if isinstance(error, MemoryError):
         return "there is not enough memory; end other programs, or make the work smaller"
     if isinstance(error, ValueError) and "embedded null" in str(error):
