@@ -10,6 +10,8 @@ from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.board.build import Built
+    from fathom.board.bundles.bundle import Bundle
+    from fathom.board.bundles.check import Checked
     from fathom.board.changes import Changes
 
 
@@ -94,11 +96,6 @@ def board_diff(old: Path | str, new: Path | str, out: Path | str | None = None) 
         with whole_file(Path(out)) as stream:
             stream.write(printable_json(json.dumps(written, indent=2, ensure_ascii=False)) + "\n")
     return found
-
-
-if TYPE_CHECKING:
-    from fathom.board.bundles.bundle import Bundle
-    from fathom.board.bundles.check import Checked
 
 
 def board_bundle(runs: Iterable[Path | str], out: Path | str, *, judge: str | None = None, logs: bool = True) -> Bundle:

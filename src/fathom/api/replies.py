@@ -165,10 +165,6 @@ def status(folder: Path | str) -> RunStatus:
     return status(Path(folder))
 
 
-if TYPE_CHECKING:
-    from fathom.run import Progress, RunSummary
-
-
 def likelihood(
     suite: Path | str,
     model: str,

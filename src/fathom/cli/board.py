@@ -14,6 +14,8 @@ from fathom.printing import printable, printable_json
 
 if TYPE_CHECKING:
     from fathom.board.build import Built
+    from fathom.board.bundles.check import Checked
+    from fathom.board.bundles.findings import Level
     from fathom.board.changes import Changes
 
 SHOWN = 40
@@ -130,10 +132,6 @@ def _print_changes(found: Changes) -> None:
     for sentence in sentences(found, SHOWN):
         print(printable(sentence))
 
-
-if TYPE_CHECKING:
-    from fathom.board.bundles.check import Checked
-    from fathom.board.bundles.findings import Level
 
 _HEADINGS: dict[Level, str] = {
     "refused": "wrong",

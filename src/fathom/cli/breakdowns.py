@@ -16,6 +16,7 @@ from fathom.cli.analyze import Seed, Sources, finite, print_flat
 from fathom.cli.arguments import known_of, names_of, print_records, tell
 
 if TYPE_CHECKING:
+    from fathom.analysis import Difficulty
     from fathom.report import Table
 
 _DIMENSIONS = "overall, language, length, task, suite, run, or any facet (difficulty, primary_task, ...)"
@@ -161,10 +162,6 @@ def categories(
         tell("no row has a score")
     # Without their tasks the column says "all" everywhere: a field that is empty in all is not printed.
     print_flat(found if tasks else [dataclasses.replace(one, task="") for one in found if one.task == "all"])
-
-
-if TYPE_CHECKING:
-    from fathom.analysis import Difficulty
 
 
 def difficulty(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
@@ -25,7 +25,6 @@ from fathom.board.serve.schema import (
 from fathom.types import FathomError, Json
 
 State: TypeAlias = Literal["pending", "accepted", "refused", "withdrawn"]
-STATES: tuple[State, ...] = get_args(State)
 PIECE = 1 << 20
 """Bytes of a bundle in one row."""
 LISTED = 1000
