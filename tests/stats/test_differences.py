@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
-from fathom.stats.differences import Gap, drawn_means, gap_of, p_value, paired, shared_sums
+from fathom.stats.differences import Gap, drawn_means, gap_of, paired, shared_sums
 from fathom.stats.intervals import Interval, interval_of
 from fathom.stats.ranks import gaps_of, ranks_of
 
@@ -20,6 +20,10 @@ REPLICATES = 400
 
 
 # --------------------------------------------------------------------------------------------------------- p-values
+
+
+def p_value(draws: Floats, point: float) -> float:
+    return gap_of(draws, point).p_value
 
 
 def test_p_value_of_normal_replicates_is_that_of_a_two_sided_test() -> None:
@@ -264,8 +268,8 @@ def test_ranges_of_ranks_hold_the_true_ranks_as_often_as_they_say() -> None:
 def test_gaps_of_pairs_turn_round_with_their_scores() -> None:
     points, draws = np.array([0.8, 0.5]), np.random.default_rng(4).normal([[0.8], [0.5]], 0.05, (2, 500))
     (same, down), (up, _) = gaps_of(points, draws)
-    assert up == gap_of(draws[1] - draws[0], 0.5 - 0.8)
-    assert down == Gap(-up.difference, Interval(-up.interval.high, -up.interval.low, 0.95), up.p_value)
+    assert down == gap_of(draws[0] - draws[1], 0.8 - 0.5)
+    assert up == Gap(-down.difference, Interval(-down.interval.high, -down.interval.low, 0.95), down.p_value)
     assert same == Gap(0.0, Interval(0.0, 0.0), 1.0)
 
 

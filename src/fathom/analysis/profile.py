@@ -103,7 +103,7 @@ def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
 def shared_draws(profile: Profile, columns: NDArray[np.bool_]) -> Floats:
     """Replicates of the means at some lengths, from the same items as ``draws``, for figures over all of them.
 
-    Not columns of ``draws``, where each length holds a pseudo-item (``fathom.stats.intervals.shared_draws``).
+    Not columns of ``draws``, where each length holds a pseudo-item (``fathom.stats.intervals.shared_pseudo_item``).
 
     Args:
         profile: The profile.
@@ -114,7 +114,8 @@ def shared_draws(profile: Profile, columns: NDArray[np.bool_]) -> Floats:
     """
     rng = generator(profile.seed, f"{profile.task} {np.flatnonzero(columns)}")
     chosen = [(scored[:, columns], mass[:, columns]) for scored, mass in profile.sums]
-    draws: Floats = np.mean(intervals.shared_draws(chosen, rng), axis=0)
+    pseudo = intervals.shared_pseudo_item([mass.shape for _, mass in chosen], rng)
+    draws: Floats = np.mean(intervals.shared_draws(chosen, pseudo), axis=0)
     return draws
 
 

@@ -24,7 +24,7 @@ from fathom.stats.differences import (
     Sums,
     drawn_columns,
     drawn_means,
-    gap_of,
+    pairwise,
     shared_sums,
 )
 from fathom.stats.intervals import REPLICATES, Floats
@@ -109,12 +109,12 @@ def _ranks(lines: Sequence[int], values: Mapping[int, float], between: Mapping[t
 def _between(
     values: Mapping[int, float], draws: Mapping[int, Floats], shared: Mapping[tuple[int, int], int]
 ) -> dict[tuple[int, int], Difference]:
-    return {
-        (one, other): Difference(
-            gap_of(draws[one] - draws[other], values[one] - values[other]), shared.get((one, other), 0)
-        )
-        for one, other in combinations(draws, 2)
-    }
+    places = list(draws)
+    if len(places) < 2:
+        return {}
+    gaps = pairwise([values[n] for n in places], np.stack([draws[n] for n in places]))
+    pairs = {(places[one], places[other]): gap for (one, other), gap in gaps.items()}
+    return {pair: Difference(gap, shared.get(pair, 0)) for pair, gap in pairs.items()}
 
 
 def _sums(task: str, found: Mapping[int, Source], names: Sequence[str]) -> dict[int, Sums]:

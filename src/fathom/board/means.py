@@ -25,11 +25,14 @@ from fathom.stats.intervals import (
     interval_of,
     resampled_sums,
     shared_draws,
+    shared_pseudo_item,
     sums_of_means,
 )
 
 SEED = 0
 """Of all replicates, as in reports by default."""
+_KEPT = 100_000
+"""Replicates x columns up to which the draws of a pseudo-item are kept for the next entry: 1.6 MB."""
 
 
 @lru_cache(maxsize=64)  # of one entry: its categories and the whole are made of the same scores
@@ -102,10 +105,20 @@ def _interval(
     sources: Mapping[str, Source], weights: Mapping[str, float], value: float, of: str, name: str
 ) -> Interval:
     sums = [sums_of(one, task, name) for task, one in sources.items()]
-    columns = np.arange(max(mass.shape[1] for _, mass in sums))
-    parts = shared_draws(sums, generator(SEED, f"{of} {columns}"))
+    shapes = tuple(mass.shape for _, mass in sums)
+    # It is the same for all entries of a board.
+    pseudo_item = _kept_pseudo_item if sum(map(math.prod, shapes)) <= _KEPT else _drawn_pseudo_item
+    parts = shared_draws(sums, pseudo_item(of, shapes))
     draws = np.sum([weights[task] * part.mean(axis=1) for task, part in zip(sources, parts, strict=True)], axis=0)
     return interval_of(draws, value)
+
+
+def _drawn_pseudo_item(of: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[Floats, Floats]]:
+    columns = np.arange(max(columns for _, columns in shapes))
+    return shared_pseudo_item(shapes, generator(SEED, f"{of} {columns}"))
+
+
+_kept_pseudo_item = lru_cache(maxsize=256)(_drawn_pseudo_item)
 
 
 def over_lengths(at: Sequence[Estimate], task: str, name: str, *, paired: bool) -> Source:

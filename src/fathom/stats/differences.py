@@ -9,13 +9,15 @@ same in every table and on every page that shows it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.stats.intervals import Floats, Interval, generator, interval_of, means_of_sums, resampled_sums
+from fathom.stats.intervals import Floats, Interval, generator, interval_of, intervals_of, means_of_sums, resampled_sums
 
 PAIRED_REPLICATES = 10_000
 """Replicates of a difference; no p-value is below 2 / (this number + 1)."""
@@ -135,37 +137,59 @@ def gap_of(draws: Floats, point: float) -> Gap:
         draws: Replicates of the difference, shape (replicates,); NaN ones are left out.
         point: The difference itself.
     """
-    return Gap(point, interval_of(draws, point), p_value(draws, point))
+    known = draws[~np.isnan(draws)]
+    if len(known) < 2:
+        return Gap(point, interval_of(known, point), 1.0)
+    p = float(p_values(known[None, :], [point])[0])
+    return Gap(point, interval_of(known, point), p)
 
 
-def p_value(draws: Floats, point: float) -> float:
-    """The two-sided p-value of a difference: the level up to which its intervals hold 0.
+def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Gap]:
+    """The difference of every two scores, by their places: that of the first, which comes before, less the second.
 
     Args:
-        draws: Replicates of the difference, shape (replicates,); NaN ones are left out.
-        point: The difference itself. Intervals always hold it, so that p is 1 where it lies at 0, or on the other side
-            of 0 than most replicates do.
+        scores: The scores.
+        draws: Their replicates from the same weights, shape (scores, replicates).
     """
-    known = draws[~np.isnan(draws)]
-    count = len(known)
-    if count < 2:
-        return 1.0
+    if np.isnan(draws).any():
+        pairs = combinations(range(len(scores)), 2)
+        return {(a, b): gap_of(draws[a] - draws[b], scores[a] - scores[b]) for a, b in pairs}
+    found: dict[tuple[int, int], Gap] = {}
+    for first in range(len(scores) - 1):
+        # One call of numpy for many differences: by themselves half of the time goes into calls.
+        points = [scores[first] - other for other in scores[first + 1 :]]
+        gaps = draws[first] - draws[first + 1 :]
+        parts = zip(points, intervals_of(gaps, points), p_values(gaps, points).tolist(), strict=True)
+        found.update({(first, first + 1 + place): Gap(*part) for place, part in enumerate(parts)})
+    return found
+
+
+def p_values(draws: Floats, points: Sequence[float]) -> Floats:
+    """The two-sided p-values of differences: the level up to which the intervals of each hold 0.
+
+    Args:
+        draws: Replicates of each, shape (differences, replicates), none of them NaN; two replicates or more.
+        points: The differences themselves. Intervals always hold them, so that p is 1 where one lies at 0, or on the
+            other side of 0 than most of its replicates do.
+    """
     # The largest share whose quantile is not above 0, and the smallest whose quantile is not below 0.
-    not_above = _share_at_zero(known, known <= 0)
-    not_below = _share_at_zero(known, known < 0)
-    positive = not_above < 1 - not_below
-    if abs(point) < _ROUNDING or (point > 0) != positive:
-        return 1.0
-    return min(1.0, max(2 * min(not_above, 1 - not_below), 2 / (count + 1)))
+    not_above = _shares_at_zero(draws, draws <= 0)
+    not_below = _shares_at_zero(draws, draws < 0)
+    values, positive = np.asarray(points, dtype=np.float64), not_above < 1 - not_below
+    p = np.clip(2 * np.minimum(not_above, 1 - not_below), 2 / (draws.shape[1] + 1), 1.0)
+    p[(np.abs(values) < _ROUNDING) | ((values > 0) != positive)] = 1.0
+    return p
 
 
-def _share_at_zero(draws: Floats, before: NDArray[np.bool_]) -> float:
-    """The share at which ``numpy.quantile`` gives 0, if it comes after the values that are marked."""
-    place = int(before.sum())
-    if place in (0, len(draws)):
-        return float(place > 0)
-    below, above = draws[before].max(), draws[~before].min()
-    return float((place - 1 - below / (above - below)) / (len(draws) - 1))
+def _shares_at_zero(draws: Floats, before: NDArray[np.bool_]) -> Floats:
+    """The share of each line at which ``numpy.quantile`` gives 0, if it comes after the values that are marked."""
+    counts, last = before.sum(axis=1), draws.shape[1] - 1
+    below = np.where(before, draws, -math.inf).max(axis=1)
+    above = np.where(before, math.inf, draws).min(axis=1)
+    # Beside an infinity the fraction is 0 or NaN, in a line of which all values or none are marked.
+    with np.errstate(invalid="ignore"):
+        shares: Floats = (counts - 1 - below / (above - below)) / last
+    return np.where((counts == 0) | (counts > last), (counts > 0).astype(np.float64), shares)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -130,30 +130,49 @@ def means_of_sums(sums: tuple[Floats, Floats], rng: np.random.Generator, *, prio
         rng: Source of how the pseudo-item splits between 0 and 1.
         prior: Its weight, for all columns or for each.
     """
-    scored, mass = sums
-    half = np.broadcast_to(np.asarray(prior, dtype=np.float64) / 2, mass.shape[1:])
-    right = rng.standard_gamma(half, mass.shape)
-    wrong = rng.standard_gamma(half, mass.shape)
-    means = np.full(mass.shape, math.nan)
-    np.divide(scored + right, mass + right + wrong, out=means, where=mass > 0)
-    return means
+    return _means(sums, _pseudo_item(sums[1].shape, rng, prior))
 
 
-def shared_draws(tasks: Sequence[tuple[Floats, Floats]], rng: np.random.Generator) -> list[Floats]:
+def shared_pseudo_item(shapes: Sequence[tuple[int, ...]], rng: np.random.Generator) -> list[tuple[Floats, Floats]]:
+    """The pseudo-item of one figure over the columns of several tasks.
+
+    Not one for each column: a mean over k columns would hold k, which pulls it towards one half by more than its own
+    error. Here all columns of all tasks hold one together.
+
+    Args:
+        shapes: Of each task the shape of what :func:`resampled_sums` gave.
+        rng: Source of how the pseudo-item splits between 0 and 1.
+
+    Returns:
+        Of each task what it adds to the ones and to the zeros of each column, both replicates x columns.
+    """
+    prior = 1 / sum(columns for _, columns in shapes)
+    return [_pseudo_item(shape, rng, prior) for shape in shapes]
+
+
+def shared_draws(tasks: Sequence[tuple[Floats, Floats]], pseudo: Sequence[tuple[Floats, Floats]]) -> list[Floats]:
     """Replicates of the means of all columns of several tasks, for one figure over all of them.
-
-    Not those of each column by itself: with a pseudo-item in each, a mean over k columns would hold k, which pulls it
-    towards one half by more than its own error. Here all columns of all tasks hold one together.
 
     Args:
         tasks: Of each task what :func:`resampled_sums` gave.
-        rng: Source of how the pseudo-item splits between 0 and 1.
+        pseudo: What :func:`shared_pseudo_item` gave.
 
     Returns:
         Of each task, replicates x columns.
     """
-    prior = 1 / sum(mass.shape[1] for _, mass in tasks)
-    return [means_of_sums(one, rng, prior=prior) for one in tasks]
+    return [_means(sums, parts) for sums, parts in zip(tasks, pseudo, strict=True)]
+
+
+def _pseudo_item(shape: tuple[int, ...], rng: np.random.Generator, prior: float | Floats) -> tuple[Floats, Floats]:
+    half = np.broadcast_to(np.asarray(prior, dtype=np.float64) / 2, shape[1:])
+    return rng.standard_gamma(half, shape), rng.standard_gamma(half, shape)
+
+
+def _means(sums: tuple[Floats, Floats], pseudo: tuple[Floats, Floats]) -> Floats:
+    (scored, mass), (right, wrong) = sums, pseudo
+    means = np.full(mass.shape, math.nan)
+    np.divide(scored + right, mass + right + wrong, out=means, where=mass > 0)
+    return means
 
 
 def _weights(rng: np.random.Generator, replicates: int, items: int) -> Floats:
@@ -183,9 +202,23 @@ def interval_of(draws: Floats, point: float, level: float = LEVEL) -> Interval:
     draws = draws[~np.isnan(draws)]
     if not len(draws):
         return Interval(-math.inf, math.inf, level)
+    return intervals_of(draws[None, :], [point], level)[0]
+
+
+def intervals_of(draws: Floats, points: Sequence[float], level: float = LEVEL) -> list[Interval]:
+    """The intervals of several figures at once.
+
+    Args:
+        draws: Replicates of each, shape (figures, replicates), none of them NaN.
+        points: The figures themselves.
+        level: Coverage asked for.
+    """
     tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return Interval(min(float(low), point), max(float(high), point), level)
+    ends = np.quantile(draws, [tail, 1 - tail], axis=1)
+    return [
+        Interval(min(low, point), max(high, point), level)
+        for low, high, point in zip(*ends.tolist(), points, strict=True)
+    ]
 
 
 def mean_interval(

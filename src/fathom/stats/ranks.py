@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.stats.differences import Gap, gap_of
+from fathom.stats.differences import Gap, pairwise
 from fathom.stats.intervals import LEVEL, Floats, Interval
 
 
@@ -60,10 +60,8 @@ def gaps_of(scores: Floats, draws: Floats) -> list[list[Gap]]:
         draws: Their replicates from the same weights, shape (scores, replicates).
     """
     found = [[Gap(0.0, Interval(0.0, 0.0), 1.0)] * len(scores) for _ in scores]
-    for row in range(len(scores)):
-        for column in range(row):
-            gap = gap_of(draws[row] - draws[column], float(scores[row] - scores[column]))
-            found[row][column], found[column][row] = gap, _turned(gap)
+    for (row, column), gap in pairwise(scores.tolist(), draws).items():
+        found[row][column], found[column][row] = gap, _turned(gap)
     return found
 
 
