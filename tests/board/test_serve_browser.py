@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from chromium import browsers
 from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import make_token
-from loopback_board import serving
+from loopback_board import post, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -49,7 +48,7 @@ def page(browser: Browser, place: str, sender: str, tmp_path: Path) -> Iterator[
     with serving(place, tmp_path / "out") as (address, _):
         for content in (HOSTILE, b"good model-b"):
             headers = {"Content-Type": "application/zip", "Authorization": f"Bearer {sender}"}
-            assert httpx.post(f"{address}api/submissions", content=content, headers=headers).status_code == 201
+            assert post(f"{address}api/submissions", content=content, headers=headers).status_code == 201
         tab = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
         tab.on("console", lambda message: complaints.append(message.text))
         tab.on("pageerror", lambda error: complaints.append(str(error)))
@@ -115,7 +114,7 @@ def test_what_is_wrong_is_said_where_it_can_be_seen(page: Page, token: str) -> N
 def test_a_reason_of_the_check_is_said_once(page: Page, token: str, sender: str) -> None:
     headers = {"Content-Type": "application/zip", "Authorization": f"Bearer {sender}"}
     address = page.url.removesuffix("moderate")
-    assert httpx.post(f"{address}api/submissions", content=b"bad", headers=headers).status_code == 422
+    assert post(f"{address}api/submissions", content=b"bad", headers=headers).status_code == 422
     page.get_by_label("Token").fill(token)
     page.keyboard.press("Enter")
     page.get_by_label("Show").select_option("refused")
@@ -163,8 +162,8 @@ def test_a_decision_is_undone_and_all_are_listed(page: Page, token: str, store: 
 def test_what_a_moderator_sent_is_left_to_others(page: Page, token: str) -> None:
     address = page.url.removesuffix("moderate")
     headers = {"Content-Type": "application/zip", "Authorization": f"Bearer {token}"}
-    assert httpx.post(f"{address}api/submissions", content=b"good model-b", headers=headers).status_code == 409
-    assert httpx.post(f"{address}api/submissions", content=b"good Model B", headers=headers).status_code == 201
+    assert post(f"{address}api/submissions", content=b"good model-b", headers=headers).status_code == 409
+    assert post(f"{address}api/submissions", content=b"good Model B", headers=headers).status_code == 201
     page.get_by_label("Token").fill(token)
     page.keyboard.press("Enter")
     items = page.get_by_role("listitem").filter(has=page.get_by_role("heading"))
