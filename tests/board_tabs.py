@@ -30,6 +30,8 @@ VIEWS = {
     "about": "#/about",
     "lost": "#/nowhere",
 }
+PROGRAM = r"\b(null|undefined|NaN|Infinity)\b|\[object"
+"""Words of the program, which no reader should see."""
 
 
 def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -58,6 +60,14 @@ def tabs(browser: Browser, site: Path) -> Iterator[Open]:
         tab.close()
         assert complaints == []
         assert [url for url in requests if not url.startswith(site.parent.as_uri() + "/")] == []
+
+
+def whole(tab: Page, view: str) -> Page:
+    """The tab, once all of the view is there."""
+    if "compare" in view:
+        tab.get_by_role("heading", name="By category").wait_for()
+        tab.locator("table.texts").first.wait_for()
+    return tab
 
 
 def models(tab: Page) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chromium import browsers
+from chromium import browsers, violations
 from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import make_token
 from loopback_board import post, serving
@@ -122,20 +122,20 @@ def test_a_reason_of_the_check_is_said_once(page: Page, token: str, sender: str)
     expect(page.get_by_text("no zip archive")).to_have_count(1)
 
 
-@pytest.mark.parametrize("shown", ["", "pending", "decisions"])
-def test_axe_finds_nothing_on_the_moderation_page(page: Page, token: str, shown: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    if shown:
-        page.get_by_label("Token").fill(token)
-        page.keyboard.press("Enter")
-        page.get_by_label("Reason").first.fill("a slip")
-        page.get_by_role("button", name="Refuse").first.click()
-        expect(page.get_by_label("Reason")).to_have_count(1)
-        page.get_by_label("Show").select_option(shown)
-        expect(page.locator("#list > li h2").first).to_be_visible()
-    options = {"preload": False, "rules": {"label-content-name-mismatch": {"enabled": True}}}
-    results = axe.Axe().run(page, options=options).response
-    assert [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in results["violations"]] == []
+def test_axe_finds_nothing_on_the_moderation_page(page: Page, token: str) -> None:
+    assert violations(page) == []
+    page.get_by_label("Token").fill(token)
+    page.keyboard.press("Enter")
+    page.get_by_label("Reason").first.fill("a slip")
+    page.get_by_role("button", name="Refuse").first.click()
+    expect(page.get_by_label("Reason")).to_have_count(1)
+    page.get_by_label("Show").select_option("pending")
+    expect(page.locator("#list > li h2").first).to_be_visible()
+    assert violations(page) == [], "pending"
+    page.get_by_label("Show").select_option("decisions")
+    expect(page.get_by_label("Reason")).to_have_count(0)
+    expect(page.locator("#list > li h2").first).to_be_visible()
+    assert violations(page) == [], "decisions"
 
 
 def test_a_decision_is_undone_and_all_are_listed(page: Page, token: str, store: Store) -> None:
