@@ -182,8 +182,8 @@ def test_a_site_is_read_from_its_folder_or_its_file(tmp_path: Path) -> None:
 
 def test_a_site_tells_what_has_changed_since_another(tmp_path: Path) -> None:
     build_site(Wanted(boards=("ada",), examples=False), tmp_path / "old")
-    build_site(Wanted(boards=("ada", "mini"), since=tmp_path / "old", examples=False), tmp_path / "new")
-    assert "mini: new board" in (tmp_path / "new" / "data" / "site.js").read_text("ascii")
+    build_site(Wanted(boards=("ada", "hundred"), since=tmp_path / "old", examples=False), tmp_path / "new")
+    assert "hundred: new board" in (tmp_path / "new" / "data" / "site.js").read_text("ascii")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 
 from board_tabs import BOARD, PROGRAM, Open, head, sites, tabs, whole
 from chromium import browsers, violations
-from fathom.board.build import Wanted, build_site
 from fathom.registry import boards
 
 BOARDS = tuple(boards().values())
@@ -38,18 +37,10 @@ PUBLISHED = {
 }
 
 
-@pytest.fixture(scope="module")
-def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of the published results."""
-    out = tmp_path_factory.mktemp("papers") / "site"
-    build_site(Wanted((), examples=False), out)
-    return out / "index.html"
-
-
 @pytest.fixture
-def published(browser: Browser, papers: Path) -> Iterator[Open]:
+def published(browser: Browser, published_site: Path) -> Iterator[Open]:
     """Opens views of the published results, as ``opened`` does of made ones."""
-    yield from tabs(browser, papers)
+    yield from tabs(browser, published_site / "index.html")
 
 
 # ------------------------------------------------------------------------------------------------- all pages
