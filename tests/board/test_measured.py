@@ -416,7 +416,7 @@ def test_an_empty_reply_counts_0_by_the_official_rule_too() -> None:
 def half_wrong(called: Collection[int] = (), **word: object) -> Standing:
     """Where a line stands with 50 wrong replies of a hundred, some of which are called something else."""
     said = {f"i{n}": word if n in called else {"value": 0.0} for n in range(50)}
-    return standing(BOARD, one(ended_rows(100, **said)))
+    return standing(BOARD, one(ended_rows(100, **said)))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
