@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 
@@ -49,6 +50,11 @@ class Honest:
             for row in content.lines[ROWS]:
                 del row["answered"]
         return content
+
+    @cached_property
+    def before(self) -> Line:
+        """Where it stands itself."""
+        return self.line(self.bundles[True])
 
     def line(self, data: bytes) -> Line:
         """Where a bundle stands on the board."""
@@ -101,13 +107,13 @@ def relabelled(
     return content.packed()
 
 
-def raised(honest: Honest, data: bytes) -> str:
-    """By what a bundle stands higher than the honest one; "" if by nothing."""
-    before = honest.line(honest.bundles[True])
+def raised(honest: Honest, data: bytes) -> str | None:
+    """By what a bundle stands higher than the honest one; "" if by nothing, None if it is refused."""
+    before = honest.before
     try:
         after = honest.line(data)
     except RefusedError:
-        return ""
+        return None
     assert before.standing.overall is not None
     if after.standing.overall is not None and after.standing.overall.value > before.standing.overall.value + 1e-12:
         return f"score {after.standing.overall.value}"
@@ -142,17 +148,10 @@ def test_no_other_word_for_wrong_replies_raises_a_score_or_a_rank(honest: Honest
             data = relabelled(
                 honest.content(logs, form), samples, status, answered=answered, value=value, emptied=emptied
             )
-            assert raised(honest, data) == "", (len(samples), logs, form, answered, value, emptied)
-            taken += not refused(data)
+            by = raised(honest, data)
+            assert not by, (by, len(samples), logs, form, answered, value, emptied)
+            taken += by is not None
     assert taken, "every forgery was refused, so that nothing was shown of what counts"
-
-
-def refused(data: bytes) -> bool:
-    try:
-        parse_bundle(data)
-    except RefusedError:
-        return True
-    return False
 
 
 @pytest.mark.parametrize("status", STATUSES)
@@ -187,7 +186,7 @@ def test_a_careful_forger_gains_nothing_either(honest: Honest, status: Status, e
     data = archive(consistent(replace(bundle, results=tuple(results))))
     (tmp_path / "b.zip").write_bytes(data)
     checked = check(tmp_path / "b.zip", [honest.suite])
-    assert raised(honest, data) == ""
+    assert not raised(honest, data)
     assert checked.accepted == (emptied or status == "ok")
     assert checked.complete == (checked.accepted and status != "error")
 
@@ -207,4 +206,4 @@ def test_no_choice_of_replies_and_words_raises_a_score(honest: Honest, data: st.
             value=data.draw(st.sampled_from((None, 0.0))),
             emptied=data.draw(st.booleans()),
         )
-    assert not raised(honest, forged).startswith("score")
+    assert not (raised(honest, forged) or "").startswith("score")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -49,6 +50,12 @@ def batch(rows: pl.DataFrame = ROWS, fingerprint: str = "a" * 64, **settings: Js
     return Batch(rows, about={label: (About(settings, fingerprint),) for label in labels})
 
 
+@cache
+def before() -> Snapshot:
+    """The site of these rows, as nothing has changed yet."""
+    return site(batch())
+
+
 def scores(found: Changes, model: str, figure: str = "task") -> list[Change]:
     return [one for one in found.changes if one.kind == "score" and one.line.startswith(model) and one.figure == figure]
 
@@ -60,14 +67,14 @@ def halved(rows: pl.DataFrame, model: str = "fair", task: str = "find") -> pl.Da
 
 
 def test_equal_sites_have_no_changes() -> None:
-    found = changes(site(batch()), site(batch()))
+    found = changes(before(), site(batch()))
     assert found.changes == ()
     assert sentences(found) == []
 
 
 def test_models_that_came_and_went_are_named() -> None:
     without = ROWS.filter(pl.col("model") != "good")
-    found = changes(site(batch()), site(batch(without)))
+    found = changes(before(), site(batch(without)))
     (gone,) = [one for one in found.changes if one.kind == "line gone"]
     assert gone.line == "good (measured)"
     assert isinstance(gone.old, float)
@@ -75,7 +82,7 @@ def test_models_that_came_and_went_are_named() -> None:
     assert moved["fair (measured)"].old == "2"
     assert moved["fair (measured)"].new == "1"
     assert moved["fair (measured)"].why == ("1 line went",)
-    back = changes(site(batch(without)), site(batch()))
+    back = changes(site(batch(without)), before())
     assert [one.kind for one in back.changes if one.figure] == ["new line"]
 
 
@@ -90,7 +97,7 @@ def test_models_that_came_and_went_are_named() -> None:
     ],
 )
 def test_the_reason_of_a_moved_score_is_found_in_versions_and_rules(change: Rows, reason: str) -> None:
-    found = changes(site(batch()), site(batch(change(halved(ROWS)))))
+    found = changes(before(), site(batch(change(halved(ROWS)))))
     told = scores(found, "fair")
     assert {(one.name, one.length) for one in told} == {("find", None), ("find", 1024), ("find", 2048)}
     assert all(reason in one.why for one in told)
@@ -101,10 +108,10 @@ def test_the_reason_of_a_moved_score_is_found_in_versions_and_rules(change: Rows
 
 def test_a_new_data_revision_is_told_from_more_questions() -> None:
     other = made_rows(ABILITIES, items=40, seed=1).with_columns(target=pl.lit("other"))
-    told = scores(changes(site(batch()), site(batch(other, "b" * 64))), "fair")
+    told = scores(changes(before(), site(batch(other, "b" * 64))), "fair")
     assert told
     assert all(one.why[0] == f"new data: suite: made {'a' * 16}, now made {'b' * 16}" for one in told)
-    more = scores(changes(site(batch()), site(batch(made_rows(ABILITIES, items=60, seed=2)))), "fair")
+    more = scores(changes(before(), site(batch(made_rows(ABILITIES, items=60, seed=2)))), "fair")
     assert more
     assert all(one.why == ("other questions of the same suite were asked", "questions: 40, now 60") for one in more)
 
@@ -125,7 +132,7 @@ def test_scores_that_were_lost_are_told() -> None:
     lost = ROWS.with_columns(
         value=pl.when(pl.col("model") == "good", pl.col("task") == "find").then(None).otherwise("value")
     )
-    found = changes(site(batch()), site(batch(lost)))
+    found = changes(before(), site(batch(lost)))
     told = scores(found, "good")
     assert {one.new for one in told} == {None}
     assert all("there is no score any more" in one.why for one in told)
@@ -134,7 +141,7 @@ def test_scores_that_were_lost_are_told() -> None:
 
 
 def test_differences_of_rounding_are_no_changes() -> None:
-    old = site(batch())
+    old = before()
     board = old.boards["made"]
     lines = {
         who: replace(line, figures={which: replace(one, value=one.value + 9e-6) for which, one in line.figures.items()})
@@ -145,7 +152,7 @@ def test_differences_of_rounding_are_no_changes() -> None:
 
 
 def test_boards_come_and_go() -> None:
-    old, new = site(batch()), site(Batch(made_rows(ABILITIES, tasks=ADA.tasks, suite="ada")), board=ADA)
+    old, new = before(), site(Batch(made_rows(ABILITIES, tasks=ADA.tasks, suite="ada")), board=ADA)
     assert [(one.board, one.kind) for one in changes(old, new).changes] == [
         ("ada", "new board"),
         ("made", "board gone"),
@@ -160,11 +167,11 @@ def test_lines_of_one_name_are_kept_apart() -> None:
 
 
 def test_sentences_are_about_lines_and_end_somewhere() -> None:
-    found = changes(site(batch()), site(batch(halved(ROWS), window=1)))
+    found = changes(before(), site(batch(halved(ROWS), window=1)))
     told = sentences(found)
     assert any("fair (measured)" in one and "window: none, now 1" in one for one in told)
     assert counted(found.changes)["score"] > len(told)
-    less = changes(site(batch()), site(batch(ROWS.filter(pl.col("model") == "fair"))))
+    less = changes(before(), site(batch(ROWS.filter(pl.col("model") == "fair"))))
     assert len(sentences(less)) == 3
     assert sentences(less, 1) == [sentences(less)[0], "... and 2 more"]
 
@@ -182,8 +189,8 @@ def test_a_site_is_read_from_its_folder_or_its_file(tmp_path: Path) -> None:
 
 def test_a_site_tells_what_has_changed_since_another(tmp_path: Path) -> None:
     build_site(Wanted(boards=("ada",), examples=False), tmp_path / "old")
-    build_site(Wanted(boards=("ada", "mini"), since=tmp_path / "old", examples=False), tmp_path / "new")
-    assert "mini: new board" in (tmp_path / "new" / "data" / "site.js").read_text("ascii")
+    build_site(Wanted(boards=("ada", "hundred"), since=tmp_path / "old", examples=False), tmp_path / "new")
+    assert "hundred: new board" in (tmp_path / "new" / "data" / "site.js").read_text("ascii")
 
 
 @pytest.mark.parametrize(

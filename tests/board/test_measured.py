@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from fathom.board.caveats import graded_otherwise
 from fathom.board.lines import table
 from fathom.board.means import bounded, items_of, mean_of, value_of
 from fathom.board.measured import measured
-from fathom.board.model import Ended, Entry, Estimate
+from fathom.board.model import Ended, Entry, Estimate, Standing
 from fathom.board.results import About, Batch, read_results
 from fathom.board.standing import standing
 from fathom.checksums import with_checksum
@@ -413,16 +413,22 @@ def test_an_empty_reply_counts_0_by_the_official_rule_too() -> None:
     assert (value(one(official), "find"), value(one(strict), "find")) == (3 / 4, 3 / 4)
 
 
+def half_wrong(called: Collection[int] = (), **word: object) -> Standing:
+    """Where a line stands with 50 wrong replies of a hundred, some of which are called something else."""
+    said = {f"i{n}": word if n in called else {"value": 0.0} for n in range(50)}
+    return standing(BOARD, one(ended_rows(100, **said)))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def honest() -> Standing:
+    return half_wrong()
+
+
 @given(st.sets(st.integers(0, 49), min_size=1), st.sampled_from(STATUSES), st.booleans(), st.sampled_from((None, 0.0)))
 def test_no_other_word_for_a_wrong_reply_raises_a_score(
-    called: set[int], status: Status, answered: bool, score: float | None
+    honest: Standing, called: set[int], status: Status, answered: bool, score: float | None
 ) -> None:
-    def rows(*, attack: bool) -> list[Row]:
-        word = {"value": score, "status": status, "answered": answered}
-        said = {f"i{n}": word if attack and n in called else {"value": 0.0} for n in range(50)}
-        return ended_rows(100, **said)  # type: ignore[arg-type]
-
-    honest, attacked = standing(BOARD, one(rows(attack=False))), standing(BOARD, one(rows(attack=True)))
+    attacked = half_wrong(called, value=score, status=status, answered=answered)
     assert honest.overall is not None
     assert honest.complete
     assert attacked.overall is None or attacked.overall.value <= honest.overall.value + 1e-12

@@ -10,7 +10,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import text
 
@@ -20,6 +19,7 @@ from fathom.board.serve.backup import SUM, backup, restore, serving
 from fathom.board.serve.store import Store, Submission
 from fathom.board.serve.tokens import holder_of, make_token
 from fathom.types import FathomError
+from loopback_board import get, post
 from loopback_board import serving as server
 
 NEEDS = pytest.mark.skipif(shutil.which("pg_dump") is None, reason="there is no pg_dump on this machine")
@@ -75,7 +75,7 @@ def test_acknowledged_submissions_are_in_a_backup_of_a_running_server(
         def send(number: int) -> None:
             headers = {"Content-Type": "application/zip", "Authorization": f"Bearer {tokens['ann']}"}
             content = f"good model-{number} ".encode() + bytes([number % 251]) * 300_000
-            answer = httpx.post(f"{address}api/submissions", content=content, headers=headers, timeout=60)
+            answer = post(f"{address}api/submissions", content=content, headers=headers)
             assert answer.status_code == 201
             acknowledged.append(answer.json()["id"])
 
@@ -109,7 +109,7 @@ def test_acknowledged_submissions_are_in_a_backup_of_a_running_server(
     assert holder.role == "moderate"
     with server(elsewhere, tmp_path / "out2") as (address, _):  # and it serves
         headers = {"Authorization": f"Bearer {tokens['mo']}"}
-        there = httpx.get(f"{address}api/submissions", headers=headers, timeout=60).json()["submissions"]
+        there = get(f"{address}api/submissions", headers=headers).json()["submissions"]
         assert before <= {one["id"] for one in there}
 
 

@@ -19,7 +19,7 @@ import pytest
 from fathom.board.serve.publishing import INCOMING
 from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import make_token
-from loopback_board import serving
+from loopback_board import get, post, serving
 from processes import until
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ def digest(content: bytes) -> str:
 
 def send(address: str, token: str, content: bytes) -> httpx.Response:
     headers = {"Content-Type": "application/zip", "Authorization": token}
-    return httpx.post(f"{address}api/submissions", content=content, headers=headers, timeout=None)
+    return post(f"{address}api/submissions", content=content, headers=headers)
 
 
 def check_stored(store: Store, ids: set[str]) -> None:
@@ -91,16 +91,14 @@ def test_decisions_at_once_reach_both_sites(
 
     def accept(order: tuple[str, str]) -> int:
         path = f"{order[0]}api/submissions/{order[1]}/accept"
-        return httpx.post(
-            path, headers={"Authorization": tokens["mo"]}, json={"reason": "right"}, timeout=None
-        ).status_code
+        return post(path, headers={"Authorization": tokens["mo"]}, json={"reason": "right"}).status_code
 
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(accept, [(address, id) for id in ids for address in addresses]))
     assert sorted(answers) == [200] * 12 + [409] * 12
     assert store.accepted() == sorted(ids)
     for address in addresses:
-        until(lambda address=address: all(id in httpx.get(address).text for id in ids))  # type: ignore[misc]
+        until(lambda address=address: all(id in get(address).text for id in ids))  # type: ignore[misc]
 
 
 def test_two_servers_share_a_folder_of_sites(
@@ -110,16 +108,11 @@ def test_two_servers_share_a_folder_of_sites(
     ids = [send(addresses[number % 2], tokens["ann"], bundle(number)).json()["id"] for number in range(6)]
     for number, id in enumerate(ids):
         path = f"{addresses[number % 2]}api/submissions/{id}/accept"
-        assert (
-            httpx.post(
-                path, headers={"Authorization": tokens["mo"]}, json={"reason": "right"}, timeout=None
-            ).status_code
-            == 200
-        )
+        assert post(path, headers={"Authorization": tokens["mo"]}, json={"reason": "right"}).status_code == 200
     for address in addresses:
         site = f"{address}api/site"
-        until(lambda site=site: httpx.get(site, headers={"Authorization": tokens["mo"]}).json()["current"])  # type: ignore[misc]
-        assert all(id in httpx.get(address).text for id in ids)
+        until(lambda site=site: get(site, headers={"Authorization": tokens["mo"]}).json()["current"])  # type: ignore[misc]
+        assert all(id in get(address).text for id in ids)
     assert not list((tmp_path / "out" / "sites").glob("making-*"))
 
 
@@ -169,7 +162,7 @@ def test_a_server_that_was_killed_before_it_published_does_it_when_it_starts(
     process.wait()
     store.decide(id, ["pending"], "accepted", by="mo", reason="")  # as if it had come to that, and no further
     address, _ = start()
-    until(lambda: id in httpx.get(address).text)
+    until(lambda: id in get(address).text)
 
 
 def test_a_server_ends_when_it_is_asked_to(
@@ -210,11 +203,11 @@ def test_what_is_no_request_harms_nobody(
     ]
     open_ones = []
     for content in raw:
-        sender = socket.create_connection((url.host, url.port or 80), timeout=None)
+        sender = socket.create_connection((url.host, url.port or 80))
         open_ones.append(sender)
         with suppress(OSError):  # it may hang up on us, as it should
             sender.sendall(content)
-        assert httpx.get(f"{address}healthz").status_code == 200
+        assert get(f"{address}healthz").status_code == 200
     for sender in open_ones:
         sender.close()
     assert process.poll() is None

@@ -20,7 +20,7 @@ from fathom.board.serve.connections import FILES, room_for
 from fathom.board.serve.publishing import INCOMING
 from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import make_token
-from loopback_board import GO, serving
+from loopback_board import GO, get, post, serving
 
 pytestmark = pytest.mark.slow
 HALF = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "
@@ -78,7 +78,7 @@ def attackers() -> Iterator[Callable[..., list[socket.socket]]]:
 
 def send(address: str, token: str, content: bytes) -> httpx.Response:
     headers = {"Content-Type": "application/zip", "Authorization": token}
-    return httpx.post(f"{address}api/submissions", content=content, headers=headers, timeout=60)
+    return post(f"{address}api/submissions", content=content, headers=headers)
 
 
 def wait(until: Callable[[], bool]) -> None:
@@ -141,10 +141,10 @@ def test_nine_hundred_half_open_connections_stop_nobody(
     """They stay for longer than the test takes; whoever comes after them is answered."""
     address = start(header_seconds=600)
     attackers(address, 900, said, source)
-    assert httpx.get(f"{address}healthz", timeout=60).status_code == 200
+    assert get(f"{address}healthz").status_code == 200
     assert send(address, tokens["ann"], b"good model").status_code == 201
     with ThreadPoolExecutor(8) as threads:
-        answers = threads.map(lambda _: httpx.get(f"{address}healthz", timeout=60).status_code, range(24))
+        answers = threads.map(lambda _: get(f"{address}healthz").status_code, range(24))
         assert set(answers) == {200}
 
 
@@ -154,7 +154,7 @@ def test_many_addresses_fill_the_server_and_the_newcomer_gets_in(
     address = start(header_seconds=600, connections=100, per_address=20)
     for number in range(2, 40):
         attackers(address, 20, HALF, f"127.0.0.{number}")
-    assert httpx.get(f"{address}healthz", timeout=60).status_code == 200
+    assert get(f"{address}healthz").status_code == 200
 
 
 def test_who_has_all_requests_under_way_waits_and_others_do_not(
@@ -175,7 +175,7 @@ def test_few_open_files_are_few_connections_and_not_a_dead_server(
     address = start(files=120, header_seconds=600)
     attackers(address, 300, HALF, "127.0.0.2")
     for _ in range(5):
-        assert httpx.get(f"{address}healthz", timeout=60).status_code == 200
+        assert get(f"{address}healthz").status_code == 200
     assert "the limit of open files is 120" in (tmp_path / "log").read_text("utf-8")
 
 
@@ -243,7 +243,7 @@ def test_readers_that_do_not_read_are_ended(
         while piece := one.recv(1 << 20):
             got += len(piece)
     assert got < 12 << 20
-    assert httpx.get(f"{address}healthz", timeout=60).status_code == 200
+    assert get(f"{address}healthz").status_code == 200
 
 
 # ------------------------------------------------------------------------------------------------------ turns
@@ -288,10 +288,10 @@ def log_of(tmp_path: Path) -> str:
 
 def test_a_forwarded_address_is_believed_of_a_proxy_only(start: Callable[..., str], tmp_path: Path) -> None:
     forged = {"X-Forwarded-For": "203.0.113.9"}
-    httpx.get(f"{start()}healthz", headers=forged)
+    get(f"{start()}healthz", headers=forged)
     wait(lambda: "GET /healthz 200" in log_of(tmp_path))  # a line is written when the reply has gone out
     assert "203.0.113.9" not in log_of(tmp_path)
-    httpx.get(f"{start(proxies=('127.0.0.1',))}healthz", headers=forged)
+    get(f"{start(proxies=('127.0.0.1',))}healthz", headers=forged)
     wait(lambda: "203.0.113.9 - GET /healthz 200" in log_of(tmp_path))
 
 
@@ -303,7 +303,7 @@ def test_behind_a_proxy_each_forwarded_address_has_its_limit(
     attackers(address, 2, said)
 
     def health(of: str) -> int:
-        return httpx.get(f"{address}healthz", headers={"X-Forwarded-For": of}, timeout=60).status_code
+        return get(f"{address}healthz", headers={"X-Forwarded-For": of}).status_code
 
     end = time.monotonic() + 60
     while health("203.0.113.9") != 429:
@@ -327,7 +327,7 @@ def test_who_hangs_up_within_a_decision_is_no_failure(
     one.close()
     wait(lambda: "/accept" in log_of(tmp_path))
     assert "Traceback" not in log_of(tmp_path)
-    assert httpx.get(f"{address}healthz").status_code == 200
+    assert get(f"{address}healthz").status_code == 200
 
 
 def test_nonsense_is_answered_or_ended_and_harms_nobody(
@@ -376,4 +376,4 @@ def test_nonsense_is_answered_or_ended_and_harms_nobody(
     assert codes
     assert not [code for code in codes if code >= 500], codes
     assert "Traceback" not in log_of(tmp_path), log_of(tmp_path).partition("Traceback")[2][:6000]
-    assert httpx.get(f"{address}healthz").status_code == 200
+    assert get(f"{address}healthz").status_code == 200

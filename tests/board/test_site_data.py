@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from dataclasses import replace
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from fathom.board import shown
 from fathom.board.board_data import board_files
-from fathom.board.build import MARK, Wanted, build_site
+from fathom.board.build import MARK, Built, Wanted, build_site
 from fathom.board.keys import keys, slug
 from fathom.board.lines import model_keys, table
 from fathom.board.measured import measured
@@ -45,6 +45,7 @@ HOSTILE = (
     "CON\x00\n",
 )
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+MEASURED = ("hundred", "ada")
 ABILITIES = {"good": 1.0, "fair": 0.3, "poor": -1.0, HOSTILE[0]: 0.0, HOSTILE[1]: -0.5}
 
 
@@ -60,9 +61,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of two boards, one of which has measured lines too; all boards are on ``published_site``."""
     out = tmp_path_factory.mktemp("site") / "site"
-    build_site(Wanted((results,), examples=False), out)
+    build_site(Wanted((results,), boards=MEASURED, examples=False), out)
     return out
+
+
+@pytest.fixture
+def site_of(site: Path, published_site: Path) -> Callable[[str], Path]:
+    """The site on which a board is looked at."""
+    return lambda name: site if name in MEASURED else published_site
 
 
 def data(site: Path, name: str) -> Any:
@@ -85,23 +93,28 @@ def is_estimate(value: Any) -> bool:
 # ------------------------------------------------------------------------------------------------ contract
 
 
-def test_the_site_says_which_boards_there_are(site: Path) -> None:
-    said = data(site, "site")
-    assert said["format"] == 1
-    assert said["default"] == "leader-128k"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", said["built"])
-    assert said["changes"] is None
-    by_id = {board["id"]: board for board in said["boards"]}
+def test_the_site_says_which_boards_there_are(site: Path, published_site: Path) -> None:
+    shown = {place: data(place, "site") for place in (site, published_site)}
+    for place, said in shown.items():
+        assert said["format"] == 1
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", said["built"])
+        assert said["changes"] is None
+        for board in said["boards"]:
+            assert board["lines"] == len(data(place, f"boards/{board['id']}")["entries"])
+            assert board["tasks"] == len(get_board(board["id"]).tasks)
+    assert shown[published_site]["default"] == "leader-128k"
+    assert {board["id"] for board in shown[published_site]["boards"]} == {board.id for board in BOARDS}
+    assert {board["measured"] for board in shown[published_site]["boards"]} == {0}
+    by_id = {board["id"]: board for board in shown[site]["boards"]}
+    assert shown[site]["default"] == "hundred"
     assert by_id["hundred"]["measured"] == len(ABILITIES)
     assert by_id["hundred"]["submitted"] == 0
-    assert by_id["pro"]["measured"] == 0
-    for name, board in by_id.items():
-        assert board["lines"] == len(data(site, f"boards/{name}")["entries"])
-        assert board["tasks"] == len(get_board(name).tasks)
+    assert by_id["ada"]["measured"] == 0
 
 
 @pytest.mark.parametrize("name", ["leader-32k", "leader-128k", "pro", "hundred", "ada", "mini"])
-def test_a_board_is_as_the_page_expects_it(site: Path, name: str) -> None:
+def test_a_board_is_as_the_page_expects_it(site_of: Callable[[str], Path], name: str) -> None:
+    site = site_of(name)
     said, cells, board = data(site, f"boards/{name}"), data(site, f"cells/{name}"), get_board(name)
     entries = said["entries"]
     assert [task["id"] for task in said["tasks"]] == cells["tasks"] == list(board.tasks)
@@ -134,7 +147,8 @@ def test_a_board_is_as_the_page_expects_it(site: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["leader-32k", "pro", "hundred"])
-def test_pairs_explain_the_ranks(site: Path, name: str) -> None:
+def test_pairs_explain_the_ranks(site_of: Callable[[str], Path], name: str) -> None:
+    site = site_of(name)
     board, pairs = data(site, f"boards/{name}"), data(site, f"pairs/{name}")
     ranked = [entry for entry in board["entries"] if entry["rank"]]
     known = [entry for entry in board["entries"] if entry["overall"] and entry["overall"][1]]
@@ -170,7 +184,7 @@ def test_differences_by_task_are_those_of_the_scores(site: Path) -> None:
                     assert (gap[3] < 0.05) == (not gap[1] <= 0 <= gap[2])
 
 
-def test_models_and_tasks_say_how_it_came_about(site: Path) -> None:
+def test_models_and_tasks_say_how_it_came_about(site: Path, published_site: Path) -> None:
     model = data(site, "models/good")
     (entry,) = model["entries"]
     assert entry["board"] == "hundred"
@@ -179,6 +193,7 @@ def test_models_and_tasks_say_how_it_came_about(site: Path) -> None:
     tasks = data(site, "tasks")
     assert tasks["single_doc_qa"]["closedBook"] == 0.25
     assert tasks["kv_retrieval"]["closedBook"] is None
+    tasks |= data(published_site, "tasks")
     assert tasks["leader_passkey_5_short"]["boards"] == ["leader-32k", "leader-128k"]
     for task in tasks.values():
         assert task["title"]
@@ -278,9 +293,10 @@ def test_no_cell_of_a_csv_is_a_formula(site: Path) -> None:
 # ------------------------------------------------------------------------------------------------ downloads
 
 
-def test_downloads_hold_what_the_pages_show(site: Path) -> None:
-    frame = pl.read_parquet(site / "downloads" / "all.parquet")
+def test_downloads_hold_what_the_pages_show(site_of: Callable[[str], Path]) -> None:
     for name in ("hundred", "mini"):
+        site = site_of(name)
+        frame = pl.read_parquet(site / "downloads" / "all.parquet")
         board, cells = data(site, f"boards/{name}"), data(site, f"cells/{name}")
         own = frame.filter(pl.col("board") == name)
         for entry in board["entries"]:
@@ -298,13 +314,13 @@ def test_downloads_hold_what_the_pages_show(site: Path) -> None:
             extras = dict(line.filter(pl.col("figure") == "extra").select("name", "value").rows())
             shown_extras = zip((one["id"] for one in board["extras"]), entry["extras"], strict=True)
             assert extras == {one: est[0] for one, est in shown_extras if est}
-    text = (site / "downloads" / "all.csv").read_text("utf-8")
-    assert len(list(csv.reader(io.StringIO(text)))) == len(frame) + 1
-    whole = json.loads((site / "downloads" / "all.json").read_bytes())
-    assert (
-        sum(len(line["figures"]) for board in whole["boards"] for line in board["lines"])
-        == frame.filter(pl.col("figure") != "usage").height
-    )
+        text = (site / "downloads" / "all.csv").read_text("utf-8")
+        assert len(list(csv.reader(io.StringIO(text)))) == len(frame) + 1
+        whole = json.loads((site / "downloads" / "all.json").read_bytes())
+        assert (
+            sum(len(line["figures"]) for board in whole["boards"] for line in board["lines"])
+            == frame.filter(pl.col("figure") != "usage").height
+        )
 
 
 def test_measured_cells_say_how_they_came_about(site: Path) -> None:
@@ -320,7 +336,7 @@ def test_measured_cells_say_how_they_came_about(site: Path) -> None:
 
 def test_equal_inputs_give_equal_bytes(results: Path, site: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
-    build_site(Wanted((results,), examples=False), again)
+    build_site(Wanted((results,), boards=MEASURED, examples=False), again)
     files = sorted(path.relative_to(site) for path in site.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(again) for path in again.rglob("*") if path.is_file())
     assert [name for name in files if (site / name).read_bytes() != (again / name).read_bytes()] == []
@@ -333,10 +349,10 @@ def test_a_site_is_replaced_and_what_stands_beside_it_stays(tmp_path: Path) -> N
     (out / ".git").mkdir()
     (out / ".git" / "HEAD").write_text("main", "utf-8")
     (out / "data" / "boards" / "left.js").write_text("", "utf-8")
-    build_site(Wanted(boards=("mini",), examples=False), out)
+    build_site(Wanted(boards=("hundred",), examples=False), out)
     assert (out / "CNAME").read_text("utf-8") == "board.example"
     assert (out / ".git" / "HEAD").exists()
-    assert [path.name for path in (out / "data" / "boards").iterdir()] == ["mini.js"]
+    assert [path.name for path in (out / "data" / "boards").iterdir()] == ["hundred.js"]
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
@@ -378,16 +394,15 @@ def test_progress_goes_from_the_first_step_to_the_last(tmp_path: Path) -> None:
     assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
 
 
-def test_no_interval_of_a_download_leaves_what_scores_can_be(tmp_path: Path) -> None:
+def test_no_interval_of_a_download_leaves_what_scores_can_be(published_site: Path) -> None:
     """Also of figures beside the averages, such as shares of replies whose form was right; in tables and in JSON."""
-    build_site(Wanted((), examples=False), tmp_path / "site")
-    frame = pl.read_parquet(tmp_path / "site" / "downloads" / "all.parquet")
+    frame = pl.read_parquet(published_site / "downloads" / "all.parquet")
     unbounded = {name for board in BOARDS for name in board.unbounded}
     scores = frame.filter(pl.col("figure") != "usage", ~pl.col("name").is_in(unbounded), pl.col("low").is_not_null())
     assert {"extra", "task"} <= set(scores["figure"])  # else this would show nothing
     assert scores.filter((pl.col("low") < 0) | (pl.col("high") > 1)).is_empty()
     assert scores.filter((pl.col("low") > pl.col("value")) | (pl.col("high") < pl.col("value"))).is_empty()
-    nested = json.loads((tmp_path / "site" / "downloads" / "all.json").read_text("utf-8"))
+    nested = json.loads((published_site / "downloads" / "all.json").read_text("utf-8"))
     for board in nested["boards"]:
         low, high, name = (board["columns"].index(column) for column in ("low", "high", "name"))
         for figure in (figure for line in board["lines"] for figure in line["figures"]):
@@ -416,9 +431,14 @@ def unanswered(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_site_says_what_became_of_replies(unanswered: Path, tmp_path: Path) -> None:
-    built = build_site(Wanted((unanswered,), examples=False, published=False), tmp_path / "site")
-    lines = {line["model"]: line for line in data(tmp_path / "site", "boards/hundred")["entries"]}
+@pytest.fixture(scope="module")
+def as_zero(unanswered: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The site of these results alone."""
+    return build_site(Wanted((unanswered,), examples=False, published=False), tmp_path_factory.mktemp("zero") / "site")
+
+
+def test_the_site_says_what_became_of_replies(as_zero: Built) -> None:
+    lines = {line["model"]: line for line in data(as_zero.out, "boards/hundred")["entries"]}
     *_, other, ended = lines["good"]["overall"]
     assert re.fullmatch(r"\d+\.\d% without the (\d+) not answered", other)
     assert ended[1] == ended[0] / 6 == int(other.split()[3])
@@ -427,21 +447,19 @@ def test_the_site_says_what_became_of_replies(unanswered: Path, tmp_path: Path) 
     # The request that failed leaves its task without a score, and the line without an average and a rank.
     assert (lines["fair"]["overall"], lines["fair"]["rank"], lines["fair"]["complete"]) == (None, None, False)
     assert lines["fair"]["missing"] == [HUNDRED.tasks[0]]
-    assert any("fair: 1 replies to" in note for note in built.notes)
-    model = data(tmp_path / "site", f"models/{lines['good']['modelKey']}")["entries"][0]
+    assert any("fair: 1 replies to" in note for note in as_zero.notes)
+    model = data(as_zero.out, f"models/{lines['good']['modelKey']}")["entries"][0]
     assert model["outcomes"]["unanswered"] == model["outcomes"]["answered"] / 5
     assert "unanswered (count 0)" in model["origin"]["note"]
-    table = pl.read_parquet(tmp_path / "site" / "downloads" / "hundred.parquet")
+    table = pl.read_parquet(as_zero.out / "downloads" / "hundred.parquet")
     overall = table.filter(pl.col("figure") == "overall", pl.col("model") == "good").row(0, named=True)
     assert (overall["unanswered"], overall["replies"], overall["missing"]) == (ended[1], ended[0], 0)
     assert overall["other"] > overall["value"]
 
 
-def test_a_board_of_answered_replies_says_so(unanswered: Path, tmp_path: Path) -> None:
-    wanted = Wanted((unanswered,), examples=False, published=False)
-    build_site(wanted, tmp_path / "zero")
-    build_site(replace(wanted, unanswered="drop"), tmp_path / "drop")
-    zero, drop = (data(tmp_path / name, "boards/hundred") for name in ("zero", "drop"))
+def test_a_board_of_answered_replies_says_so(unanswered: Path, as_zero: Built, tmp_path: Path) -> None:
+    build_site(Wanted((unanswered,), examples=False, published=False, unanswered="drop"), tmp_path / "drop")
+    zero, drop = (data(site, "boards/hundred") for site in (as_zero.out, tmp_path / "drop"))
     assert "Replies that were not answered are left out of the means" in drop["about"]
     assert "left out" not in zero["about"]
     first, second = ({line["model"]: line["overall"] for line in one["entries"]} for one in (zero, drop))
@@ -451,9 +469,9 @@ def test_a_board_of_answered_replies_says_so(unanswered: Path, tmp_path: Path) -
     assert second["poor"] == first["poor"]
 
 
-def test_published_scores_are_as_they_are_printed(tmp_path: Path) -> None:
-    for unanswered in ("zero", "drop"):
-        build_site(Wanted(examples=False, unanswered=unanswered), tmp_path / unanswered)
-    for name in ("hundred", "leader-128k", "pro"):
-        first, second = ((tmp_path / one / "data" / "boards" / f"{name}.js").read_bytes() for one in ("zero", "drop"))
-        assert first == second
+def test_published_scores_are_as_they_are_printed(published_site: Path, tmp_path: Path) -> None:
+    names = ("hundred", "leader-128k", "pro")
+    build_site(Wanted(boards=names, examples=False, unanswered="drop"), tmp_path / "drop")
+    for name in names:
+        zero, drop = (site / "data" / "boards" / f"{name}.js" for site in (published_site, tmp_path / "drop"))
+        assert zero.read_bytes() == drop.read_bytes()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from board_tabs import BOARD, VIEWS, Open, head, sites, tabs
-from chromium import browsers
-from fathom.board.build import Wanted, build_site
+from board_tabs import BOARD, PROGRAM, Open, head, sites, tabs, whole
+from chromium import browsers, violations
 from fathom.registry import boards
 
 BOARDS = tuple(boards().values())
@@ -25,8 +24,6 @@ browser = pytest.fixture(browsers, scope="module")
 site = pytest.fixture(sites, scope="module")
 opened = pytest.fixture(tabs)
 
-# Names begin with what is seen (WCAG 2.5.3); axe does not ask that of its own accord.
-RULES = {"preload": False, "rules": {"label-content-name-mismatch": {"enabled": True}}}
 PUBLISHED = {
     **{f"{board.id} {view}": f"#/boards/{board.id}?view={view}" for board in BOARDS for view in ("categories", "cost")},
     **{f"{board.id} lengths": f"#/boards/{board.id}?view=lengths" for board in BOARDS if board.lengths},
@@ -40,26 +37,10 @@ PUBLISHED = {
 }
 
 
-@pytest.fixture(scope="module")
-def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of the published results."""
-    out = tmp_path_factory.mktemp("papers") / "site"
-    build_site(Wanted((), examples=False), out)
-    return out / "index.html"
-
-
 @pytest.fixture
-def published(browser: Browser, papers: Path) -> Iterator[Open]:
+def published(browser: Browser, published_site: Path) -> Iterator[Open]:
     """Opens views of the published results, as ``opened`` does of made ones."""
-    yield from tabs(browser, papers)
-
-
-def whole(tab: Page, view: str) -> Page:
-    """The tab, once all of the view is there."""
-    if "compare" in view:
-        tab.get_by_role("heading", name="By category").wait_for()
-        tab.locator("table.texts").first.wait_for()
-    return tab
+    yield from tabs(browser, published_site / "index.html")
 
 
 # ------------------------------------------------------------------------------------------------- all pages
@@ -67,10 +48,7 @@ def whole(tab: Page, view: str) -> Page:
 
 @pytest.mark.parametrize("view", PUBLISHED.values(), ids=PUBLISHED.keys())
 def test_axe_finds_nothing_on_the_published_results(published: Open, view: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    results: dict[str, Any] = axe.Axe().run(whole(published(view), view), options=RULES).response
-    found = [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in results["violations"]]
-    assert found == []
+    assert violations(whole(published(view), view)) == []
 
 
 @pytest.mark.parametrize("view", PUBLISHED.values(), ids=PUBLISHED.keys())
@@ -78,13 +56,7 @@ def test_published_pages_keep_to_a_phone_and_say_what_is_not_there(published: Op
     tab = whole(published(view, width=375), view)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 375
     said = tab.locator("main").inner_text()
-    assert re.findall(r"\b(null|undefined|NaN|Infinity)\b|\[object", said) == []
-
-
-@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
-def test_no_page_shows_words_of_the_program(opened: Open, view: str) -> None:
-    said = whole(opened(view), view).locator("main").inner_text()
-    assert re.findall(r"\b(null|undefined|NaN|Infinity)\b|\[object", said) == []
+    assert re.findall(PROGRAM, said) == []
 
 
 # ----------------------------------------------------------------------------------------------------- boards

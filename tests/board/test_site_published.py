@@ -9,7 +9,6 @@ import pytest
 
 from board_tabs import Open, tabs
 from chromium import browsers
-from fathom import api
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -19,11 +18,9 @@ browser = pytest.fixture(browsers, scope="module")
 opened = pytest.fixture(tabs)
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("published") / "site"
-    api.board_build([], folder, examples=False)
-    return folder / "index.html"
+@pytest.fixture
+def site(published_site: Path) -> Path:
+    return published_site / "index.html"
 
 
 def scores(tab: Page, model: str) -> list[str]:

@@ -194,7 +194,10 @@ def hashed(content: str | bytes) -> str:
 
 def canonical(value: object) -> str:
     """The one form that JSON has in a bundle: a line, names sorted, no spaces, text as it is."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _JSON.encode(value)
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def sample_set(rows: Iterable[Row]) -> str:
