@@ -23,6 +23,8 @@ pytest_plugins = ["board_stores"]
 # what was compiled, as in many containers, most of their time would be compiling the same sources again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Workers and the processes of tests fill the cores already; threads of theirs would only wait for each other.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 
 
 def pytest_sessionstart() -> None:
