@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,13 @@ from command_line import Call
 from processes import end_all
 
 pytest_plugins = ["board_stores"]
+
+# Hundreds of processes start fathom, and every worker reads all files of tests. Where the environment forbids to keep
+# what was compiled, as in many containers, most of their time would be compiling the same sources again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Workers and the processes of tests fill the cores already; threads of theirs would only wait for each other.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 
 
 def pytest_sessionstart() -> None:

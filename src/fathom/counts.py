@@ -30,12 +30,13 @@ _CACHE_FORMAT = 5  # raise it whenever cut points or counts come out differently
 REACH = 48
 STRETCH = 600  # characters
 
+# The mark comes first, so that only places that hold one are looked at; the look-behinds reach over it.
 _SENTENCE_END = re.compile(
-    r"(?<!\b[A-Z])(?<!\b(?:Mr|Dr|St|No|vs|cf|Jr|Sr))(?<!\b(?:Mrs|Rev|Gen|Col|Hon|i\.e|e\.g))(?<!\b(?:Prof|Capt))"
-    r"[.!?…]+[\"'”’)\]]*(?=\s)"
-    r"|[。！？…]+[\"”’」』）)]*"
-    r"|(?<=\S)(?=\n\s*\n)"
+    r"[.!?…。！？](?:(?<=[.!?…])(?<!\b[A-Z].)(?<!\b(?:Mr|Dr|St|No|vs|cf|Jr|Sr).)(?<!\b(?:Mrs|Rev|Gen|Col|Hon|i\.e|e\.g).)"
+    r"(?<!\b(?:Prof|Capt).)[.!?…]*[\"'”’)\]]*(?=\s)"
+    r"|(?<=[。！？…])[。！？…]*[\"”’」』）)]*)"
 )
+_PARAGRAPH_END = re.compile(r"\n(?<=\S\n)(?=\s*\n)")
 _LINE_END = re.compile(r"(?<=\S)(?=\n)")
 _NEXT_LINE = re.compile(r"\n(?=\S)")
 _LINE_START = re.compile(r"\S\n")  # in a text read backwards
@@ -50,6 +51,7 @@ def cut_points(text: str) -> array[int]:
     because counting a piece costs as much as it is long.
     """
     ends = {match.end() for match in _SENTENCE_END.finditer(text)}
+    ends.update(match.start() for match in _PARAGRAPH_END.finditer(text))
     if "\n\n" not in text:
         ends.update(match.end() for match in _LINE_END.finditer(text))
     points = sorted({0, *ends, len(text)})

@@ -133,7 +133,7 @@ class SplitTokenizer:
 
     def count(self, text: str) -> int:
         """Number of matches."""
-        return len(text) if self.name == "chars" else sum(1 for _ in self.pattern.finditer(text))
+        return len(text) if self.name == "chars" else len(self.pattern.findall(text))
 
     def head(self, text: str, tokens: int) -> str:
         """Text up to the end of match number ``tokens``."""

@@ -193,7 +193,7 @@ def test_the_difference_between_places_is_covered_by_its_interval() -> None:
             )
             for item, depth in enumerate(depths)
         ]
-        apart = of(position_contrasts(to_frame(rows), seed=seed), "rear", "middle")
+        apart = of(position_contrasts(to_frame(rows), seed=seed, replicates=200), "rear", "middle")
         held[False] += apart.interval.low <= 0.3 <= apart.interval.high
     assert all(0.9 <= count / 100 <= 1 for count in held.values()), held
     assert alarms <= 12

@@ -179,3 +179,11 @@ def test_a_full_disk_behind_standard_output_is_one_message() -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "standard output or a file cannot be written: No space left" in done.stderr
+
+
+def test_a_command_that_starts_loads_no_library_of_numbers() -> None:
+    """Each command loads what it needs; ``fathom --version`` needs none of them."""
+    heavy = {"numpy", "polars", "altair", "pydantic", "httpx", "inspect_ai"}
+    code = f"import sys, fathom.cli.app; print(sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

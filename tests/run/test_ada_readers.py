@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import sqrt
 from random import Random
@@ -130,7 +131,8 @@ def test_whole_prompts_are_understood(prompts: Prompts, name: str) -> None:
 def test_shortcuts_take_what_the_facets_say(prompts: Prompts) -> None:
     for sample, prompt in whole(prompts):
         kind = get_task(sample.task).answer
-        said = {name: get_reader(name)(prompt, kind, Random(0)).removeprefix("Answer: ") for name in readers()}
+        shortcuts = ("fathom/copy", "fathom/longest", "fathom/first")
+        said = {name: get_reader(name)(prompt, kind, Random(0)).removeprefix("Answer: ") for name in shortcuts}
         assert said["fathom/copy"] == sample.facets["example"]
         if sample.task.startswith("bestanswer"):
             assert (said["fathom/longest"], said["fathom/first"]) == (sample.facets["longest"], sample.facets["first"])
@@ -308,7 +310,9 @@ def test_parts_that_cannot_be_seen_stand_anywhere() -> None:
 
 
 @pytest.mark.slow
-def test_guesses_reach_the_chance_level(prompts: Prompts) -> None:
+def test_guesses_reach_the_chance_level(prompts: Prompts, monkeypatch: pytest.MonkeyPatch) -> None:
+    # All rounds over a prompt understand it alike.
+    monkeypatch.setattr(sys.modules["fathom.run.readers.guess"], "understand", lru_cache(maxsize=1)(understand))
     guess, rounds, checked = get_reader("fathom/guess"), 300, set()
     for sample, prompt in prompts:
         if sample.task in ("tsort", "tsort_2", "tsort_3", "bestanswer", "bestanswer_published"):

@@ -82,7 +82,7 @@ def check_clean(folder: Path, *words: str) -> None:
 
 
 def test_a_server_that_echoes_keys(server: ScriptedServer, call: Call, tmp_path: Path) -> None:
-    suite = make_suite(tmp_path, 24)
+    suite = make_suite(tmp_path, 8)  # one for each thing that the server says
     address = server.base_url.replace("http://", f"http://me:{PASSWORD}@")
     headers, nested = {"X-Gateway-Key": HEADER}, {"extra": [{"name": "token", "value": NESTED}, ["api-key", NESTED]]}
     options = ("-M", f"default_headers={json.dumps(headers)}", "-G", f"extra_body={json.dumps(nested)}")

@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fathom.board.likeness import packed, prints_of, same_name, unpacked
-from fathom.board.published import published
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.process import ended
 from fathom.printing import printable
@@ -119,6 +117,8 @@ def check_of(policy: Policy, limits: Limits, stopping: threading.Event, own: Own
 
 def _copied(own: OwnResults, path: Path, model: str) -> list[Finding]:
     """What moderators should know of replies that are those of results on the site."""
+    from fathom.board.likeness import unpacked
+
     prints = unpacked(prints_beside(path).read_bytes())
     try:
         return [Finding("flagged", "replies", _plain(words)) for words in own.copied(model, prints)]
@@ -157,6 +157,7 @@ def verdict_of(path: Path, policy: Policy, limits: Limits) -> Verdict:
     """
     from fathom.board.bundles.check import check
     from fathom.board.bundles.opening import LIMITS
+    from fathom.board.likeness import packed, prints_of
     from fathom.board.sameness import answers_of
 
     # A little less time than the process has: the words of the check are better than those of its end.
@@ -225,6 +226,9 @@ def _finding(one: Found) -> Finding:
 
 def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:
     """What moderators should know of a name that stands on the site already."""
+    from fathom.board.likeness import same_name
+    from fathom.board.published import published
+
     suites = {part.suite for part in bundle.parts}
     for board in boards().values():
         models = {entry.model for entry in published().get(board.id, ()) if same_name(entry.model, bundle.model)}
