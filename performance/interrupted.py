@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -346,9 +347,11 @@ class Reference:
     seconds: float
 
 
-def undisturbed(world: Path, place: Path, command: Command) -> Reference:
-    """Call a command once as it should be."""
-    fresh(world, place, command)
+@cache
+def undisturbed(world: Path, name: str) -> Reference:
+    """Call a command once as it should be, for all parts that disturb it."""
+    command = COMMANDS[name]
+    place = fresh(world, world.parent / "undisturbed" / name.replace(" ", "-"), command)
     with serving(command) as server:
         started = time.perf_counter()
         ended = call(place, command.words(address(server)))
@@ -385,7 +388,7 @@ def finish(
 def kill(name: str, world: Path, place: Path, kills: int, rng: Random) -> Counts:
     """Kill a command at random moments of its time, each time in a new folder, and call it again."""
     command, counts = COMMANDS[name], Counts()
-    reference = undisturbed(world, place, command)
+    reference = undisturbed(world, name)
     held, early, seconds = 0, 0, reference.seconds
     while counts.cases < kills and early < 3 * kills:
         fresh(world, place, command)
@@ -411,7 +414,7 @@ def kill(name: str, world: Path, place: Path, kills: int, rng: Random) -> Counts
 def two_at_once(name: str, world: Path, place: Path, times: int) -> Counts:
     """Start a command twice at once in one folder."""
     command, counts = COMMANDS[name], Counts()
-    reference = undisturbed(world, place, command)
+    reference = undisturbed(world, name)
     for _ in range(times):
         fresh(world, place, command)
         with serving(command) as server:
@@ -460,7 +463,7 @@ def fill(disk: Path, room: int) -> Path:
 def full_disk(name: str, world: Path, place: Path, times: int, rng: Random) -> Counts:
     """Let the disk run full under a command, at random moments; make room, and call it again."""
     command, counts, failed = COMMANDS[name], Counts(), 0
-    reference = undisturbed(world, place / "plain", command)
+    reference = undisturbed(world, name)
     for number in range(times):
         shutil.rmtree(place / "disk", ignore_errors=True)
         with ExitStack() as stack:

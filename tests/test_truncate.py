@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -29,16 +30,11 @@ INTRO, QUESTION = "Read all of this with care.", "What, after all, was hidden?"
 TASKS = "passkey,passage_count,single_doc_qa"
 
 
+@cache
 def shelf_of(tokenizer: str, language: str) -> Shelf:
+    """The documents that tests cut prompts of, made by the first of them."""
     documents = [make_document(seed, language) for seed in range(60)]
     return Shelf({document.id: document for document in documents}, TokenCounter(get_tokenizer(tokenizer)))
-
-
-SHELVES = {
-    (tokenizer, language): shelf_of(tokenizer, language)
-    for tokenizer in ("tekken", "words", "chars")
-    for language in ("en", "zh")
-}
 
 
 def text_of(shelf: Shelf, parts: Sequence[Part]) -> str:
@@ -77,7 +73,7 @@ def is_cut_of(cut: str, full: str) -> bool:
 @given(length=st.integers(100, 2500))
 @settings(max_examples=10)
 def test_an_even_cut_keeps_half_the_tokens_at_either_end(tokenizer: str, language: str, length: int) -> None:
-    shelf = SHELVES[tokenizer, language]
+    shelf = shelf_of(tokenizer, language)
     count = shelf.counter.tokenizer.count
     spans = [Span(document.id, 0, len(document.text)) for document in shelf.documents.values()]
     parts: tuple[Part, ...] = (f"{INTRO}\n\n", *spans, f"\n\n{QUESTION}")
@@ -105,7 +101,7 @@ def test_an_even_cut_keeps_half_the_tokens_at_either_end(tokenizer: str, languag
 def test_a_cut_prompt_fills_its_budget_and_keeps_both_ends(
     tokenizer: str, language: str, length: int, kind: str, depth: float, exact: bool
 ) -> None:
-    shelf = SHELVES[tokenizer, language]
+    shelf = shelf_of(tokenizer, language)
     parts = full_prompt(shelf, 2700, kind, depth)
     cut = truncated(parts, QUESTION, length, shelf, exact=exact)
     assert cut is not None
@@ -121,7 +117,7 @@ def test_a_cut_prompt_fills_its_budget_and_keeps_both_ends(
 
 @given(length=st.integers(40, 600), sizes=st.lists(st.integers(1, 90), min_size=1, max_size=12))
 def test_literal_text_between_stays_whole_or_goes_whole(length: int, sizes: list[int]) -> None:
-    shelf = SHELVES["words", "en"]
+    shelf = shelf_of("words", "en")
     spans = [Span(document.id, 0, 200) for document in shelf.documents.values()]
     parts: list[Part] = ["Begin."]
     for number, (span, size) in enumerate(zip(spans, sizes, strict=False)):
@@ -138,7 +134,7 @@ def test_literal_text_between_stays_whole_or_goes_whole(length: int, sizes: list
 
 
 def test_both_halves_are_kept_about_alike() -> None:
-    shelf = SHELVES["words", "en"]
+    shelf = shelf_of("words", "en")
     parts = full_prompt(shelf, 3000, "haystack", 0.5)
     cut = truncated(parts, QUESTION, 1000, shelf)
     assert cut is not None
@@ -149,7 +145,7 @@ def test_both_halves_are_kept_about_alike() -> None:
 
 
 def test_a_prompt_that_fits_stays_as_it_is() -> None:
-    shelf = SHELVES["words", "en"]
+    shelf = shelf_of("words", "en")
     parts = full_prompt(shelf, 500, "haystack", 0.5)
     assert truncated(parts, QUESTION, 500, shelf) == parts
 
@@ -162,7 +158,7 @@ def test_a_prompt_that_fits_stays_as_it_is() -> None:
     ],
 )  # fmt: skip
 def test_what_must_stay_may_be_too_long(parts: tuple[Part, ...]) -> None:
-    assert truncated(parts, "What?", 256, SHELVES["words", "en"]) is None
+    assert truncated(parts, "What?", 256, shelf_of("words", "en")) is None
 
 
 def test_a_question_inside_a_borrowed_text_stays() -> None:
