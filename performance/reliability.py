@@ -220,7 +220,7 @@ def relabelled_runs(given: Surroundings) -> Counts:
 
 def relabelled_bundles(given: Surroundings) -> Counts:
     """Wrong replies of a bundle are given every status, with and without logs, in all formats, emptied or not."""
-    from test_bundle_relabelling import make_honest, raised, refused, relabelled, ways
+    from test_bundle_relabelling import make_honest, raised, relabelled, ways
 
     from fathom.types import STATUSES
 
@@ -235,7 +235,7 @@ def relabelled_bundles(given: Surroundings) -> Counts:
             higher = raised(honest, data)
             counts.cases += 1
             counts.silent += bool(higher)
-            taken += not refused(data)
+            taken += higher is not None
             if higher:
                 counts.note(f"{len(samples)} wrong replies as {status}: {higher}")
     counts.note(f"{taken} of the forgeries can be opened; none of them stands higher" if not counts.silent else "")

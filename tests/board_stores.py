@@ -1,4 +1,4 @@
-"""Fixtures of the server's tests: stores in SQLite and in a real PostgreSQL."""
+"""Fixtures of the board's tests: stores in SQLite and in a real PostgreSQL, and the site of published results."""
 
 from __future__ import annotations
 
@@ -62,3 +62,13 @@ def opened(place: str) -> Iterator[Callable[[], Store]]:
 def store(opened: Callable[[], Store]) -> Store:
     """The store, open."""
     return opened()
+
+
+@pytest.fixture(scope="session")
+def published_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a site of all published results, for tests that only read it."""
+    from fathom.board.build import Wanted, build_site
+
+    out = tmp_path_factory.mktemp("published") / "site"
+    build_site(Wanted(examples=False), out)
+    return out
