@@ -1,4 +1,4 @@
-"""Fixtures of the tests of boards: stores in SQLite and in a real PostgreSQL, and a site of all published results."""
+"""Fixtures of the board's tests: stores in SQLite and in a real PostgreSQL, and the site of published results."""
 
 from __future__ import annotations
 

@@ -17,8 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.run.readers import readers
-
 LEAST, ENOUGH = 5, 20
 """Telling replies below which nothing is said, and from which one in ten may differ."""
 SHARE = 0.9
@@ -129,6 +127,8 @@ def plain_name(text: str) -> str:
 
 def expected_alike(names: Sequence[str]) -> bool:
     """Whether all of these are offline readers of ours: they share their guesses, and nobody gains by a copy of one."""
+    from fathom.run.readers import readers  # and with them all that runs models, which a server does not do
+
     return all(name.partition("?")[0] in readers() for name in names)
 
 
