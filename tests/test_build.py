@@ -349,6 +349,7 @@ def start(corpus: Path, out: Path, items: int) -> subprocess.Popen[bytes]:
     return start_program(BUILD, corpus, out, str(items))
 
 
+@pytest.mark.slow
 def test_a_killed_build_leaves_no_half_suite(tmp_path: Path, corpus: Path) -> None:
     out = tmp_path / "killed"
     process = start(corpus, out, 100_000)
@@ -365,6 +366,7 @@ def test_a_killed_build_leaves_no_half_suite(tmp_path: Path, corpus: Path) -> No
     assert not list(tmp_path.glob(".killed.*"))
 
 
+@pytest.mark.slow
 def test_two_builds_into_one_folder_leave_one_whole_suite(tmp_path: Path, corpus: Path) -> None:
     both = [start(corpus, tmp_path / "shared", 40) for _ in range(2)]
     codes = [process.wait() for process in both]
@@ -377,6 +379,7 @@ def test_two_builds_into_one_folder_leave_one_whole_suite(tmp_path: Path, corpus
     assert not list(tmp_path.glob(".shared.*"))
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_explained_and_leaves_nothing(tmp_path: Path, corpus: Path) -> None:
     limit = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"

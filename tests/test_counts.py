@@ -160,6 +160,7 @@ def _count_all(path: Path, first: int) -> list[int]:
     return sizes
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_cache(tmp_path: Path) -> None:
     path = tmp_path / "counts.sqlite"
     with multiprocessing.get_context("spawn").Pool(2) as pool:

@@ -311,6 +311,7 @@ sys.exit(pytest.main(["-qq", "-p", "no:cacheprovider", "-p", "no:hypothesispytes
 """
 
 
+@pytest.mark.slow
 def test_tasks_of_the_examples_register_build_and_score(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "adding-a-task.md"
     modules = {**modules_of(ROOT / "README.md"), **modules_of(guide)}
@@ -332,6 +333,7 @@ def test_tasks_of_the_examples_register_build_and_score(tmp_path: Path) -> None:
     assert done.stdout.startswith("lost_umbrella 6\nquote_source 6\n")
 
 
+@pytest.mark.slow
 def test_the_library_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -388,6 +390,7 @@ def test_the_layers_are_those_of_the_import_contract() -> None:
     assert re.findall(r"^(fathom\.\w+) ", text, re.MULTILINE) == layers
 
 
+@pytest.mark.slow
 def test_no_file_names_a_machine_or_a_registry() -> None:
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")

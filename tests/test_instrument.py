@@ -39,12 +39,14 @@ def test_a_reader_behind_a_window_is_measured_with_that_window(suite: Path, wind
     assert checked == 4
 
 
+@pytest.mark.slow
 def test_a_reader_without_a_window_reads_to_the_end(suite: Path, tmp_path: Path) -> None:
     run = api.run(suite, "fathom/lexical", tmp_path / "run").folder
     for one in api.analyze("length", [run]):
         assert one.censored == "above", one
 
 
+@pytest.mark.slow
 def test_a_guesser_has_no_effective_length(suite: Path, tmp_path: Path) -> None:
     run = api.run(suite, "fathom/guess", tmp_path / "run").folder
     for one in api.analyze("length", [run]):

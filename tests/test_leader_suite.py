@@ -104,6 +104,7 @@ def test_without_any_data_the_generated_tasks_are_built_and_the_others_named(tmp
     assert any("leader_musique, " in note and "left out; give --data FOLDER" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_records_and_threads_stand_beside_the_generated_world(tmp_path: Path) -> None:
     data = write_infinite(tmp_path / "records", 3)
     threads = write_threads(tmp_path, 60)
@@ -148,6 +149,7 @@ def test_fetched_data_are_used_where_none_are_named() -> None:
     assert order("passkey").data == ()
 
 
+@pytest.mark.slow
 def test_a_choice_of_a_set_composes_no_other_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     composed = []
 
@@ -240,6 +242,7 @@ def test_thousands_are_named_as_they_are(tokens: int) -> None:
     assert format_length(tokens) == str(tokens)
 
 
+@pytest.mark.slow
 def test_equal_orders_have_equal_contents(tmp_path: Path) -> None:
     choices: dict[str, Any] = {"lengths": (2000, 4000), "where": {"category": ("SYR",)}}
     first, second = made(tmp_path / "a", **choices), made(tmp_path / "b", **choices)

@@ -122,6 +122,7 @@ def test_passages_fill_their_budget_and_hold_gold_at_its_number(
     assert after.startswith(shelf.documents[gold.doc].text[gold.start : gold.end])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["tekken", "words", "chars"])
 @given(
     length=st.integers(2000, 6000),
@@ -183,6 +184,7 @@ def test_a_length_below_the_question_is_explained() -> None:
         compose(plan, 300, whole(shelf), shelf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["tekken", "words", "chars"])
 def test_every_prompt_of_a_built_suite_is_within_its_budget(tmp_path: Path, tokenizer: str) -> None:
     corpus = write_corpus(tmp_path, 120, ("en", "zh"))
@@ -200,6 +202,7 @@ def test_every_prompt_of_a_built_suite_is_within_its_budget(tmp_path: Path, toke
     assert all(found == set(lengths) for found in seen.values())
 
 
+@pytest.mark.slow
 def test_lengths_of_an_item_are_nested(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path, 150)
     wanted = order(EVERY_TASK, corpus=(str(corpus),), lengths=(1500, 3000, 6000), items=2)
@@ -214,6 +217,7 @@ def test_lengths_of_an_item_are_nested(tmp_path: Path) -> None:
         assert len(short) < len(long)
 
 
+@pytest.mark.slow
 def test_prompts_of_odd_texts_are_within_their_budget_too(tmp_path: Path) -> None:
     import json
 

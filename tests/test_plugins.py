@@ -56,6 +56,7 @@ BOARDS = (
     return path
 
 
+@pytest.mark.slow
 def test_a_file_builds_its_suite_and_runs_and_boards_find_it_again(
     call: Call, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def test_every_part_is_chosen_by_its_name() -> None:
     assert not set(reliability.LEFT_OUT_OF_QUICK) & set(reliability.chosen_parts("kill,two", True))
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that forgets a reply, asks again and leaves something else."""
     forgetful = Command(

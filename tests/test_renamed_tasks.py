@@ -74,6 +74,7 @@ def test_a_renamed_task_gives_the_same_content(suites: tuple[Path, Path]) -> Non
     assert not build(wanted(), suites[0]).fresh
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [NEW[0], OLD[0]])
 def test_samples_are_chosen_by_both_names(suites: tuple[Path, Path], name: str, tmp_path: Path) -> None:
     for folder in suites:
@@ -86,6 +87,7 @@ def test_samples_are_chosen_by_both_names(suites: tuple[Path, Path], name: str, 
     assert made.manifest["samples"] == {NEW[0]: 6}
 
 
+@pytest.mark.slow
 def test_an_old_run_pairs_with_a_new_one(suites: tuple[Path, Path], tmp_path: Path) -> None:
     runs = [tmp_path / "run-old", tmp_path / "run-new"]
     for suite, run, model in zip(suites, runs, ("fathom/lexical", "fathom/guess"), strict=True):
@@ -99,6 +101,7 @@ def test_an_old_run_pairs_with_a_new_one(suites: tuple[Path, Path], tmp_path: Pa
     assert rows.filter(model="fathom/lexical")["value"].null_count() == 0
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_the_suite_under_either_name(suites: tuple[Path, Path], tmp_path: Path) -> None:
     run = tmp_path / "run"
     api.run(suites[0], "fathom/lexical", run, limit=1)
@@ -111,6 +114,7 @@ def test_a_run_goes_on_with_the_suite_under_either_name(suites: tuple[Path, Path
     assert {one.task for one in after.values()} == {*OLD}
 
 
+@pytest.mark.slow
 def test_a_bundle_of_an_old_run_is_checked_against_both_suites(suites: tuple[Path, Path], tmp_path: Path) -> None:
     api.run(suites[0], "fathom/lexical", tmp_path / "run")
     api.board_bundle([tmp_path / "run"], tmp_path / "b.zip")
@@ -121,6 +125,7 @@ def test_a_bundle_of_an_old_run_is_checked_against_both_suites(suites: tuple[Pat
         assert {*found.bundle.rows["task"]} == {*NEW}
 
 
+@pytest.mark.slow
 def test_a_rows_file_with_the_old_names(suites: tuple[Path, Path], tmp_path: Path) -> None:
     api.run(suites[1], "fathom/lexical", tmp_path / "run")
     rows = api.rows([tmp_path / "run"])
@@ -130,6 +135,7 @@ def test_a_rows_file_with_the_old_names(suites: tuple[Path, Path], tmp_path: Pat
     assert read_rows(tmp_path / "rows.csv").equals(rows)
 
 
+@pytest.mark.slow
 def test_labels_published_scores_and_plots_take_the_old_names(suites: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("task,sample,score\nleader_kv_32k,leader_kv_32k/en/0000@1024,1\n")
     assert read_labels(tmp_path / "labels.csv")["task"].to_list() == ["leader_kv_short"]
@@ -147,6 +153,7 @@ def test_examples_of_a_site_come_from_suites_with_the_old_names(suites: tuple[Pa
     assert {*examples([NEW[0]], [suites[0]])} == {NEW[0]}
 
 
+@pytest.mark.slow
 def test_inspect_knows_both_names() -> None:
     pytest.importorskip("inspect_ai")
     import_module("fathom.run.inspect_tasks")

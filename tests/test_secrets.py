@@ -46,6 +46,7 @@ def test_the_beginning_of_a_long_key_is_a_secret_too(monkeypatch: pytest.MonkeyP
     assert redact("k1k2k3k4k5k6k7 and correct horse") == "k1k2k3k4k5k6k7 and correct horse"
 
 
+@pytest.mark.slow
 def test_a_long_text_is_searched_in_a_time_that_grows_with_its_length() -> None:
     worker = threading.Thread(target=hide_in_text, args=("a." * 500_000,), daemon=True)
     worker.start()

@@ -89,6 +89,7 @@ def test_rank_files_split_digits_as_their_vocabulary_was_trained(files: dict[str
     assert get_tokenizer(files["ranks"]).count("123") == 1
 
 
+@pytest.mark.slow
 def test_llama_qwen_and_gpt2_files_load(shared: Path) -> None:
     folder = shared / "data" / "tokenizers"
     text = "The passkey is 12345. 口令是12345。"

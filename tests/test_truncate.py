@@ -258,6 +258,7 @@ def test_swept_depths_and_closed_questions_go_with_it(tmp_path: Path) -> None:
     assert any(sample.length == 0 for sample in samples)
 
 
+@pytest.mark.slow
 def test_a_question_longer_than_the_cut_leaves_a_note(tmp_path: Path) -> None:
     rows = [
         {

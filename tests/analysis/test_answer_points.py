@@ -115,6 +115,7 @@ def test_front_middle_and_rear() -> None:
     assert one.first == pytest.approx(2 / 5)  # items 1 and 9 of five: item 1 was asked twice
 
 
+@pytest.mark.slow
 @given(st.integers(1, 60))
 def test_thirds_are_alike_from_both_ends(n: int) -> None:
     one = only([choice("A1", gold, n, item=gold) for gold in range(1, n + 1)])
@@ -173,6 +174,7 @@ def test_rows_without_their_context_are_no_replies() -> None:
     assert only([choice("A1", 1), alone]).replies == 1
 
 
+@pytest.mark.slow
 def test_epochs_are_averaged_within_their_item() -> None:
     rows = [choice("A4", 1, item=0, epoch=epoch) for epoch in (1, 2, 3)] + [choice("A1", 1, item=1)]
     one = only([*rows, choice(None, 1, item=1, epoch=2)])

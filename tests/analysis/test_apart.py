@@ -51,6 +51,7 @@ def test_one_length_alone_is_compared_with_nothing() -> None:
     assert not profiles(rows_of("natural", everywhere=False).filter(length=2048))[0].apart
 
 
+@pytest.mark.slow
 def test_the_page_says_so_in_its_first_paragraph() -> None:
     said = "stands at one length only"
     assert "Every question stands at one length only" in page(measure(rows_of("a", everywhere=False)))

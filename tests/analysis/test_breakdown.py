@@ -163,6 +163,7 @@ def test_what_cannot_be_grouped_is_said_here() -> None:
     assert breakdown(rows.clear()) == []
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3), st.floats(0, 1)), min_size=1, max_size=20))
 def test_measures_agree_with_each_other(replies: list[tuple[int, int, float]]) -> None:
     rows = to_frame(asked(value, item, epoch=epoch) for item, epoch, value in replies)
@@ -185,6 +186,7 @@ def test_scores_do_not_change_with_the_company_they_keep() -> None:
         assert (here.interval.low, here.interval.high) == pytest.approx((there.interval.low, there.interval.high))
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     rng = np.random.default_rng(1)
     held = 0
@@ -230,6 +232,7 @@ def said(summary: Mapping[str, Any]) -> dict[tuple[str, str, str, int], float]:
     return found
 
 
+@pytest.mark.slow
 def test_all_figures_are_those_of_the_released_code(shared: Path) -> None:
     sets = json.loads((shared / "golden" / "aggregate" / "longbench_pro_summary.json").read_text("utf-8"))
     assert len(sets) == 9

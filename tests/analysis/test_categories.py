@@ -120,6 +120,7 @@ def test_what_cannot_be_grouped_is_said() -> None:
     assert categories(rows.clear()) == []
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abcdef"), st.lists(st.floats(0, 1), min_size=1, max_size=6), min_size=1))
 def test_the_whole_is_the_mean_of_means_and_within_its_interval(scores: Mapping[str, list[float]]) -> None:
     rows = [
@@ -257,6 +258,7 @@ def test_tasks_have_their_published_scores_in_every_file_of_predictions(shared: 
         assert whole is None or (one.items, stated[task]) == (whole["n"], whole["result_json_of_the_source"])
 
 
+@pytest.mark.slow
 def test_published_accuracies_of_v2_replies(shared: Path) -> None:
     folder = shared / "data" / "predictions" / "longbench_v2"
     lines = (line.split("\t") for line in (folder / "result.txt").read_text().splitlines()[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from simulated import row
 
 from fathom.analysis import compare, curve, profiles
@@ -47,6 +48,7 @@ def coverage(simulations: int, rng: np.random.Generator, *, as_items: bool) -> f
     return held / simulations
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_where_questions_share_a_context() -> None:
     rng = np.random.default_rng(4)
     assert 0.91 <= coverage(200, rng, as_items=False) <= 0.99

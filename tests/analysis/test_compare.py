@@ -59,6 +59,7 @@ def test_the_other_way_round_has_the_other_sign() -> None:
         assert one.p_value == pytest.approx(other.p_value, abs=0.03)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 0.25, 1.0])), min_size=1, max_size=12)
 )
@@ -69,6 +70,7 @@ def test_interval_and_p_value_agree(scores: list[tuple[float, float]]) -> None:
         assert 2 / 201 <= one.p_value <= 1
 
 
+@pytest.mark.slow
 def test_p_value_of_many_items_is_that_of_all_sign_flips() -> None:
     """The permutation test of Dror et al. 2018, section 3.2, which needs no bootstrap."""
     rng = np.random.default_rng(5)
@@ -97,6 +99,7 @@ def test_pairing_finds_a_small_difference() -> None:
     assert one.interval.low > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("items", "tasks"), [(15, 1), (20, 1), (60, 1), (5, 8)])
 def test_false_alarms_are_as_rare_as_they_should_be(items: int, tasks: int) -> None:
     """Of right and wrong, where one pseudo-item for each score would give 7% at 15 and 20 items."""

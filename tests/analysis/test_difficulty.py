@@ -132,6 +132,7 @@ def test_questions_that_nobody_shares_give_no_labels() -> None:
 # ---------------------------------------------------------------------------------------------- stability
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("questions", [1, 2, 30])
 def test_tiers_that_are_all_right_or_all_wrong_are_stable_but_not_for_sure(questions: int) -> None:
     """Where no question tells the models of a tier apart, more questions leave less doubt, and some is left."""
@@ -150,6 +151,7 @@ def test_questions_that_are_all_alike_say_what_a_coin_of_their_chance_says() -> 
     assert found.agreement == pytest.approx((1 - beyond) ** 3, abs=0.02)
 
 
+@pytest.mark.slow
 def test_tiers_of_one_model_and_of_many_have_shares() -> None:
     tiers = {"high": ["a"], "mid": ["b", "c"], "low": [f"d{number}" for number in range(60)]}
     names = [name for models in tiers.values() for name in models]
@@ -218,6 +220,7 @@ def test_the_stability_foretells_what_other_models_of_the_tiers_say(common: floa
         assert said == pytest.approx(true, abs=0.015 if name == "all" else 0.045), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("easiness", "common", "off"),
     [(heavy_tailed, 1.0, 0.07), (heavy_tailed, 0.5, 0.09), (bimodal, 1.0, 0.25), (bimodal, 0.5, 0.06)],

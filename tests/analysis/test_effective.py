@@ -32,6 +32,7 @@ def test_no_rows() -> None:
     assert effective_length(to_frame([])) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [4096, 8192, 16384])
 def test_a_reader_behind_a_window_is_measured_as_such(size: int) -> None:
     held = dict.fromkeys(DEFINITIONS, 0)

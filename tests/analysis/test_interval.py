@@ -42,6 +42,7 @@ def test_interval_of_0_1_scores_is_that_of_jeffreys(right: int, items: int) -> N
     assert interval.high == pytest.approx(max(high, right / items), abs=0.05 * width)
 
 
+@pytest.mark.slow
 def test_coverage_is_near_its_level() -> None:
     # performance/coverage.py has the whole table; 300 simulations have a standard error of 1.3 points.
     rng = np.random.default_rng(5)
@@ -54,6 +55,7 @@ def test_coverage_is_near_its_level() -> None:
         assert 0.91 <= held / 300 <= 0.995
 
 
+@pytest.mark.slow
 def test_mean_of_tasks_with_few_items_is_covered() -> None:
     rng = np.random.default_rng(6)
     tasks, items, truth, held = 8, 10, 0.9, 0

@@ -266,6 +266,7 @@ def test_bad_orders_say_what_to_do() -> None:
 scores = st.lists(st.lists(st.sampled_from([None, 0.0, 0.3, 0.5, 1.0]), min_size=4, max_size=4), min_size=1, max_size=3)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(scores, st.sampled_from(POLICIES), st.sampled_from([0.2, 0.5, 1.0]))
 def test_rules_that_hold_for_all_rows(knowledge: list[list[float | None]], policy: Policy, threshold: float) -> None:

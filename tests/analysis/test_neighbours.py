@@ -39,6 +39,7 @@ def test_the_order_is_that_of_the_scores() -> None:
     assert neighbours(to_frame(rows).clear()) == []
 
 
+@pytest.mark.slow
 def test_gaps_are_paired() -> None:
     """A small gap on every question is a gap, though the intervals of both scores hold the other score."""
     rng = np.random.default_rng(0)

@@ -71,6 +71,7 @@ def reachable(base: str, scores: Sequence[str]) -> tuple[float, float]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["100longbench_open_models.csv", "100longbench_ntk_pi.csv"])
 def test_the_notebooks_of_the_release(shared: Path, name: str) -> None:
     found = longscores(published(shared, name))
@@ -90,6 +91,7 @@ def test_the_notebooks_of_the_release(shared: Path, name: str) -> None:
     assert checked == {"100longbench_open_models.csv": 432, "100longbench_ntk_pi.csv": 126}[name]
 
 
+@pytest.mark.slow
 def test_tables_of_the_data_folder(shared: Path) -> None:
     folder = shared / "data" / "100longbench"
     found = longscores(folder / "scores_per_length.csv")
@@ -106,6 +108,7 @@ def test_tables_of_the_data_folder(shared: Path) -> None:
     assert checked == 468
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["Table 4", "Table 7"])
 def test_tables_4_and_7_from_the_notebook(shared: Path, table: str) -> None:
     found = longscores(published(shared, NOTEBOOKS[table]))

@@ -125,6 +125,7 @@ def test_the_expected_best_is_the_mean_over_all_choices(values: list[float], n: 
     assert expected_best(table, n)[0] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.sampled_from([None, 0.0, 0.3, 1.0]), min_size=4, max_size=4), min_size=1, max_size=6))
 def test_more_tries_are_never_worse(scores: list[list[float | None]]) -> None:
     """Replies without a score leave the questions behind each n the same, so that no figure falls with n."""

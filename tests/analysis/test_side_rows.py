@@ -41,6 +41,7 @@ def asked(task: str = "kv", model: str = "m") -> pl.DataFrame:
     return table(scores, task=task, model=model)
 
 
+@pytest.mark.slow
 def test_they_change_no_analysis() -> None:
     rows = pl.concat([asked(), asked(model="b")])
     more = to_frame(

@@ -179,6 +179,7 @@ def cuts(model: str) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "study",
     [

@@ -75,6 +75,7 @@ def test_a_folder_that_cannot_be_is_said_so(call: Call, rows: Path, name: str) -
 # -------------------------------------------------------------------------------------------------- results
 
 
+@pytest.mark.slow
 def test_a_reply_counts_once_however_it_comes(call: Call, run: Path, tmp_path: Path) -> None:
     for name, logs in (("a.zip", "--logs"), ("b.zip", "--no-logs")):
         assert call("board", "bundle", run, "--out", name, logs)[0] == 0

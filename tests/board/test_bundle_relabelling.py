@@ -27,6 +27,8 @@ from fathom.types.boards import Category, Part
 from made_bundles import Content, consistent, in_format_2, taken_apart
 from made_results_board import BOARD
 
+pytestmark = pytest.mark.slow  # all look at what takes long to make
+
 TASK = "leader_passkey_5_short"
 PASSKEY = replace(BOARD, suites=(TASK,), categories=(Category("find", "Find", (Part((TASK,)),)),))
 ATTACKED, RIVALS = "fathom/lexical?window=1k&truncate=middle", ("fathom/lexical", "fathom/guess")

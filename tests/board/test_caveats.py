@@ -51,6 +51,7 @@ def leader(board: Board, items: int | None = None, **more: object) -> list[Row]:
 # --------------------------------------------------------------------------------------------- where runs land
 
 
+@pytest.mark.slow
 def test_a_run_of_the_32k_set_is_complete_on_its_board_and_not_on_the_other() -> None:
     found = lines(leader(LEADER_32K, items=20))
     assert found.keys() == {"leader-32k", "leader-128k"}
@@ -59,6 +60,7 @@ def test_a_run_of_the_32k_set_is_complete_on_its_board_and_not_on_the_other() ->
     assert set(standing(LEADER_128K, found["leader-128k"]).missing) == beyond
 
 
+@pytest.mark.slow
 def test_a_run_of_all_of_leader_is_complete_on_both_boards() -> None:
     found = lines(leader(LEADER_128K, items=3))
     assert all(standing(board, found[board.id]).complete for board in (LEADER_32K, LEADER_128K))
@@ -80,6 +82,7 @@ def pro(lengths: tuple[int, ...], items: int = 60) -> list[Row]:
     ]
 
 
+@pytest.mark.slow
 def test_pro_at_some_of_its_lengths_is_not_complete() -> None:
     lengths = tuple(LENGTHS.values())
     assert standing(PRO, lines(pro(lengths))["pro"]).complete
@@ -89,6 +92,7 @@ def test_pro_at_some_of_its_lengths_is_not_complete() -> None:
 # ------------------------------------------------------------------------------------------------ asked less
 
 
+@pytest.mark.slow
 def test_the_sizes_of_tasks_are_those_of_the_published_scores() -> None:
     sizes = {task: whole(PRO, task) for task in PRO.tasks}
     assert sum(size or 0 for size in sizes.values()) == 1500
@@ -109,6 +113,7 @@ def test_a_line_of_few_items_says_so() -> None:
     assert f"and {len(LEADER_32K.tasks) - 3} more" in note
 
 
+@pytest.mark.slow
 def test_a_line_of_all_items_says_nothing() -> None:
     assert lines(pro(tuple(LENGTHS.values())))["pro"].origin.note.startswith("Scored by rule, without a judge")
     assert "fewer" not in lines(pro(tuple(LENGTHS.values())))["pro"].origin.note
@@ -150,6 +155,7 @@ def test_lines_that_are_graded_in_different_ways_are_said(other: dict[str, objec
     assert "by judge someone/opus (rating v1)" in sentence
 
 
+@pytest.mark.slow
 def test_lines_that_are_graded_alike_are_not() -> None:
     alike = entries(needle("a", grader="token F1"), needle("b", grader="answer in full"))
     assert list(graded_otherwise(LEADER_32K, alike)) == []

@@ -32,6 +32,8 @@ from fathom.types import FathomError, Json
 from fathom.types.boards import Board
 from made_results_board import BOARD, made_rows
 
+pytestmark = pytest.mark.slow  # all look at what takes long to make
+
 ADA = get_board("ada")
 
 Rows = Callable[[pl.DataFrame], pl.DataFrame]

@@ -65,6 +65,7 @@ def test_any_bytes_are_refused(data: bytes, end: bool) -> None:
         parse_bundle(made)
 
 
+@pytest.mark.slow
 @given(st.sampled_from([ROWS, DIGESTS, REPLIES]), st.text(max_size=40))
 def test_any_text_is_refused(name: str, text: str) -> None:
     content = {"bundle.json": text.encode() + b"\n", ROWS: b"", DIGESTS: b"", name: text.encode()}

@@ -104,6 +104,7 @@ def test_models_that_always_say_the_same_sentence_are_no_copies() -> None:
     assert not compared(refusals, refusals).alike
 
 
+@pytest.mark.slow
 def test_models_that_choose_among_four_are_no_copies_of_each_other() -> None:
     """They agree on six of ten wrong answers, as good models do, over many draws."""
     alarms = 0

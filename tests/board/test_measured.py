@@ -424,6 +424,7 @@ def honest() -> Standing:
     return half_wrong()
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(0, 49), min_size=1), st.sampled_from(STATUSES), st.booleans(), st.sampled_from((None, 0.0)))
 def test_no_other_word_for_a_wrong_reply_raises_a_score(
     honest: Standing, called: set[int], status: Status, answered: bool, score: float | None

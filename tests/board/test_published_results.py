@@ -45,6 +45,7 @@ def in_shared(shared: Path, path: str) -> list[dict[str, str]]:
 # -------------------------------------------------------------------------------------------- what is shipped
 
 
+@pytest.mark.slow
 def test_every_board_has_its_published_lines() -> None:
     counts = {board: len(entries) for board, entries in published().items()}
     assert counts == {"leader-32k": 12, "leader-128k": 6, "pro": 80, "hundred": 10, "ada": 11, "mini": 40}

@@ -74,6 +74,7 @@ def holm(p: list[float], hypotheses: int, level: float = 0.95) -> set[int]:
 LINES = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 900)), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(LINES)
 def test_each_line_is_tested_against_all_others_by_holm(lines: list[tuple[float, int]]) -> None:
@@ -92,6 +93,7 @@ def test_each_line_is_tested_against_all_others_by_holm(lines: list[tuple[float,
         assert found.ranks.worst[here] == len(lines) - sum(other > here for other in sure)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(LINES)
 def test_places_lie_in_their_ranges_and_groups_go_on(lines: list[tuple[float, int]]) -> None:
@@ -144,6 +146,7 @@ def error_of(found: Ranking) -> float:
     return (difference.gap.interval.high - difference.gap.interval.low) / 2 / 1.96
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", [BOARD, QUESTIONS], ids=lambda board: board.id)
 def test_the_error_of_a_paired_difference_is_that_of_the_differences_of_questions(board: Board) -> None:
     rng = np.random.default_rng(1)
@@ -162,6 +165,7 @@ def test_the_error_of_a_paired_difference_is_that_of_the_differences_of_question
     assert error_of(apart) > 5 * error_of(found)
 
 
+@pytest.mark.slow
 def test_lines_that_share_some_questions_are_paired_over_these() -> None:
     rng = np.random.default_rng(2)
     scores = {task: rng.random(200) for task in TASKS}

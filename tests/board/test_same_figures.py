@@ -62,6 +62,7 @@ def ends(interval: Interval | None) -> Any:
     return pytest.approx([interval.low, interval.high], abs=1.1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(made())
 def test_the_same_rows_give_the_same_figures_everywhere(rows: pl.DataFrame) -> None:

@@ -204,6 +204,7 @@ def test_a_bundle_is_taken_in_where_results_on_the_site_cannot_be_read(
     assert found_by_server(path, suite, OwnResults([], threading.Event())) == []
 
 
+@pytest.mark.slow
 def test_offline_readers_are_not_compared_with_those_on_the_site(own_run: tuple[Path, Path]) -> None:
     run, _ = own_run
     (batch,) = read_results([run])

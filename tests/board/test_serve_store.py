@@ -197,6 +197,7 @@ def test_what_was_refused_comes_back_with_its_bytes(store: Store, tmp_path: Path
     assert (found.state, found.decided_by, found.reason) == ("refused", "jo", "no, it was a copy")
 
 
+@pytest.mark.slow
 def test_bytes_are_kept_for_a_while(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.add(ONE, written(tmp_path / "bundle", b"x"), 10)
     store.add(replace(ONE, id="b" * 64), tmp_path / "bundle", 10)
@@ -237,6 +238,7 @@ def test_two_moderators_at_once_decide_once(opened: Callable[[], Store], tmp_pat
         assert stores[0].undo(ONE.id, history[0].number, by="jo", reason="once more")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_a_store_of_the_first_form_becomes_one_of_today(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as earlier:

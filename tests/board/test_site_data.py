@@ -31,6 +31,8 @@ from fathom.rows import to_frame, write_rows
 from fathom.types import FathomError
 from made_results_board import made_rows, row
 
+pytestmark = pytest.mark.slow  # all look at what takes long to make
+
 BOARDS = tuple(boards().values())
 HUNDRED = get_board("hundred")
 

@@ -24,6 +24,7 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_site_is_built_and_told_of(call: Call, rows: Path) -> None:
     code, out, err = call("board", "build", rows, "--out", "site", "--board", "ada", "--no-examples", "--title", "Ours")
     assert code == 0
@@ -55,6 +56,7 @@ def test_further_published_results_are_added(call: Call) -> None:
     assert json.loads(out)["built"] == "2026-02-01"
 
 
+@pytest.mark.slow
 def test_a_suite_of_ones_own_has_a_board_and_what_is_on_no_wanted_board_is_noted(
     call: Call, rows: Path, tmp_path: Path
 ) -> None:
@@ -88,6 +90,7 @@ def test_mistakes_are_told(call: Call, rows: Path, words: tuple[str, ...], messa
     assert message in err
 
 
+@pytest.mark.slow
 def test_changes_are_printed_and_written(call: Call, rows: Path) -> None:
     call("board", "build", "--board", "ada", "--no-examples", "--out", "old")
     call("board", "build", rows, "--board", "ada", "--no-examples", "--out", "new", "--since", "old")

@@ -50,6 +50,7 @@ def tiers(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_breakdown_prints_groups_and_measures(call: Call, rows: Path) -> None:
     code, out, _ = call("analyze", "breakdown", rows, "--by", "overall,difficulty", "--measures", "mean,pass_at")
     assert code == 0
@@ -74,6 +75,7 @@ def test_repeats_prints_errors_and_trends(call: Call, rows: Path) -> None:
     assert [one["n"] for one in json.loads(out)[0]["trend"]] == [1, 2]
 
 
+@pytest.mark.slow
 def test_neighbours_prints_ranks_and_ties(call: Call, rows: Path) -> None:
     code, out, _ = call("analyze", "neighbours", rows)
     assert code == 0
@@ -95,6 +97,7 @@ def test_thinking_prints_gains_and_tokens(call: Call, rows: Path) -> None:
     assert {one["group"] for one in json.loads(out)} == {"Easy", "Hard"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["40", "80", "120"])
 def test_nothing_is_cut_in_a_narrow_terminal(
     call: Call, rows: Path, columns: str, monkeypatch: pytest.MonkeyPatch

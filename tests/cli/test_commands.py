@@ -149,6 +149,7 @@ def test_options_that_would_be_ignored_are_refused(call: Call, tmp_path: Path) -
     assert (code, "--items" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_paid_model_is_not_started_where_nobody_can_answer(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +173,7 @@ def test_positions_without_any_depth_say_so(call: Call) -> None:
     assert "no reply in these rows has a score and a depth" in told
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full, which is always full")
 def test_a_full_disk_behind_standard_output_is_one_message() -> None:
     command = [sys.executable, "-c", "from fathom.cli import main; main()", "list", "models"]

@@ -28,6 +28,7 @@ def matrix() -> ScoreMatrix:
     return checked_matrix("made", models, items, scores, tasks=tasks, categories=tasks)
 
 
+@pytest.mark.slow
 def test_estimates_from_a_subset(call: Call, matrix: ScoreMatrix, tmp_path: Path) -> None:
     write_mini(select(matrix.of_models(range(5)), 12, dimensions=1), tmp_path / "small.json")
     write_matrix(matrix, tmp_path / "scores.csv")
@@ -102,6 +103,7 @@ def test_any_subset_is_estimated_by_its_weights(call: Call, matrix: ScoreMatrix,
     assert found == pytest.approx(dict(zip(matrix.models, matrix.scores[:, :2] @ [0.75, 0.25], strict=True)))
 
 
+@pytest.mark.slow
 def test_the_published_rank_correlations(call: Call, shared: Path) -> None:
     folder = shared / "data" / "minilongbench"
     words = ["compress", "estimate", folder, "--method", "minilongbench", "--published", folder]

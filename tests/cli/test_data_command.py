@@ -148,6 +148,7 @@ def test_names_that_are_not_known_and_no_names_at_all(hub: LoopbackHub, call: Ca
     assert "fetch" in call("data")[1]
 
 
+@pytest.mark.slow
 def test_a_suite_means_all_its_sources(hub: LoopbackHub, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     names = sorted({name for some in get_suite("hundred").sources.values() for name in some})
     commit = hub.publish({f"{name}.jsonl": LARGE for name in names})
@@ -165,6 +166,7 @@ def long_bench(numbers: range) -> bytes:
     return "".join(json.dumps(record) + "\n" for record in records).encode()
 
 
+@pytest.mark.slow
 def test_a_suite_is_built_from_what_was_fetched(
     hub: LoopbackHub, call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -135,6 +135,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", place], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk(call: Call, full: Path) -> None:
     """Whatever writes says that the disk is full, and leaves nothing half written."""
     assert call("build", "passkey,kv_retrieval", "--out", "suite", *SMALL)[0] == 0
@@ -185,6 +186,7 @@ def test_a_file_that_may_not_grow(call: Call, ending: str) -> None:
     assert not list(Path().glob(".rows*"))
 
 
+@pytest.mark.slow
 def test_paths_that_are_no_text(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from fathom.cli import main; main()", "status", os.fsdecode(b"\xff\xfe")]
     done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)

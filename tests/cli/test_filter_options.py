@@ -49,6 +49,7 @@ def test_a_comparison_says_on_what_it_rests(rows: Path) -> None:
     assert {record["items"] for record in json.loads(out)} == {2}
 
 
+@pytest.mark.slow
 def test_policies_and_panels_reach_the_filter(rows: Path) -> None:
     def items(*options: str) -> list[int]:
         out, _ = fathom("analyze", "known", rows, "--json", *options)
@@ -74,12 +75,14 @@ def test_a_panel_is_runs_or_models(rows: Path) -> None:
         api.filtered([rows], panel=[rows, "a"])
 
 
+@pytest.mark.slow
 def test_a_report_prints_what_was_removed(rows: Path, tmp_path: Path) -> None:
     out, _ = fathom("report", rows, "-o", tmp_path / "r.html")
     assert "Prior knowledge" in out
     assert "Removed" in out
 
 
+@pytest.mark.slow
 def test_figures_of_a_table_of_scores(tmp_path: Path) -> None:
     table = tmp_path / "scores.csv"
     lines = [f"{model},qa,{k},{60 - k / 4 - 5 * n}" for n, model in enumerate("ab") for k in (0, 8, 16, 32)]

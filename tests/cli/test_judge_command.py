@@ -31,6 +31,7 @@ def call(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_judge_says_what_is_ahead_and_what_came(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], there: Judge
 ) -> None:
@@ -54,6 +55,7 @@ def test_judge_says_what_is_ahead_and_what_came(
         assert call(monkeypatch, *more, "--judge", "none") == 0
 
 
+@pytest.mark.slow
 def test_run_judges_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,6 +143,7 @@ def test_tables_fit_a_narrow_terminal(call: Call, monkeypatch: pytest.MonkeyPatc
     assert max(map(len, out.splitlines()[: out.splitlines().index("base as given in the table") - 1])) <= 80
 
 
+@pytest.mark.slow
 def test_the_published_order_turns_round(call: Call, shared: Path) -> None:
     table = str(shared / "data/100longbench/scores_per_length.csv")
     found = json.loads(call("longscore", table, "--where", "set=open_models", "--json")[1])

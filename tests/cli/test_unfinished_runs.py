@@ -25,6 +25,7 @@ def forget(run: Path, which: str) -> None:
         db.execute(f"DELETE FROM replies WHERE {which}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("report", "--quiet"), ("analyze", "curve"), ("analyze", "answers")])
 def test_every_command_says_that_a_run_is_not_finished(call: Call, words: tuple[str, ...]) -> None:
     run = make(call)

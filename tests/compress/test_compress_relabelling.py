@@ -81,6 +81,7 @@ def estimated(subset: Path, rows: pl.DataFrame, tmp_path: Path, unanswered: str 
     return found.models[0] if found.models else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["sampled", "mini"])
 @pytest.mark.parametrize("status", STATUSES)
 def test_no_other_word_raises_an_estimate(
@@ -99,6 +100,7 @@ def test_no_other_word_raises_an_estimate(
     assert shown
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(data=st.data())
 def test_no_choice_of_replies_and_words_does(
@@ -118,6 +120,7 @@ def test_no_choice_of_replies_and_words_does(
     assert found is None or found.overall.value <= honest + 1e-9
 
 
+@pytest.mark.slow
 def test_few_missing_items_count_0_and_more_leave_no_estimate(subsets: dict[str, Path], tmp_path: Path) -> None:
     items = items_of(subsets["sampled"])
     right = [item for item in items if RIGHT[item]]
@@ -187,6 +190,7 @@ def adapted(patch: pytest.MonkeyPatch, folder: Path, *, unanswered: str = "zero"
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", STATUSES)
 def test_an_adaptive_evaluation_is_raised_by_no_word(
     status: Status, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

@@ -41,6 +41,7 @@ def matrix() -> ScoreMatrix:
     return made()
 
 
+@pytest.mark.slow
 def test_published_figures(shared: Path) -> None:
     folder = shared / "data" / "minilongbench"
     matrix = read_matrix(folder)
@@ -68,6 +69,7 @@ def test_published_figures(shared: Path) -> None:
     assert [one.weighted for one in scores] == pytest.approx([one.direct for one in scores])
 
 
+@pytest.mark.slow
 def test_published_rank_correlations_of_the_direct_score_in_each_category(shared: Path) -> None:
     folder = shared / "data" / "minilongbench"
     train, _ = released.read_split(folder)
@@ -85,6 +87,7 @@ def test_published_rank_correlations_of_the_direct_score_in_each_category(shared
             assert found[released.CATEGORIES[group], models] == pytest.approx(value, abs=tolerance)
 
 
+@pytest.mark.slow
 def test_published_parameters_subtract_the_difficulty_ten_times(shared: Path) -> None:
     folder = shared / "data" / "minilongbench"
     matrix, mini = read_matrix(folder), published(folder)

@@ -160,6 +160,7 @@ def test_constant_rows_have_no_rank_correlation() -> None:
     assert found["error"].to_numpy() == pytest.approx(np.zeros(len(found)), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_default_is_closer_than_a_random_sample() -> None:
     matrix = made_scores(24, 200, seed=7)
     found = summary(validate(matrix, [30], methods=("random", "sampled"), splits=splits_of(matrix, 8)))

@@ -411,6 +411,7 @@ def test_texts_come_back_normalised_and_once(given_texts: list[str], kind: str) 
         assert len(corpus.documents) + lost == len(given_texts)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     st.sampled_from(["txt", "md.gz", "jsonl", "jsonl.gz", "jsonl.zst", "parquet", "parquet.gz"]),

@@ -313,6 +313,7 @@ def test_archive(tmp_path: Path) -> None:
         split(path)
 
 
+@pytest.mark.slow
 def test_damaged_archive_keeps_what_came_before(tmp_path: Path) -> None:
     py7zr = pytest.importorskip("py7zr")
     noise = random.Random(4)  # py7zr unpacks 1 MiB at a time: what was unpacked before the damage is more than that
@@ -430,6 +431,7 @@ def test_a_file_without_any_thread_says_so(tmp_path: Path) -> None:
     assert problem.reason == "there is no thread in it"
 
 
+@pytest.mark.slow
 def test_shared_threads(shared: Path) -> None:
     threads, problems = split(shared / "data" / "stackexchange" / "threads")
     assert not problems

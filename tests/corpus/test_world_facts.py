@@ -12,6 +12,7 @@ from fathom.corpus.world.facts import Cluster, Firm, Person
 LANGUAGES = ("en", "zh")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_facts_agree(language: str) -> None:
     for number in range(250):

@@ -40,6 +40,7 @@ def test_entries_are_those_of_the_whole(values: list[object], piece: int, ascii:
     assert entries_of(text, pytest.MonkeyPatch(), piece) == json.loads(text)
 
 
+@pytest.mark.slow
 @given(
     data=st.binary(max_size=30) | st.text('[]{},:"\\ 1ntrue\n', max_size=30).map(str.encode), piece=st.integers(1, 9)
 )

@@ -42,6 +42,7 @@ SCORES = {
 }
 
 
+@pytest.mark.slow
 def test_a_report_shows_categories_and_their_mean() -> None:
     (table,) = (one for one in tables_of(measure(rows_of(SCORES))) if one.section == "categories")
     assert [column.label for column in table.columns] == ["Model", "All", "single doc qa", "code"]
@@ -53,6 +54,7 @@ def test_a_report_shows_categories_and_their_mean() -> None:
     assert 'href="#categories"' in text
 
 
+@pytest.mark.slow
 def test_a_report_without_categories_has_no_such_section() -> None:
     results = measure(rows_of(SCORES, categories=False))
     assert not [one for one in tables_of(results) if one.section == "categories"]

@@ -26,6 +26,7 @@ def named(results: Results, name: str) -> Table:
     return next(table for table in tables_of(results) if table.name == name)
 
 
+@pytest.mark.slow
 def test_a_command_prints_what_the_page_shows(own: Results) -> None:
     found = own.by_question
     assert run_tables(found.repeats, own.systems) == [named(own, "repeats"), named(own, "repeats-best")]
@@ -38,6 +39,7 @@ def test_a_command_prints_what_the_page_shows(own: Results) -> None:
     assert shown == [(cell.text, cell.interval) for cell in page.rows[0][7:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_every_figure_stands_whole_in_a_terminal(own: Results, width: int) -> None:
     found = own.by_question

@@ -40,6 +40,7 @@ def said(results: Results) -> str:
     return " ".join(str(sentence) for sentence in summary(results))
 
 
+@pytest.mark.slow
 def test_the_table_says_what_was_removed_for_whom(results: Results) -> None:
     table = table_of(results, "known")
     assert results.filtered is not None
@@ -70,6 +71,7 @@ def test_a_mean_is_over_the_questions_that_are_left(rows: pl.DataFrame, results:
     assert "removed as known are here too" in table_of(results, "counts").about
 
 
+@pytest.mark.slow
 def test_a_warning_stands_on_the_page_and_in_the_first_paragraph(rows: pl.DataFrame) -> None:
     own = measure(known_filter(rows, "own"))
     warning = "are averaged over different questions"
@@ -78,12 +80,14 @@ def test_a_warning_stands_on_the_page_and_in_the_first_paragraph(rows: pl.DataFr
     assert warning in page(own)
 
 
+@pytest.mark.slow
 def test_what_is_not_filtered_is_said_too(rows: pl.DataFrame) -> None:
     unfiltered = measure(known_filter(rows, "none"))
     assert "Prior knowledge is not filtered, although" in said(unfiltered)
     assert {row[8].text for row in table_of(unfiltered, "known").rows} == {"0"}
 
 
+@pytest.mark.slow
 def test_length_0_is_no_length(results: Results) -> None:
     assert 0 not in results.lengths
     assert {length for _, length in results.by_length} == set(results.lengths)
@@ -94,6 +98,7 @@ def test_length_0_is_no_length(results: Results) -> None:
     assert not re.search(r">0k?</text>", page(results))
 
 
+@pytest.mark.slow
 def test_rows_without_closed_book_questions_have_no_such_section(rows: pl.DataFrame) -> None:
     bare = measure(rows.filter(pl.col("length") > 0))
     assert not [table for table in tables_of(bare) if table.section == "known"]
@@ -130,6 +135,7 @@ def test_failed_judgements_are_counted_apart(rows: pl.DataFrame, results: Result
     assert "without a judge" not in table.about
 
 
+@pytest.mark.slow
 def test_scores_without_a_judge_are_called_so() -> None:
     table = table_of(measure(make_hundred(models=1, items=4, judged=False)), "graders")
     assert "single_doc_qa and multi_doc_qa were scored by token F1, without a judge" in table.about
@@ -137,6 +143,7 @@ def test_scores_without_a_judge_are_called_so() -> None:
     assert "have no judgement" not in table.about
 
 
+@pytest.mark.slow
 def test_scores_of_different_graders_are_not_compared(rows: pl.DataFrame) -> None:
     plain = rows.with_columns(model=pl.lit("lab/other"), grader=pl.lit("token F1"))
     table = table_of(measure(pl.concat([rows, plain])), "graders")
@@ -150,6 +157,7 @@ def test_questions_and_items_are_told_apart(results: Results) -> None:
     assert "Items of multi_doc_qa" not in settings
 
 
+@pytest.mark.slow
 def test_names_from_outside_stay_text(rows: pl.DataFrame) -> None:
     hostile = "<script>alert(1)</script>\x1b[31m"
     rows = rows.with_columns(

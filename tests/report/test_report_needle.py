@@ -26,6 +26,7 @@ def layers(rows: pl.DataFrame, number: int) -> tuple[list[dict[str, Any]], dict[
     return chart["datasets"][chart["data"]["name"]], chart
 
 
+@pytest.mark.slow
 def test_each_cell_says_its_score_where_there_is_room() -> None:
     records, chart = layers(make_needle(), 1)
     assert len(records) == 16 * 11
@@ -36,6 +37,7 @@ def test_each_cell_says_its_score_where_there_is_room() -> None:
     assert [layer["mark"]["type"] for layer in chart["layer"]] == ["rect", "text"]
 
 
+@pytest.mark.slow
 def test_many_lengths_have_no_figures_and_lengths_beyond_a_window_stay_blank() -> None:
     records, chart = layers(make_needle(lengths=LONG), 1)
     assert len(LONG) > FIGURES
@@ -46,6 +48,7 @@ def test_many_lengths_have_no_figures_and_lengths_beyond_a_window_stay_blank() -
     assert {one["length"] for one in records} == {words.tokens(length) for length in LONG if length <= WINDOW}
 
 
+@pytest.mark.slow
 def test_there_is_one_panel_for_each_model_and_task() -> None:
     rows = make_needle()
     both = pl.concat([rows, rows.with_columns(task=pl.lit("passkey"))])
@@ -79,6 +82,7 @@ def test_lengths_with_the_same_short_name_have_columns_of_their_own() -> None:
     assert len(records) == len(lengths) * 11
 
 
+@pytest.mark.slow
 def test_notes_stay_short_where_there_are_many_lengths() -> None:
     found = measure(make_needle(lengths=LONG))
     notes = [text for result in found.longscore.values() for text in (result.note, result.undefined)]

@@ -21,6 +21,8 @@ from fathom.report.results import Results, measure
 from fathom.report.tables import tables_of
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow  # all look at what takes long to make
+
 HOSTILE = "<script>alert(1)</script>&\"'[bold]\x1b[31m\x00\u202e/_?"
 
 

@@ -14,6 +14,8 @@ from fathom.report.tables import rank_tables, tables, tables_of
 from fathom.stats.outcomes import OUTCOMES, counted
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow  # all look at what takes long to make
+
 SHORT = (2048, 4096, 8192)
 ACME = System("acme/long-1", "thinking")
 ORCA = System("orca/small-7b", "")

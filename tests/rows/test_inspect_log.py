@@ -10,6 +10,8 @@ from fathom.rows import rows_from_inspect
 from fathom.run.answers import Output, to_reply
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow  # all look at what takes long to make
+
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 

@@ -329,6 +329,7 @@ def test_a_folder_without_results_says_what_is_expected(call: Call, tmp_path: Pa
 # ------------------------------------------------------------------------------------------- what others published
 
 
+@pytest.mark.slow
 def test_table_3_of_the_paper_comes_out_of_the_published_summaries(shared: Path) -> None:
     """All 560 printed figures: 46 models, with thinking and without, overall, by language and by difficulty."""
     rows = rows_from_longbench_pro(shared / "data" / "longbench_pro")
@@ -355,6 +356,7 @@ def test_table_3_of_the_paper_comes_out_of_the_published_summaries(shared: Path)
     assert len(scores) == 560
 
 
+@pytest.mark.slow
 def test_replies_give_the_averages_of_the_released_code(shared: Path, tmp_path: Path) -> None:
     """Replies and the summaries that the released code made of them, also with repeats that are missing."""
     cases = json.loads((shared / "golden" / "aggregate" / "longbench_pro_summary.json").read_text())

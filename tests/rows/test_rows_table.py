@@ -41,6 +41,7 @@ def test_a_table_survives_writing_and_reading(tmp_path: Path, suffix: str) -> No
         assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.builds(

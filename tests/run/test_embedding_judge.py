@@ -69,6 +69,7 @@ def scores(run: Path, rule: str = "strict", judge: str | None = None) -> list[An
 # ----------------------------------------------------------------------------------------------------- scores
 
 
+@pytest.mark.slow
 def test_half_the_cosine_and_half_rouge(tmp_path: Path, server: EmbeddingServer) -> None:
     run = summaries(tmp_path / "run", "Stones @60", "@80 thoughts [Answer]\nthe tower is old. @0", "x [Answer]")
     summary = ask(run, server)
@@ -293,6 +294,7 @@ def start(run: Path, server: EmbeddingServer) -> subprocess.Popen[bytes]:
     return start_program(PROGRAM, run, server.url, here)
 
 
+@pytest.mark.slow
 def test_kill_9_embeds_nothing_twice(tmp_path: Path) -> None:
     run = summaries(tmp_path / "run", *(f"old @{degrees}" for degrees in range(24)))
     with EmbeddingServer(at_angle, delay=0.03) as server:

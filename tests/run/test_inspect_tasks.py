@@ -72,6 +72,7 @@ def check_log(name: str, frame: pl.DataFrame, metrics: dict[str, float], folder:
     assert "stderr" in metrics
 
 
+@pytest.mark.slow
 def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
     from inspect_ai.util import registry_info
 

@@ -269,6 +269,7 @@ def test_tokens_and_cost_are_the_judges_own(tmp_path: Path, here: Judge) -> None
 # ---------------------------------------------------------------------------------------- servers and processes
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain_tracebacks")
 def test_a_server_that_stumbles(tmp_path: Path) -> None:
     def script(number: int, before: int) -> Act:
@@ -292,6 +293,7 @@ def test_a_server_that_stumbles(tmp_path: Path) -> None:
         assert {request["max_tokens"] for request in server.requests} == {1024}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain_tracebacks")
 def test_a_server_that_goes_away_in_the_middle(tmp_path: Path) -> None:
     run = answers(tmp_path / "run", 40)
@@ -341,6 +343,7 @@ def slow() -> Iterator[ScriptedServer]:
         yield server
 
 
+@pytest.mark.slow
 def test_kill_9_judges_nothing_twice(tmp_path: Path, slow: ScriptedServer) -> None:
     run = answers(tmp_path / "run", 60)
     process = start(run, slow)
@@ -356,6 +359,7 @@ def test_kill_9_judges_nothing_twice(tmp_path: Path, slow: ScriptedServer) -> No
     assert sum(slow.prompts.values()) <= 60 + 1  # a reader asks one at a time: that one was under way
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(tmp_path: Path, slow: ScriptedServer) -> None:
     run = answers(tmp_path / "run", 60)
     both = [start(run, slow) for _ in range(2)]

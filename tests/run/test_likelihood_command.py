@@ -23,6 +23,7 @@ def call(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_both_ways_and_how_often_they_agree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from scripted_server import Act, ScriptedServer, completion, refusal
 from command_line import Call
 from fathom.run import judge, replies, run
 from fathom.run.judgements import FILE as JUDGEMENTS
-from fathom.types import FathomError
+from fathom.types import FathomError, Json
 from judged_runs import install_tasks, make_run, sample
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -30,6 +30,8 @@ ENVIRONMENT, HEADER, NESTED, PASSWORD = (
 )
 SECRETS = (ENVIRONMENT, HEADER, NESTED, PASSWORD)
 EVERYTHING = " ".join(SECRETS)
+HEADERS: dict[str, Json] = {"X-Gateway-Key": HEADER}
+BODY: dict[str, Json] = {"extra": [{"name": "token", "value": NESTED}, ["api-key", NESTED]]}
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +66,10 @@ def server() -> Iterator[ScriptedServer]:
         yield running
 
 
+def with_password(server: ScriptedServer) -> str:
+    return server.base_url.replace("http://", f"http://me:{PASSWORD}@")
+
+
 def read(folder: Path) -> Iterator[tuple[str, bytes]]:
     """All bytes in all files below a folder, also those that are packed."""
     for path in filter(Path.is_file, folder.rglob("*")):
@@ -81,13 +87,23 @@ def check_clean(folder: Path, *words: str) -> None:
             assert secret.encode() not in content, (name, secret)
 
 
+@pytest.mark.slow
 def test_a_server_that_echoes_keys(server: ScriptedServer, call: Call, tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 8)  # one for each thing that the server says
-    address = server.base_url.replace("http://", f"http://me:{PASSWORD}@")
-    headers, nested = {"X-Gateway-Key": HEADER}, {"extra": [{"name": "token", "value": NESTED}, ["api-key", NESTED]]}
-    options = ("-M", f"default_headers={json.dumps(headers)}", "-G", f"extra_body={json.dumps(nested)}")
+    options = ("-M", f"default_headers={json.dumps(HEADERS)}", "-G", f"extra_body={json.dumps(BODY)}")
     limits = ("--retries", "1", "--max-connections", "1", "--max-output-tokens", "50", "--yes")
-    found = call("run", suite, "--model", "openai/m", "--model-base-url", address, *options, *limits, "--out", "run")
+    found = call(
+        "run",
+        suite,
+        "--model",
+        "openai/m",
+        "--model-base-url",
+        with_password(server),
+        *options,
+        *limits,
+        "--out",
+        "run",
+    )
     assert found[0] == 0, found[2]
     assert "authorization: basic" in server.headers[0].lower()
     assert HEADER in server.headers[0]
@@ -110,6 +126,7 @@ def test_a_server_that_echoes_keys(server: ScriptedServer, call: Call, tmp_path:
     assert kept["item7"].text == "nine"
 
 
+@pytest.mark.slow
 def test_a_server_that_denies_and_echoes_the_key(call: Call, tmp_path: Path) -> None:
     def deny(number: int, before: int) -> Act:
         return refusal(401, f"Incorrect API key provided: {ENVIRONMENT}. Authorization: Bearer {ENVIRONMENT}")
@@ -126,11 +143,20 @@ def test_a_server_that_denies_and_echoes_the_key(call: Call, tmp_path: Path) -> 
     assert ENVIRONMENT not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_judge_that_echoes_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_tasks(monkeypatch)
     folder = make_run(tmp_path / "run", [(sample(number), f"it is {number}") for number in range(8)])
     with ScriptedServer(echo) as server:
-        judge(folder, "openai/judge", model_base_url=server.base_url, retries=0, max_connections=1)
+        judge(
+            folder,
+            "openai/judge",
+            model_base_url=with_password(server),
+            model_args={"default_headers": HEADERS},
+            generation={"extra_body": BODY},
+            retries=0,
+            max_connections=1,
+        )
     assert (folder / JUDGEMENTS).exists()
     check_clean(folder)
 
@@ -174,6 +200,7 @@ CUT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CUT)
 def test_no_part_of_a_key_is_left_where_a_text_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -11,6 +11,7 @@ from fathom.run.overflow import fit
 from fathom.tokens import TiktokenTokenizer, get_tokenizer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_middle_is_cut_as_in_the_released_code(shared: Path, language: str) -> None:
     """First and last half of the tokens, decoded; every truncation length of the paper is even."""

@@ -162,6 +162,7 @@ def test_somebody_who_may_only_read(folder: Path, foreign: Path) -> None:
     assert look(foreign / "run") == (["nine"] * 6, 6)
 
 
+@pytest.mark.slow
 def test_somebody_who_may_only_read_what_a_killed_run_left(folder: Path, foreign: Path) -> None:
     kill_after_one_more(folder)
     shutil.copytree(folder, foreign / "run")

@@ -120,5 +120,6 @@ def test_the_cause_is_read_through_wrappers_and_the_prompt_of_the_wrapper_is_not
     assert "slow down" in failure.message
 
 
+@pytest.mark.slow
 def test_a_server_that_echoes_the_prompt_fills_no_store() -> None:
     assert len(understand(ProviderError("bad: " + "x" * 10_000_000, 400)).message) == MESSAGE_CHARACTERS

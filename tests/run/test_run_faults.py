@@ -96,6 +96,7 @@ def by_number(out: Path) -> dict[int, StoredReply]:
     return {int(row.item.removeprefix("item")): row for row in replies(out)}
 
 
+@pytest.mark.slow
 def test_300_samples_with_30_percent_faults(tmp_path: Path) -> None:
     with ScriptedServer(faulty) as server:
         summary = go(make_suite(tmp_path, 300), server, tmp_path / "run")
@@ -122,6 +123,7 @@ def test_retries_are_as_many_as_asked_and_hopeless_ones_none(tmp_path: Path) -> 
     assert server.prompts == {0: 1, 1: 3, 2: 1, 3: 1, 4: 1}
 
 
+@pytest.mark.slow
 def test_a_request_that_hangs_is_given_up(tmp_path: Path) -> None:
     with ScriptedServer() as server:
         go(make_suite(tmp_path, 1), server, tmp_path / "warm")  # the first request loads libraries
@@ -143,6 +145,7 @@ def test_a_denied_first_request_stops_the_run(tmp_path: Path, server: ScriptedSe
     assert by_number(tmp_path / "run") == {}
 
 
+@pytest.mark.slow
 def test_a_dead_server_stops_the_run_and_leaves_samples_pending(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 60)
     with ScriptedServer() as server:
@@ -164,6 +167,7 @@ def test_a_server_that_answers_garbage_stops_the_run(tmp_path: Path, server: Scr
         go(make_suite(tmp_path, 100), server, tmp_path / "few", retries=0, limit=3)
 
 
+@pytest.mark.slow
 def test_errors_are_asked_again_at_the_next_start_and_nothing_else(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 100)
     with ScriptedServer(faulty) as server:
@@ -295,6 +299,7 @@ def test_generation_options_with_an_option_of_their_own_are_refused(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_many_incomplete_replies_are_a_hint(tmp_path: Path) -> None:
     cut = completion("nine, and", finish="length")
     with ScriptedServer(lambda number, before: cut if number < 2 else completion("nine")) as server:

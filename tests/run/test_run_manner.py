@@ -67,6 +67,7 @@ def by_number(out: Path) -> dict[int, StoredReply]:
 # ------------------------------------------------------------------------------------------- where replies end
 
 
+@pytest.mark.slow
 def test_the_model_is_told_where_replies_end(tmp_path: Path, server: ScriptedServer) -> None:
     server.script = lambda number, before: completion(f"answer {number}\nand more", finish="length")
     go(make_suite(tmp_path, 4, tasks=("passkey", "line")), server, tmp_path / "run")
@@ -106,6 +107,7 @@ def test_readers_end_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [row.reply.text for _, row in sorted(by_number(tmp_path / "run").items())] == ["one\ntwo", "one"]
 
 
+@pytest.mark.slow
 @given(text=st.text("ab\n;"), stop=st.lists(st.sampled_from(["\n", ";", "ab", ""]), max_size=3).map(tuple))
 def test_what_is_left_is_a_beginning_without_any_stop(text: str, stop: tuple[str, ...]) -> None:
     left = ended(Reply("ok", text), Manner(stop)).text

@@ -214,6 +214,7 @@ def test_the_shortest_prompt_that_worked_is_the_probe() -> None:
     assert asked[3:] == ["denied"] * 5 + ["short"]
 
 
+@pytest.mark.slow
 def test_resuming_behaves_like_going_on(tmp_path: Path, server: ScriptedServer) -> None:
     """Old errors are asked last, and do not end a run that has had replies before."""
     hopeless = range(25)
@@ -232,6 +233,7 @@ def test_resuming_behaves_like_going_on(tmp_path: Path, server: ScriptedServer) 
     assert len(by_number(tmp_path / "run")) == 60
 
 
+@pytest.mark.slow
 def test_a_resumed_run_of_nothing_but_errors_goes_on(tmp_path: Path, server: ScriptedServer) -> None:
     server.script = lambda number, before: refusal(400, "odd") if 0 <= number < 30 else well(number)
     go(make_suite(tmp_path, 31), server, tmp_path / "run", max_connections=1)

@@ -48,6 +48,7 @@ def server() -> Iterator[ScriptedServer]:
 # -------------------------------------------------------------------------------------------------- all faults at once
 
 
+@pytest.mark.slow
 def test_every_fault_ends_as_it_should(tmp_path: Path) -> None:
     faults = [FAULTS[name] for name in NAMES for _ in range(2)]
     with ScriptedServer(lambda number, before: _act(faults, number, before)) as server:
@@ -72,6 +73,7 @@ def _act(faults: list[Fault], number: int, before: int) -> Act:
     return faults[number // 2].act(number, before) if number % 2 and number >= 0 else well(number)
 
 
+@pytest.mark.slow
 def test_a_schedule_accounts_for_every_sample(tmp_path: Path) -> None:
     schedule = Schedule(seed=3, share=0.2)
     with ScriptedServer(schedule.script(), remembers=False) as server:
@@ -239,6 +241,7 @@ def test_errors_in_continuations_are_tried_again(tmp_path: Path, server: Scripte
 # ------------------------------------------------------------------------------------------------------ large and slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream; charset=utf-8"])
 def test_a_body_without_end_is_not_read_to_its_end(tmp_path: Path, server: ScriptedServer, kind: str) -> None:
     packed = gzip.compress(b" " * (9 * MOST_CHARACTERS))
@@ -315,6 +318,7 @@ def test_tags_are_split_in_a_time_that_grows_with_their_number(name: str) -> Non
     assert times[1] < 30 * times[0] or times[1] < 0.2
 
 
+@pytest.mark.slow
 def test_tags_reach_the_store_and_do_not_stop_others(tmp_path: Path, server: ScriptedServer) -> None:
     server.script = lambda number, before: completion(list(TAGGED.values())[number % 7])
     started = time.process_time()

@@ -102,6 +102,7 @@ def test_kill_9_repeats_no_finished_request(tmp_path: Path) -> None:
     assert status(out).finished == status(out).total == 120
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_run(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 50), tmp_path / "run"
     ready = False
@@ -233,6 +234,7 @@ def work(epochs: int, connections: int) -> Work:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     lives=st.lists(st.integers(0, 9), max_size=6),

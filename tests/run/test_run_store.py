@@ -47,6 +47,7 @@ def written() -> int:
     return int(dict(line.split(": ") for line in lines)["wchar"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the system does not count written bytes")
 def test_at_most_5_kb_are_written_for_a_sample(tmp_path: Path, reader: list[str]) -> None:
     """Every write call counts: rows, index, claims, write-ahead log and its copying back."""
@@ -109,6 +110,7 @@ def test_amounts_of_tokens_are_no_secrets() -> None:
     assert hide_secrets({"max_tokens": 5, "auth_token": "x"}) == {"max_tokens": 5, "auth_token": "***"}
 
 
+@pytest.mark.slow
 def test_disk_full_is_told_and_nothing_is_lost(tmp_path: Path, reader: list[str]) -> None:
     """A limit on the size of files stands for the full disk: both end in the same SQLite errors."""
     suite, out = make_suite(tmp_path, 400), tmp_path / "run"
@@ -176,6 +178,7 @@ def test_a_damaged_name_of_a_process_is_told(tmp_path: Path) -> None:
     ledger.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     reply=st.builds(

@@ -39,6 +39,7 @@ def test_a_worker_elsewhere_is_alive_while_it_beats() -> None:
     assert not is_alive(elsewhere, now - 2 * SILENCE_SECONDS, now)
 
 
+@pytest.mark.slow
 def test_containers_with_one_host_name_are_two_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     """They share the machine's boot too; only their process numbers are different ones."""
     inside = ["unshare", "--fork", "--pid", "--mount-proc"]

@@ -384,6 +384,7 @@ def test_a_switch_that_the_server_does_not_obey_is_told(
     assert [hint in found for found in summary.hints] == ([True] if hint else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "complaint", "named"),
     [
@@ -434,6 +435,7 @@ def test_a_damaged_mode_is_named(tmp_path: Path, server: ScriptedServer, damage:
         rows_from_run(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_rows_tell_runs_of_one_score_apart_by_what_differs(tmp_path: Path, server: ScriptedServer) -> None:
     suite = make_suite(tmp_path, 2)
     asked: dict[str, dict[str, Any]] = {
@@ -460,6 +462,7 @@ def test_rows_tell_runs_of_one_score_apart_by_what_differs(tmp_path: Path, serve
 # ------------------------------------------------------------------------------------------------- command line
 
 
+@pytest.mark.slow
 def test_the_command_names_the_folder_and_says_what_it_does(call: Call, tmp_path: Path, server: ScriptedServer) -> None:
     suite = make_suite(tmp_path)
     words = ("run", suite, "-m", "openai/m", "--model-base-url", server.base_url, "--yes")

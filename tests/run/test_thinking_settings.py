@@ -80,6 +80,7 @@ def decide(**given: Any) -> ThinkingSettings:
     return thinking_settings(given.pop("mode", "on"), given.pop("model", "openai/x"), given.pop("entry", None), **given)
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(options)
 def test_every_combination_is_an_error_or_keeps_the_rules(chosen: dict[str, Any]) -> None:

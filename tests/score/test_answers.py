@@ -335,6 +335,7 @@ number_frames = st.sampled_from(
 thoughts = st.sampled_from(["", "<think>maybe 1, 2 or 3?</think>\n", "<thinking>7\n8</thinking>"])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 99_999), number_frames, thoughts, st.booleans())
 def test_a_number_is_read_however_it_is_dressed(number: int, frame: str, thought: str, wide: bool) -> None:
     shown = str(number).translate(WIDE) if wide else str(number)
@@ -436,6 +437,7 @@ def test_any_text_is_read_or_left(reply: str) -> None:
     assert choice_number(reply, 5) in (None, "1", "2", "3", "4", "5")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

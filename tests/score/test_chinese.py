@@ -42,12 +42,14 @@ def plain() -> jieba.Tokenizer:
     return tokenizer
 
 
+@pytest.mark.slow
 @given(TEXTS.map("".join))
 def test_words_are_those_of_jieba(text: str) -> None:
     assert cut_words(text) == list(plain().cut(text))
     assert "".join(cut_words(text)) == text
 
 
+@pytest.mark.slow
 def test_what_is_given_away_is_the_callers_own() -> None:
     words = cut_words("北京大学")
     words.append("x")

@@ -23,6 +23,7 @@ FILES = {
 SUITES = {"longbench_v1", "longbench_v2", "longbench_pro", "minilongbench", "leval", "ruler", "infinitebench"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_every_row_of_these_suites_has_the_score_of_its_released_scorer(shared: Path, name: str) -> None:
     summary = api.score(shared / "golden" / f"{name}.jsonl.gz", check=True)

@@ -67,6 +67,7 @@ def golden(shared: Path, name: str) -> Iterator[dict[str, Any]]:
 # --------------------------------------------------------------------------------------------- released code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), [("edge", 515), ("real", 13218)])
 def test_official_equals_every_golden_row(shared: Path, name: str, count: int) -> None:
     summary = score_file(shared / "golden" / name / "infinitebench.jsonl.gz", check=True)

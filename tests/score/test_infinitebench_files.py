@@ -45,6 +45,7 @@ def scores(folder: Path) -> dict[tuple[str, str], tuple[int, float]]:
     return found
 
 
+@pytest.mark.slow
 def test_published_predictions_give_the_published_scores(shared: Path) -> None:
     data = shared / "data" / "infinitebench"
     with (data / "published_scores.csv").open(encoding="utf-8", newline="") as file:
@@ -60,6 +61,7 @@ def test_published_predictions_give_the_published_scores(shared: Path) -> None:
     assert agree == {("a number", True): 40, ("a number", False): 1, ("below 5", True): 16, ("below 5", False): 1}
 
 
+@pytest.mark.slow
 def test_whole_files_have_the_scores_of_the_released_program(shared: Path) -> None:
     released = json.loads((shared / "golden" / "aggregate" / "infinitebench_file_scores.json").read_text("utf-8"))
     compared: Counter[bool] = Counter()

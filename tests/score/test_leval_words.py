@@ -17,6 +17,7 @@ def values(metric: str, said: object, gold: object) -> list[float | None]:
     return [get_scorer(f"leval/{metric}", rule)(ScoringRow(said, gold)).value for rule in RULES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "expected"), [("edge/leval", 81), ("real/leval_ngram", 4254)])
 def test_official_equals_every_golden_row_of_the_open_tasks(shared: Path, file: str, expected: int) -> None:
     with gzip.open(shared / "golden" / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:

@@ -37,6 +37,7 @@ def stop(metric: str, said: object, *gold: object, dataset: str = "", suite: str
 # ------------------------------------------------------------------------------------- the released scorers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOLDEN)
 def test_official_equals_the_released_code(shared: Path, name: str) -> None:
     summary = score_file(shared / "golden" / f"{name}.jsonl.gz", check=True)

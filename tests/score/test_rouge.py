@@ -69,6 +69,7 @@ def test_of_two_longest_subsequences_the_one_of_the_package_counts() -> None:
     assert walked(["b", "a"], ["a", "b"])[1] == {"a"}
 
 
+@pytest.mark.slow
 def test_a_long_reply_without_full_stops_costs_no_more_than_its_length() -> None:
     # Seconds; with a copy of all places for each word it would be most of a minute.
     words = [f"w{number % 50_000}" for number in range(1_500_000)]

@@ -438,6 +438,7 @@ def test_kill_9_loses_nothing_that_came(hub: LoopbackHub, tmp_path: Path) -> Non
 # ------------------------------------------------------------------------------- several processes, full disks
 
 
+@pytest.mark.slow
 def test_two_processes_fetch_a_file_once(hub: LoopbackHub, tmp_path: Path) -> None:
     source = source_of("large.jsonl", revision=hub.publish({"large.jsonl": LARGE}))
     both = [process(source, tmp_path) for _ in range(2)]
@@ -446,6 +447,7 @@ def test_two_processes_fetch_a_file_once(hub: LoopbackHub, tmp_path: Path) -> No
     assert status(source, tmp_path) == ["ok"]
 
 
+@pytest.mark.slow
 def test_a_fetch_says_that_it_waits_for_another(hub: LoopbackHub, tmp_path: Path) -> None:
     source = source_of("large.jsonl", revision=hub.publish({"large.jsonl": LARGE}))
     hub.fail("GET", "large.jsonl", stall=150_000)

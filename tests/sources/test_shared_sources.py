@@ -9,6 +9,8 @@ import pytest
 from fathom.registry import suites
 from fathom.sources import Found, read_sources
 
+pytestmark = pytest.mark.slow  # all look at what takes long to make
+
 QA = ("multidoc_qa", "legal_contract_qa", "financial_qa", "natural_question", "scientific_qa")
 SUMMARIES = ("gov_report", "patent_summ", "tv_show_summ", "multi_news_e")
 REQUESTS = ("qmsum", "review_summ", "meeting_summ")

@@ -77,6 +77,7 @@ def test_the_files_are_found_by_their_names(tmp_path: Path) -> None:
     assert not found.problems
 
 
+@pytest.mark.slow
 def test_the_shared_files(shared: Path) -> None:
     found = read_sources(NAMES, [shared / "data/longleader"])
     uses = {name: Counter(one.meta["use"] for one in documents) for name, documents in found.documents.items()}

@@ -232,6 +232,7 @@ def test_differences_on_several_tasks_are_averaged_with_equal_weight() -> None:
     assert draws.mean() == pytest.approx(whole.gap([0]).difference, abs=0.02)
 
 
+@pytest.mark.slow
 def test_intervals_of_a_difference_hold_the_truth_as_often_as_they_say() -> None:
     """25 questions, right or wrong, easier or harder for both; performance/coverage.py has the whole table."""
     rng, held, significant = np.random.default_rng(10), 0, 0

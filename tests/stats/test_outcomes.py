@@ -137,6 +137,7 @@ def test_few_prompts_that_do_not_fit_count_0_and_with_more_of_them_the_length_do
         assert found["blank"].all()
 
 
+@pytest.mark.slow
 @given(st.integers(1, 400), st.sampled_from(["error", "overflow"]))
 def test_the_thresholds_are_shares_of_the_cell(size: int, status: Status) -> None:
     least = MISSING_AT_MOST if status == "error" else OVERFLOW_AT_MOST
@@ -246,6 +247,7 @@ def test_both_means_are_shown_from_half_a_point_on(first: float | None, second: 
     assert differ(first, second) is far
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(STATUSES), st.sampled_from([True, False, None]), st.booleans()), max_size=30))
 def test_every_row_has_one_outcome_and_counts_in_0_to_1(replies: list[tuple[Status, bool | None, bool]]) -> None:
     rows = to_frame(

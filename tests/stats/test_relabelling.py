@@ -190,6 +190,7 @@ def test_relabelling_partly_right_replies_raises_no_plain_mean(
     assert risen(before, after, PLAIN) == []
 
 
+@pytest.mark.slow
 def test_the_check_sees_a_score_that_rises() -> None:
     """What the rule replaced, leaving out what was not answered, is found to raise scores."""
     rows = made(Shape(models=1, tasks=1, items=6), random.Random(3))
@@ -199,6 +200,7 @@ def test_the_check_sees_a_score_that_rises() -> None:
     assert risen(before, after, ("average",))
 
 
+@pytest.mark.slow
 def test_every_kind_of_score_is_looked_at() -> None:
     shape = Shape(models=2, tasks=2, lengths=(2048, 4096, 8192, 32768), items=5, epochs=2, modes=True, side=True)
     found = {key[0] for key in every_score(to_frame(made(shape, random.Random(5))), "m0")}

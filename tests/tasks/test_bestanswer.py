@@ -72,6 +72,7 @@ def test_a_text_stands_once_and_never_beside_gold(tmp_path: Path) -> None:
         assert sum(text.startswith("Open the valve") for text in found) <= 3
 
 
+@pytest.mark.slow
 def test_distractors_of_the_same_question_stand_at_every_length(suite: BuiltSuite, tmp_path: Path) -> None:
     long = made_thread(1, answers=3, longest=1)
     long["answers"] = [
@@ -111,6 +112,7 @@ def test_the_same_questions_stand_at_every_length_with_the_answers_of_the_shorte
     assert lost <= 2
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from(["en", "zh"]), st.integers(5, 20), st.integers(400, 1500))
 def test_a_prompt_is_within_its_budget_and_fills_it(
@@ -286,6 +288,7 @@ def test_documents_that_are_no_threads_give_no_cards() -> None:
         assert stock(scene).cards == []
 
 
+@pytest.mark.slow
 def test_common_items_stand_at_every_length(tmp_path: Path) -> None:
     rare = [{**made_thread(number), "tags": ["rare"]} for number in range(100, 108)]  # too few to fill 8k
     source = write_lines(tmp_path / "t.jsonl", [*(made_thread(number) for number in range(60)), *rare])

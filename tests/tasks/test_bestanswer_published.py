@@ -45,6 +45,7 @@ def test_published_cases_stand_at_the_first_length_that_nearly_holds_them(tmp_pa
         assert sample.length == lengths[0] or sample.tokens > 1.12 * lengths[0]
 
 
+@pytest.mark.slow
 def test_published_cases_of_the_paper(shared: Path, tmp_path: Path) -> None:
     source = shared / "data/stackexchange/adaleval_stackselect_1k.jsonl.zst"
     wanted = order("bestanswer_published", lengths=(1024,), items=1000, cases=(str(source),))

@@ -120,6 +120,7 @@ def test_records_of_longbench_lose_their_middle_beyond_the_longest_length(tmp_pa
         assert record["input"] in prompt
 
 
+@pytest.mark.slow
 def test_the_authors_files_stand_in_for_longbench(shared: Path, tmp_path: Path) -> None:
     names = [f"leader_{dataset}" for dataset in ("musique", "hotpotqa", "qmsum")]
     suite = build_leader(names, tmp_path, [shared / "data/longleader"], items=30)
@@ -134,6 +135,7 @@ def test_the_authors_files_stand_in_for_longbench(shared: Path, tmp_path: Path) 
     assert any("made from the authors' files" in note for note in suite.manifest["notes"])
 
 
+@pytest.mark.slow
 def test_records_of_longbench_come_before_the_authors_files(shared: Path, tmp_path: Path) -> None:
     data = [write_records(tmp_path / "data", 2, ("musique",)), shared / "data/longleader"]
     found = list(build_leader(["leader_musique"], tmp_path, data).samples())

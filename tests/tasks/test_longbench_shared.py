@@ -29,6 +29,7 @@ def test_the_237_items_are_the_published_ones(shared: Path) -> None:
     assert found == set(anchors.tolist())
 
 
+@pytest.mark.slow
 def test_the_shared_records_of_longbench(shared: Path, tmp_path: Path) -> None:
     suite = build_records("longbench", tmp_path, [shared / "data/longbench/v1"], tokenizer=None)
     samples = list(suite.samples())
@@ -60,6 +61,7 @@ def test_the_shared_samples_hold_the_texts_of_the_records_of_their_rows(shared: 
     assert checked == 25
 
 
+@pytest.mark.slow
 def test_the_shared_samples_of_minilongbench(shared: Path, tmp_path: Path) -> None:
     suite = build_records("mini", tmp_path, [shared / "data/minilongbench"], tokenizer=None)
     samples = list(suite.samples())

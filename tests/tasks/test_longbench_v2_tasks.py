@@ -215,6 +215,7 @@ def test_closed_book_prompts_ask_without_the_text(tmp_path: Path, task: str) -> 
 # ------------------------------------------------------------------------------------------------ second requests
 
 
+@pytest.mark.slow
 @given(reply=st.text(), question=st.text())
 def test_the_second_prompt_holds_question_and_thoughts_and_nothing_is_put_into_them(reply: str, question: str) -> None:
     sample = Sample("i@1", "i", "longbench_v2_cot", (), ("A",), 1, 1, asked=question)

@@ -31,6 +31,8 @@ from fathom.types import Card, Document, Draw, FathomError, Sample, Scene, Span,
 from made_books import book_document, make_book, write_books
 from stored_replies import stored
 
+pytestmark = pytest.mark.slow  # all look at what takes long to make
+
 NAMES = ["tsort", *(f"tsort_{count}" for count in (2, 3, 5, 12))]
 
 
@@ -231,7 +233,6 @@ def test_a_start_of_the_wider_stride_stands_at_all_lengths() -> None:
     assert all(paragraph % 64 == 0 for paragraph in standing)
 
 
-@pytest.mark.slow
 def test_shared_books_at_all_lengths(shared: Path, tmp_path: Path) -> None:
     books = str(shared / "data" / "books")
     wanted = order("tsort", books=[books], lengths=[1024 * 2**n for n in (1, 3, 5, 7)], items=40)
