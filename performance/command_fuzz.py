@@ -130,19 +130,25 @@ class Outcome:
 
 def commands() -> dict[str, tuple[Parameter, ...]]:
     """All commands of the application by their full names, with their parameters."""
-    from fathom.cli.app import command as whole
+    from fathom.cli.app import commands
+    from fathom.commands.front import Command
+    from fathom.commands.options import fields_of
 
-    found: dict[str, tuple[Parameter, ...]] = {}
-
-    def walk(name: str, command: Any) -> None:
-        inner = getattr(command, "commands", None)
-        for part, one in (inner or {}).items():
-            walk(f"{name} {part}".strip(), one)
-        if inner is None:
-            found[name] = tuple(_parameter(one) for one in command.params)
-
-    walk("", whole)
+    found = {}
+    for name, one in commands().items():
+        if isinstance(one, Command):
+            found[name] = tuple(_of_field(field) for field in fields_of(one.line) if not field.option.hidden)
+        elif name and not hasattr(one, "commands"):
+            found[name] = tuple(map(_parameter, one.params))
     return found
+
+
+def _of_field(field: Any) -> Parameter:
+    short = "bool" if field.switch else {"PATH": "Path", "FOLDER": "Path", "FILE": "Path"}.get(field.metavar, "str")
+    short = {"INTEGER": "int", "NUMBER": "float"}.get(field.metavar, short)
+    names = (*filter(None, (field.option.short,)), field.flag, *field.option.former)
+    position = field.option.position
+    return Parameter(field.name, (field.name,) if position else names, short, field.required, not position)
 
 
 def _parameter(one: Any) -> Parameter:
@@ -169,7 +175,7 @@ RIGHT_WORDS: Mapping[str, tuple[str, ...]] = {
     "rule": ("official", "strict"), "filter": ("own", "intersection", "panel", "none"), "role": ("submit",
     "moderate"),
     "method": ("sampled", "minilongbench", "pairs", "greedy"), "methods": ("sampled", "sampled,minilongbench"),
-    "depth": ("random", "0,0.5", "front"), "language": ("en", "en,zh"), "where": ("task=passkey", "length=512"),
+    "depths": ("random", "0,0.5", "front"), "languages": ("en", "en,zh"), "where": ("task=passkey", "length=512"),
     "generation": ("top_p=0.5", 'extra_body={"a": 1}'), "model_arg": ("api_key=abc",), "thinking": ("on", "off"),
     "store": ("store",), "host": ("127.0.0.1",), "port": ("0",), "names": ("govreport",), "name": ("ann",),
     "date": ("2026-01-01",),

@@ -29,6 +29,9 @@ from typing import Any
 import pytest
 
 from fathom.cli import main
+from fathom.cli.app import commands
+from fathom.commands import options
+from fathom.commands.front import Command
 from fathom.registry import suites, tasks
 from fathom.run.readers import readers
 from fathom.score.registry import metrics
@@ -71,33 +74,21 @@ def command_lines(block: Block) -> list[list[str]]:
 # ------------------------------------------------------------------------------------ commands and options
 
 
-def commands() -> dict[str, Any]:
-    """Every command of the application by its full name; "" is the application itself."""
-    from fathom.cli.app import command as whole
-
-    found: dict[str, Any] = {}
-
-    def walk(name: str, command: Any) -> None:
-        found[name] = command
-        for part, inner in getattr(command, "commands", {}).items():
-            walk(f"{name} {part}".strip(), inner)
-
-    walk("", whole)
-    return found
-
-
 def table(command: Any) -> str:
     """Arguments and options of a command as a table in Markdown."""
+    if isinstance(command, Command):
+        return options.table(command.line)
     rows = ["| argument or option | what it is | default |", "| --- | --- | --- |"]
     for parameter in command.params:
         is_argument = parameter.param_type_name == "argument"
         names = [f"{parameter.name}..." if parameter.nargs == -1 else parameter.name] if is_argument else parameter.opts
-        shown = ", ".join(f"`{name.upper() if is_argument else name}`" for name in names)
+        listed = ", ".join(f"`{name.upper() if is_argument else name}`" for name in names)
         default = parameter.default
-        plain = "" if default is None or default is False or default == "" else f"`{default}`"
+        shown = isinstance(default, str | int | float) and default is not False and default != ""
+        plain = f"`{default}`" if shown else ""
         plain = "required" if parameter.required else plain
         help_text = " ".join((parameter.help or "").split()).replace("|", r"\|")
-        rows.append(f"| {shown} | {help_text} | {plain} |")
+        rows.append(f"| {listed} | {help_text} | {plain} |")
     return "\n".join(rows) + "\n"
 
 
@@ -129,14 +120,12 @@ def test_every_command_has_a_function_and_an_example() -> None:
 
 def parse(words: Sequence[str]) -> None:
     """Parse a command line as the application does, without running it."""
-    command, name, rest = commands()[""], "fathom", list(words)
-    if rest == ["--version"]:
+    if list(words) == ["--version"]:
         return
-    while rest and hasattr(command, "commands"):
-        name, rest = rest[0], rest[1:]
-        assert name in command.commands, f"no command {name!r}"
-        command = command.commands[name]
-    command.make_context(name, rest)
+    known = commands()
+    name = next((name for name in (" ".join(words[:2]), words[0]) if name in known), None)
+    assert name is not None, f"no command {words[0]!r}"
+    known[name].make_context(name, list(words[len(name.split()) :]))
 
 
 def _fathom_lines(block: Block) -> Iterator[list[str]]:
@@ -145,8 +134,11 @@ def _fathom_lines(block: Block) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_command_line_parses(page: Path) -> None:
+def test_every_command_line_parses(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for block in blocks_of(page):
+        if block.file.endswith(".toml"):
+            Path(block.file).write_text(block.text, "utf-8")
         assert block.info, f"{page.name}: a fenced block does not say what it is:\n{block.text}"
         for words in _fathom_lines(block):
             try:

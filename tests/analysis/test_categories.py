@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulated import row
 
+from command_line import Call
 from fathom import api
 from fathom.analysis import CategoryScore, categories
 from fathom.rows import to_frame, write_rows
@@ -137,15 +138,12 @@ def test_the_whole_is_the_mean_of_means_and_within_its_interval(scores: Mapping[
     assert found[-1].interval.low < found[-1].interval.high
 
 
-def test_the_command_prints_groups_and_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from fathom.cli.app import app
-
+def test_the_command_prints_groups_and_tasks(tmp_path: Path, call: Call) -> None:
     path = tmp_path / "rows.jsonl"
     write_rows(to_frame([grouped(1.0, "code", "lcc"), grouped(0.0, "synthetic", "count_it")]), path)
     printed = {}
     for options in ((), ("--tasks",), ("--json",)):
-        app(["analyze", "categories", str(path), *options], standalone_mode=False)
-        printed[options] = capsys.readouterr().out
+        _, printed[options], _ = call("analyze", "categories", path, *options)
     assert "0.500" in printed[()]
     assert "count_it" not in printed[()]
     assert "count_it" in printed["--tasks",]

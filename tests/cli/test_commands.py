@@ -120,7 +120,7 @@ def test_lists(call: Call) -> None:
         (["build", "passkey", "-o", "x", "--lengths", "8q"], "length '8q'"),
         (["build", "passkey", "-o", "x", "--lengths", ""], "at least one length"),
         (["build", "passkey", "-o", "x", "--corpus", "nowhere"], "nowhere"),
-        (["build", "passkey", "-o", "x", "--depth", "deep"], "--depth 'deep'"),
+        (["build", "passkey", "-o", "x", "--depth", "deep"], "--depths deep: expected random"),
         (["show", "nowhere"], "not a built suite"),
         (["export", "nowhere"], "not a built suite"),
         (["run", "nowhere", "-m", "fathom/guess"], "unknown suite or task 'nowhere'"),
@@ -158,7 +158,7 @@ def test_a_paid_model_is_not_started_where_nobody_can_answer(
     call("build", "passkey", "-o", "suite", "--corpus", corpus, *SMALL)
     code, _, err = call("run", "suite", "-m", "openai/gpt-4o-mini")
     assert code == 2
-    assert "start with --yes" in err
+    assert "give --yes in non-interactive use" in err
     assert "$0.00 to" in err
     code, _, err = call("run", "suite", "-m", "openai/gpt-4o-mini", "--yes", "--max-cost", "0.00001")
     assert code == 2

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
+from command_line import Call
 from fathom import api
 from fathom.analysis.known import POLICY, THRESHOLD
-from fathom.cli.app import app
 from fathom.rows import to_frame
 from fathom.types import Facet, FathomError, Row
 
@@ -33,13 +33,20 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
-def fathom(*arguments: object) -> tuple[str, str]:
-    done = CliRunner().invoke(app, [str(one) for one in arguments])
-    assert done.exit_code == 0, done.output
-    return done.stdout, done.stderr
+Fathom = Callable[..., tuple[str, str]]
 
 
-def test_a_comparison_says_on_what_it_rests(rows: Path) -> None:
+@pytest.fixture
+def fathom(call: Call) -> Fathom:
+    def fathom(*arguments: str | Path) -> tuple[str, str]:
+        code, out, err = call(*arguments)
+        assert code == 0, err
+        return out, err
+
+    return fathom
+
+
+def test_a_comparison_says_on_what_it_rests(rows: Path, fathom: Fathom) -> None:
     _, notes = fathom("analyze", "compare", rows, "--filter", "own")
     assert "a and b are averaged over different questions: 2 of 4 count for one of them only" in notes
     assert "of 4 questions of a and" in notes
@@ -50,7 +57,7 @@ def test_a_comparison_says_on_what_it_rests(rows: Path) -> None:
 
 
 @pytest.mark.slow
-def test_policies_and_panels_reach_the_filter(rows: Path) -> None:
+def test_policies_and_panels_reach_the_filter(rows: Path, fathom: Fathom) -> None:
     def items(*options: str) -> list[int]:
         out, _ = fathom("analyze", "known", rows, "--json", *options)
         return [record["removed"] for record in json.loads(out)]
@@ -76,14 +83,14 @@ def test_a_panel_is_runs_or_models(rows: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_report_prints_what_was_removed(rows: Path, tmp_path: Path) -> None:
+def test_a_report_prints_what_was_removed(rows: Path, tmp_path: Path, fathom: Fathom) -> None:
     out, _ = fathom("report", rows, "-o", tmp_path / "r.html")
     assert "Prior knowledge" in out
     assert "Removed" in out
 
 
 @pytest.mark.slow
-def test_figures_of_a_table_of_scores(tmp_path: Path) -> None:
+def test_figures_of_a_table_of_scores(tmp_path: Path, fathom: Fathom) -> None:
     table = tmp_path / "scores.csv"
     lines = [f"{model},qa,{k},{60 - k / 4 - 5 * n}" for n, model in enumerate("ab") for k in (0, 8, 16, 32)]
     table.write_text("\n".join(["model,task,length_k,score", *lines]))

@@ -41,7 +41,7 @@ def test_judge_says_what_is_ahead_and_what_came(
     printed = capsys.readouterr()
     assert "3 replies to be judged by openai/gpt-4o-mini: about 3 requests" in printed.err
     assert "$0.00 to $0.00" in printed.err
-    assert "start with --yes" in printed.err
+    assert "give --yes in non-interactive use" in printed.err
     assert there.prompts == []
     assert call(monkeypatch, *words, "--yes") == 0
     lines = capsys.readouterr().out.splitlines()
@@ -64,7 +64,7 @@ def test_run_judges_afterwards(
     assert call(monkeypatch, "run", "passkey", "-m", "fathom/guess", "--judge", "nobody/x", "--quiet") == 2
     assert "model 'nobody/x'" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
-    build = ["--lengths", "1k", "--items", "2", "--language", "en", "--quiet"]
+    build = ["--lengths", "1k", "--items", "2", "--languages", "en", "--quiet"]
     assert call(monkeypatch, "run", "passkey", "-m", "fathom/guess", "--judge", "fathom/guess", *build) == 0
     printed = capsys.readouterr()
     assert "0 judged, 0 unreadable, 0 missing" in printed.out

@@ -28,7 +28,7 @@ def test_a_suite_that_is_run_by_name_takes_the_options_of_build(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     corpus = str(write_corpus(tmp_path, 60))
-    build = ["--corpus", corpus, "--lengths", "1k", "--items", "3", "--language", "en", "--depth", "0,1", "--exact"]
+    build = ["--corpus", corpus, "--lengths", "1k", "--items", "3", "--languages", "en", "--depths", "0,1", "--exact"]
     assert call(monkeypatch, "run", "passkey", "-m", "fathom/guess", "--quiet", *build) == 0
     (path,) = (tmp_path / "builds").glob("*/manifest.json")
     manifest = json.loads(path.read_text())

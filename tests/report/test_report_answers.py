@@ -12,10 +12,9 @@ import pytest
 from answer_rows import LENGTHS, make_answers
 from report_rows import make_rows
 from rich.console import Console
-from typer.testing import CliRunner
 
+from command_line import Call
 from fathom.analysis import AnswerPoint
-from fathom.cli.app import app
 from fathom.report.answers import answers_tables
 from fathom.report.page import page
 from fathom.report.plot import plot
@@ -171,21 +170,21 @@ def test_names_from_outside_stay_text(rows: pl.DataFrame) -> None:
     assert not re.search(r"<h[34]><script", text)
 
 
-def test_the_command_prints_tables_or_json(rows: pl.DataFrame, tmp_path: Path) -> None:
+def test_the_command_prints_tables_or_json(rows: pl.DataFrame, tmp_path: Path, call: Call) -> None:
     write_rows(rows, tmp_path / "rows.parquet")
-    told = CliRunner().invoke(app, ["analyze", "answers", str(tmp_path / "rows.parquet")])
-    assert told.exit_code == 0
-    assert "bestanswer: instructions" in told.stdout
-    assert "tsort: order" in told.stdout
-    found = json.loads(CliRunner().invoke(app, ["analyze", "answers", str(tmp_path / "rows.parquet"), "--json"]).stdout)
+    code, told, _ = call("analyze", "answers", "rows.parquet")
+    assert code == 0
+    assert "bestanswer: instructions" in told
+    assert "tsort: order" in told
+    found = json.loads(call("analyze", "answers", "rows.parquet", "--json")[1])
     assert len(found) == 3 * 2 * len(LENGTHS)
     assert {"followed", "copied", "copied_expected", "tau", "thirds"} <= set(found[0])
     assert [third["name"] for third in found[0]["thirds"]] == ["front", "middle", "rear"]
 
 
-def test_the_command_says_where_there_is_nothing_to_tell(tmp_path: Path) -> None:
+def test_the_command_says_where_there_is_nothing_to_tell(tmp_path: Path, call: Call) -> None:
     plain = make_rows(models=1, items=4, lengths=(2048,)).filter(pl.col("task") == "passkey")
     write_rows(plain, tmp_path / "rows.parquet")
-    told = CliRunner().invoke(app, ["analyze", "answers", str(tmp_path / "rows.parquet")])
-    assert told.exit_code == 0
-    assert "no task in these rows has a chance level above 0" in told.output
+    code, told, notes = call("analyze", "answers", "rows.parquet")
+    assert code == 0
+    assert "no task in these rows has a chance level above 0" in told + notes

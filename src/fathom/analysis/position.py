@@ -4,7 +4,7 @@ Position is the facet ``depth``: where in the context the gold text lies, 0 for 
 the plot: "Lost in the Middle" (Liu et al. 2024), with intervals.
 
 Contrasts compare front, middle and end of the context, as differences with intervals. Where depths were swept
-(``fathom build --depth front,middle,rear``) each item is its own control. Where they were drawn at random, other items
+(``fathom build --depths front,middle,end``) each item is its own control. Where they were drawn at random, other items
 lie in each third of the context, and the differences are unpaired.
 
 A depth grid has a few depths in equal steps, each at every length: the picture is that of "needle in a haystack"

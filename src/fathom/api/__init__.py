@@ -10,11 +10,14 @@ from fathom.api.compression import SELECTIONS, compress_estimate, compress_selec
 from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, compress_study
 from fathom.api.data import data_fetch, data_verify
 from fathom.api.pages import plot, report
-from fathom.api.replies import check_judge, judge, likelihood, run, status
-from fathom.api.samples import build, export, show, use_plugin
+from fathom.api.replies import check_judge, likelihood, status
+from fathom.api.samples import export, show, use_plugin
 from fathom.api.studies import STUDIES, analyze, score_tables
 from fathom.api.table import ORIGINS, THRESHOLD, filtered, rows, score
 from fathom.catalogue import catalogue
+from fathom.commands.build import build
+from fathom.commands.judge import judge
+from fathom.commands.run import run
 
 __all__ = [
     "COMPRESSION_STUDIES",

@@ -188,7 +188,7 @@ def _asked(
     """The scores of a model on some items: the run goes on where it stopped, or is over already."""
     import numpy as np
 
-    from fathom.api.replies import run
+    from fathom.commands.run import run
     from fathom.compress.tables import of_rows
     from fathom.rows.runs import load
     from fathom.subsetfile import read_subset, write_subset

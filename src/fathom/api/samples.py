@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,108 +14,7 @@ from fathom.atomic import whole_file
 from fathom.types import FathomError, Span
 
 if TYPE_CHECKING:
-    from fathom.build import Built
-    from fathom.corpus import Fields
-
-
-def build(
-    target: str,
-    out: Path | str,
-    *,
-    lengths: Sequence[int] | None = None,
-    items: int | None = None,
-    corpus: Sequence[str] | None = None,
-    fields: Fields | None = None,
-    tokenizer: str | None = None,
-    seed: int = 0,
-    depths: Sequence[float] = (),
-    languages: Sequence[str] | None = None,
-    exact: bool = False,
-    data: Sequence[Path | str] | None = None,
-    qa: Sequence[str] | None = None,
-    summaries: Sequence[str] | None = None,
-    noise: Sequence[str] | None = None,
-    books: Sequence[str] | None = None,
-    threads: Sequence[str] | None = None,
-    cases: Sequence[str] | None = None,
-    closed_book: bool | None = None,
-    alone: bool = False,
-    common: bool = False,
-    truncate: Sequence[int] = (),
-    prompts: str = "own",
-    where: Mapping[str, Sequence[str]] | None = None,
-    skip_bad: bool = False,
-    force: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-    reading: Callable[[int, int | None], None] | None = None,
-) -> Built:
-    """Build length-controlled samples from documents (command ``fathom build``).
-
-    Args:
-        target: Name of a suite, names of tasks joined by commas, or a Python file that declares a suite or tasks,
-            which is run (``lost_umbrella.py``).
-        out: Folder to write.
-        lengths: Lengths of the whole prompt in tokens; the suite's own by default.
-        items: Items per task and language, the same ones at every length.
-        corpus: Where documents come from: ``world``, ``world?seed=7``, folders, or files.
-        fields: Names of the fields in corpus files.
-        tokenizer: What lengths are counted in (``fathom.tokens``).
-        seed: Seed of all draws.
-        depths: Depths in [0, 1] of the gold text to sweep; empty for a random one per item.
-        languages: Languages of the prompts; by default those of the corpus.
-        exact: Fill each length to the last token.
-        data: Folders in which the suite's data sources are looked for.
-        qa: Documents with questions, as corpus specifications.
-        summaries: Documents with summaries.
-        noise: Documents to fill contexts with.
-        books: Books in chapters, as corpus specifications.
-        threads: Dumps or JSONL files of Stack Exchange threads: ``PATH``, ``PATH?tags=python,c&top=2500``.
-        cases: Files with published cases of BestAnswer.
-        closed_book: Whether questions are also asked without any context; by default as the suite says.
-        alone: Whether questions are also asked over their own document alone.
-        common: Whether to make only items that stand at every length; tasks of whole texts cannot fill all of them.
-        truncate: Lengths in tokens to which the prompts of the longest length are also cut, out of their middle.
-        prompts: Whose words records of published benchmarks are asked in: ``own``, or ``official`` for the publishers'
-            templates, which are looked for in ``data``.
-        where: Only samples with one of these values of each facet named, for instance
-            ``{"difficulty": ("Hard", "Extreme")}``; ``task``, ``language``, ``length`` and ``item`` count as facets.
-        skip_bad: Go on without the rows of published records that cannot be used.
-        force: Replace another suite in the folder, or an earlier format of this one.
-        progress: Called with (samples made, samples in all).
-        reading: Called with the bytes read of a file of threads and the bytes in all, None where that is not known.
-
-    Raises:
-        FathomError: See ``fathom.build.build``.
-    """
-    from fathom.build import build, order
-
-    wanted = order(
-        plugins.target_of(plugins.use(Path(target))) if target.endswith(".py") else target,
-        lengths=tuple(lengths) if lengths is not None else None,
-        items=items,
-        corpus=tuple(corpus) if corpus else None,
-        fields=fields,
-        tokenizer=tokenizer,
-        seed=seed,
-        depths=tuple(depths),
-        languages=tuple(languages) if languages else None,
-        exact=exact,
-        data=tuple(map(str, data)) if data else None,
-        qa=qa,
-        summaries=summaries,
-        noise=noise,
-        books=books,
-        threads=threads,
-        cases=cases,
-        closed_book=closed_book,
-        alone=alone,
-        common=common,
-        truncate=tuple(truncate),
-        prompts=prompts,
-        where=where,
-        skip_bad=skip_bad,
-    )
-    return build(wanted, Path(out), force=force, progress=progress, reading=reading)
+    pass
 
 
 def use_plugin(path: Path | str) -> None:

@@ -53,6 +53,7 @@ def build(
     out: Path,
     *,
     force: bool = False,
+    config: Json = None,
     progress: Callable[[int, int], None] | None = None,
     reading: Reading | None = None,
 ) -> Built:
@@ -62,6 +63,7 @@ def build(
         wanted: What to build.
         out: The folder; made if it is not there.
         force: Replace a folder that holds another suite, or an earlier format of this one.
+        config: What the manifest says of the file that options were read from; None where there is none.
         progress: Called with (samples made, samples in all).
         reading: Called with the bytes read of a file of threads and the bytes in all, None where that is not known.
 
@@ -82,7 +84,7 @@ def build(
     try:
         material = gather(wanted, counter := TokenCounter(tokenizer, cache), reading)
         with suitefile.fresh_folder(out) as folder:
-            manifest = _write(folder, wanted, inputs, material, counter, progress)
+            manifest = _write(folder, wanted, inputs, material, counter, config, progress)
             # Another build may have finished there meanwhile.
             if (there := _known(out, force)) is None or there["inputs"] != inputs:
                 _check_place(out, force)
@@ -182,6 +184,7 @@ def _write(
     inputs: Mapping[str, Json],
     material: Material,
     counter: TokenCounter,
+    config: Json,
     progress: Callable[[int, int], None] | None,
 ) -> Mapping[str, Json]:
     shelf = Shelf(material.all(), counter)
@@ -227,6 +230,8 @@ def _write(
         "duplicates": material.duplicates,
         "inputs": inputs,
     }
+    if config is not None:
+        facts["config"] = config
     if files := plugins.records({wanted.suite, *wanted.tasks}):
         facts["plugins"] = files
     manifest = _storable(facts)

@@ -245,7 +245,7 @@ def _item(
                 continue
             except CorpusTooSmallError as error:
                 held = f"documents in language {scene.language!r} to fill contexts with: {len(scene.noise):,}"
-                hint = "give more, drop the length, or name other languages with --language"
+                hint = "give more, drop the length, or name other languages with --languages"
                 raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error

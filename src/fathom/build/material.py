@@ -120,7 +120,7 @@ def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None)
     _generate(material, wanted, counter)
     if absent := [language for language in wanted.languages if language not in material.languages()]:
         raise FathomError(
-            f"{', '.join(wanted.given())}: no document in language {absent[0]!r}; drop it from --language"
+            f"{', '.join(wanted.given())}: no document in language {absent[0]!r}; drop it from --languages"
         )
     return material
 

@@ -168,7 +168,7 @@ def order(
     if (items := suite.items if items is None else items) < 1:
         raise FathomError(f"--items {items}: expected at least 1")
     if any(not 0 <= depth <= 1 for depth in depths):
-        raise FathomError(f"--depth {','.join(map(str, depths))}: depths lie between 0 (first) and 1 (last)")
+        raise FathomError(f"--depths {','.join(map(str, depths))}: depths lie between 0 (first) and 1 (last)")
     if truncate and max(truncate) >= max(lengths):
         raise FathomError(
             f"--truncate {format_length(max(truncate))}: prompts of the longest length, {format_length(max(lengths))}, "

@@ -16,9 +16,11 @@ def main() -> None:
     1 its traceback goes before it.
     """
     from fathom.cli.app import command
+    from fathom.commands.front import run_line
 
     try:
-        command()
+        if code := run_line(command, sys.argv[1:]):
+            sys.exit(code)
     except FathomError as error:
         _end(str(error))
     except KeyboardInterrupt:

@@ -14,7 +14,8 @@ import typer
 from fathom import api
 from fathom.api.table import unanswered_of
 from fathom.cli import arguments, longscore
-from fathom.cli.arguments import known_of, lengths_of, print_records, tell
+from fathom.cli.arguments import known_of, lengths_of
+from fathom.commands.terminal import print_records, tell
 from fathom.printing import printable
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def position(
     from fathom.report.position import contrast_tables
 
     if not found:
-        tell("no reply in these rows has a score and a depth; build with --depth front,middle,rear to study positions")
+        tell("no reply in these rows has a score and a depth; build with --depths front,middle,end to study positions")
     print_flat([one for one in found if isinstance(one, PositionPoint)])
     show(contrast_tables([one for one in found if not isinstance(one, PositionPoint)]), details=True)
 

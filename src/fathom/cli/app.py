@@ -1,74 +1,111 @@
 """The command line application: its commands in the order of the work."""
 
+import functools
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from fathom import api
-from fathom.cli import (
-    analyze,
-    board,
-    board_serve,
-    breakdowns,
-    compress,
-    compress_adaptive,
-    compress_studies,
-    data,
-    judge,
-    replies,
-    results,
-    samples,
-)
+from fathom.commands.front import Group
 
-app = typer.Typer(
-    name="fathom",
-    help="Measures how deep a language model really reads.\n\n"
-    "Documents become samples (build), samples become replies (run), replies become scores (rows, report, analyze).",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+MOVED = ("build", "run", "judge")
+"""Commands that declare their options (``fathom.commands``); the others are declared for typer."""
+NAMES = (
+    *("list", "build", "show", "export", "run", "status", "likelihood", "judge"),
+    *("rows", "score", "report", "plot", "analyze", "compress", "board", "data"),
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+class _Root(Group):
+    """The commands of both kinds."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name in MOVED or cmd_name not in NAMES:
+            return super().get_command(ctx, cmd_name)
+        return _Old(cmd_name)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The commands with what they do."""
+        moved = dict(Group(self.package, MOVED).lines())
+        old = _typer().commands
+        return [(name, moved.get(name) or old[name].get_short_help_str(100)) for name in self.names]
+
+
+class _Old(click.Command):
+    """A command that is declared for typer, which has its own copy of click: it gets the same words."""
+
+    def __init__(self, name: str) -> None:
+        """Make it."""
+        super().__init__(name, add_help_option=False, context_settings={"ignore_unknown_options": True})
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave all words as they are."""
+        ctx.args = list(args)
+        return []
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call it."""
+        _typer()([str(self.name), *ctx.args], prog_name="fathom")
+
+
+@functools.cache
+def _typer() -> Any:
+    from fathom.cli.typer_app import command
+
+    return command
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
         from fathom import __version__
 
         print(f"fathom {__version__}")
-        raise typer.Exit
+        ctx.exit()
 
 
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-    plugin: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A Python file that declares tasks, suites, scorers and so on, which is run; may be given more than "
-            "once. Also FATHOM_PLUGINS."
+def _use(ctx: click.Context, _: click.Parameter, plugins: tuple[Path, ...]) -> None:
+    if plugins and not ctx.resilient_parsing:
+        from fathom.plugins import use
+
+        for path in plugins:
+            use(path)
+
+
+command = _Root(
+    "fathom.commands",
+    NAMES,
+    name="fathom",
+    help="Measures how reliably a language model uses long contexts.\n\n"
+    "Documents become samples (build), samples become replies (run), replies become scores (rows, report, analyze).",
+    params=[
+        click.Option(
+            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
         ),
-    ] = None,
-) -> None:
-    for path in plugin or ():
-        api.use_plugin(path)
+        click.Option(
+            ["--plugin"],
+            type=click.Path(path_type=Path),
+            multiple=True,
+            metavar="FILE.py",
+            expose_value=False,
+            callback=_use,
+            help="A Python file that declares tasks, suites, scorers and so on, which is run; may be given more than "
+            "once. Also FATHOM_PLUGINS.",
+        ),
+    ],
+)
 
 
-samples.add_to(app)
-replies.add_to(app)
-judge.add_to(app)
-results.add_to(app)
-breakdowns.add_to(analyze.app)
-compress_adaptive.add_to(compress.app)
-compress_studies.add_to(compress.app)
-board_serve.add_to(board.app)
-app.add_typer(analyze.app, name="analyze")
-app.add_typer(compress.app, name="compress")
-app.add_typer(board.app, name="board")
-app.add_typer(data.app, name="data")
+def commands() -> dict[str, Any]:
+    """Every command by its full name, in the order of the help; "" is the application itself."""
+    found: dict[str, Any] = {"": command}
 
-command = typer.main.get_command(app)
-"""What is called; typer would make it from the declarations anew at every call."""
+    def walk(name: str, one: Any) -> None:
+        found[name] = one
+        for part, inner in getattr(one, "commands", {}).items():
+            walk(f"{name} {part}", inner)
+
+    ctx = click.Context(command)
+    for name in NAMES:
+        walk(name, command.get_command(ctx, name) if name in MOVED else _typer().commands[name])
+    return found

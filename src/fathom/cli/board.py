@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Judge, Quiet, Unanswered, print_records, progress_bar, tell
+from fathom.cli.arguments import AsJson, Judge, Quiet, Unanswered
+from fathom.commands.terminal import print_records, progress_bar, tell
 from fathom.printing import printable, printable_json
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, print_records, tell
+from fathom.cli.arguments import AsJson
+from fathom.commands.terminal import print_records, tell
 from fathom.types import FathomError
 
 StoreOf = Annotated[

@@ -13,7 +13,8 @@ import typer
 from fathom import api
 from fathom.cli import arguments
 from fathom.cli.analyze import Seed, Sources, finite, print_flat
-from fathom.cli.arguments import known_of, names_of, print_records, tell
+from fathom.cli.arguments import known_of, names_of
+from fathom.commands.terminal import print_records, tell
 
 if TYPE_CHECKING:
     from fathom.analysis import Difficulty

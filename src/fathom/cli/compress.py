@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Quiet, Unanswered, names_of, print_records, progress_bar, tell
+from fathom.cli.arguments import AsJson, Quiet, Unanswered, names_of
+from fathom.commands.terminal import print_records, progress_bar, tell
 from fathom.printing import printable_json
 from fathom.types import FathomError
 

@@ -12,8 +12,9 @@ import typer
 
 from fathom import api
 from fathom.cli import arguments
-from fathom.cli.arguments import lengths_of, options_of, tell
-from fathom.cli.replies import confirmed
+from fathom.cli.arguments import lengths_of, options_of
+from fathom.commands.run import confirmed
+from fathom.commands.terminal import tell
 from fathom.printing import printable_json
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import typer
 
 from fathom import api
 from fathom.cli.analyze import finite
-from fathom.cli.arguments import AsJson, Quiet, names_of, print_records, tell
+from fathom.cli.arguments import AsJson, Quiet, names_of
+from fathom.commands.terminal import print_records, tell
 from fathom.printing import printable_json
 from fathom.types import FathomError
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fathom import api
-from fathom.cli.arguments import AsJson, Quiet, print_records
+from fathom.cli.arguments import AsJson, Quiet
+from fathom.commands.terminal import print_records
 
 if TYPE_CHECKING:
     from fathom.sources.fetching import Fetched, Progress

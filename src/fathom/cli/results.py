@@ -13,8 +13,9 @@ import typer
 from fathom import api
 from fathom.api.table import tell_unfinished
 from fathom.cli import arguments
-from fathom.cli.arguments import known_of, lengths_of, names_of, print_records, tell
+from fathom.cli.arguments import known_of, lengths_of, names_of
 from fathom.cli.longscore import Chance, Chosen, Items, ScaleOf, Where, levels_of, pairs_of
+from fathom.commands.terminal import print_records, tell
 
 if TYPE_CHECKING:
     from fathom.score.files import ScoreSummary

@@ -72,7 +72,11 @@ def fathom_version() -> str:
 
 
 def describe_run(
-    suite: Path, suite_manifest: Mapping[str, Any], settings: Settings, packages: Sequence[str] = ()
+    suite: Path,
+    suite_manifest: Mapping[str, Any],
+    settings: Settings,
+    packages: Sequence[str] = (),
+    command: Mapping[str, Json] | None = None,
 ) -> dict[str, Json]:
     """What ``run.json`` says.
 
@@ -81,6 +85,7 @@ def describe_run(
         suite_manifest: Its manifest.
         settings: How the model is asked.
         packages: Packages whose versions are noted; by default those that the model is asked through.
+        command: The options that were given, and the file that they came from.
 
     Returns:
         A JSON object. Nothing in it is secret: values of arguments whose names smell of keys are ``***``.
@@ -111,8 +116,17 @@ def describe_run(
         "subset": dict(settings.subset) if settings.subset is not None else None,
         **({} if thinking is None else {"thinking": asdict(thinking), "variant": thinking.score}),
         "versions": {name: found for name in packages or asking if (found := _version(name))},
+        **({} if command is None else {"command": _shown(command)}),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _shown(command: Mapping[str, Json]) -> dict[str, Json]:
+    """The options without keys, and without what addresses hold of them."""
+    options = command.get("options")
+    given = options if isinstance(options, Mapping) else {}
+    addresses = {name: hide_in_address(str(value)) for name, value in given.items() if name.endswith("base_url")}
+    return hide_secrets({**command, "options": {**given, **addresses}})
 
 
 def check_run(folder: Path, manifest: Mapping[str, Json]) -> None:

@@ -69,6 +69,7 @@ def run(
     backoff: float = 1.0,
     max_tokens_total: int | None = None,
     max_cost: float | None = None,
+    command: Mapping[str, Json] | None = None,
     confirm: Callable[[Preflight], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> RunSummary:
@@ -117,6 +118,7 @@ def run(
         backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed, up to 15 minutes.
         max_tokens_total: Refuse to start, or stop, when the run exceeds these tokens, prompts and replies together.
         max_cost: The same in US dollars.
+        command: What ``run.json`` says of the options that were given, and of the file that they came from.
         confirm: Shown the preflight before any request; False stops. None goes on.
         progress: Told the state after every reply.
 
@@ -175,7 +177,7 @@ def run(
     plugins.use_again(built.manifest.get("plugins"), suite)
     check_choice(built.manifest, tasks, lengths)
     only = members_of(chosen, built) if chosen else None
-    manifest = describe_run(suite, built.manifest, settings)
+    manifest = describe_run(suite, built.manifest, settings, command=command)
     check_run(out, manifest)
 
     def tokenizer() -> Tokenizer:

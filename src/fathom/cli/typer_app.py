@@ -1,0 +1,42 @@
+"""The commands that are declared for typer."""
+
+import typer
+
+from fathom.cli import (
+    analyze,
+    board,
+    board_serve,
+    breakdowns,
+    compress,
+    compress_adaptive,
+    compress_studies,
+    data,
+    replies,
+    results,
+    samples,
+)
+
+app = typer.Typer(
+    name="fathom",
+    help="Measures how reliably a language model uses long contexts.\n\n"
+    "Documents become samples (build), samples become replies (run), replies become scores (rows, report, analyze).",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+samples.add_to(app)
+replies.add_to(app)
+results.add_to(app)
+breakdowns.add_to(analyze.app)
+compress_adaptive.add_to(compress.app)
+compress_studies.add_to(compress.app)
+board_serve.add_to(board.app)
+app.add_typer(analyze.app, name="analyze")
+app.add_typer(compress.app, name="compress")
+app.add_typer(board.app, name="board")
+app.add_typer(data.app, name="data")
+
+command = typer.main.get_command(app)
+"""What is called; typer would make it from the declarations anew at every call."""

@@ -1,0 +1,148 @@
+"""Build length-controlled samples from documents."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fathom.commands.options import Read, arg, command, given, hidden, opt, unset
+from fathom.commands.shared import Build, Lengths, Recorded, Several, Terminal, Where
+from fathom.commands.values import folders_of, lengths_of
+
+if TYPE_CHECKING:
+    from fathom.build import Built
+    from fathom.corpus import Fields
+
+
+@dataclass(frozen=True)
+class BuildOptions(Build, Recorded):
+    """Options."""
+
+    target: Annotated[
+        str | Path,
+        arg("A suite, tasks separated by commas (see `fathom list`), or a .py file that declares them, which is run."),
+    ]
+    out: Annotated[Path | str, opt("Folder to write.", "-o", metavar="FOLDER")]
+    _: KW_ONLY
+    lengths: Lengths = unset
+    seed: Annotated[int, opt("Seed of all draws.")] = 0
+    data: Annotated[
+        Several,
+        opt(
+            "Folder in which the suite's data sources are looked for; may be given more than once.",
+            metavar="FOLDER",
+            many=True,
+            read=folders_of,
+        ),
+    ] = unset
+    qa: Annotated[
+        Several, opt("Your documents with questions and answers; as --corpus.", metavar="SPEC", many=True)
+    ] = unset
+    summaries: Annotated[Several, opt("Your documents with summaries; as --corpus.", metavar="SPEC", many=True)] = unset
+    noise: Annotated[Several, opt("Your documents to fill contexts with; as --corpus.", metavar="SPEC", many=True)] = (
+        unset
+    )
+    books: Annotated[
+        Several, opt("Novels in chapters, for TSort: a folder or file of plain text.", metavar="SPEC", many=True)
+    ] = unset
+    threads: Annotated[
+        Several,
+        opt(
+            "Stack Exchange threads, for BestAnswer: Posts.xml of a data dump, plain or in a .7z, or .jsonl; also "
+            "FILE?tags=python,c&top=2500 for the most popular questions with these tags.",
+            metavar="FILE",
+            many=True,
+        ),
+    ] = unset
+    cases: Annotated[
+        Several,
+        opt(
+            "Published cases of BestAnswer, which are taken as they are (.jsonl or another table).",
+            metavar="FILE",
+            many=True,
+        ),
+    ] = unset
+    closed_book: Annotated[
+        bool | None,
+        opt("Also ask questions without any context, to tell what is known already; by default as the suite says."),
+    ] = None
+    alone: Annotated[bool, opt("Also ask questions over their own document alone, without distractors.")] = False
+    common: Annotated[bool, opt("Only items that can stand at every length: the same questions at all.")] = False
+    truncate: Annotated[
+        Read[Sequence[int | str] | str | int, tuple[int, ...]],
+        opt(
+            "Also cut the longest prompts to these lengths, out of their middle, for instance 2k,4k,8k.",
+            metavar="TOKENS,...",
+            read=lengths_of,
+        ),
+    ] = given(())
+    prompts: Annotated[
+        Literal["own", "official"],
+        opt(
+            "Words of published benchmarks: own, or official for their publishers' templates, which are looked for in "
+            "--data (dataset2prompt.json)."
+        ),
+    ] = "own"
+    where: Where = unset
+    skip_bad: Annotated[bool, opt("Go on without the rows of published records that cannot be used.")] = False
+    force: Annotated[bool, opt("Replace another suite in the folder, or an earlier format of this one.")] = False
+    fields: Annotated["Fields | None", hidden("Names of the fields in corpus files.")] = None
+    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples made, samples in all).")] = None
+    reading: Annotated[
+        Callable[[int, int | None], None] | None,
+        hidden("Called with the bytes read of a file of threads and the bytes in all, None where that is not known."),
+    ] = None
+
+
+_NOT_ORDERED = {"target", "out", "force", "progress", "reading"}
+
+
+@command(BuildOptions)
+def build(options: BuildOptions) -> "Built":
+    """Build length-controlled samples from documents.
+
+    The same command again finds the suite and does no work.
+    """
+    from fathom import plugins
+    from fathom.build import build, order
+
+    target = str(options.target)
+    wanted = order(
+        plugins.target_of(plugins.use(Path(target))) if target.endswith(".py") else target,
+        **options.of(Build),
+        **{name: value for name, value in options.of(BuildOptions).items() if name not in _NOT_ORDERED},
+    )
+    return build(
+        wanted,
+        Path(options.out),
+        force=options.force,
+        config=options.config.record() if options.config else None,
+        progress=options.progress,
+        reading=options.reading,
+    )
+
+
+@dataclass(frozen=True)
+class Line(BuildOptions, Terminal):
+    """Options of the command line."""
+
+
+def main(line: Line) -> None:
+    """Build, and print what was built."""
+    from fathom.commands.terminal import progress_bars, tell_below
+
+    with progress_bars(line.quiet) as bars:
+        built = build.body(replace(line, progress=bars("building"), reading=bars("reading threads", in_bytes=True)))
+    made = built.manifest
+    there = "" if built.fresh else "already built, "
+    print(f"{built.folder}: {there}{sum(made['samples'].values()):,} samples")
+    left_out = _left_out(made["left_out"], made["left_out_in_all"], made["duplicates"])
+    for note in [*made["notes"], *left_out, *made.get("unread", ())]:
+        tell_below(note)
+
+
+def _left_out(problems: list[str], total: int, duplicates: int) -> list[str]:
+    shown = [f"left out: {problem}" for problem in problems[:10]]
+    if total > 10:
+        shown.append(f"left out: {total - 10:,} more, see manifest.json")
+    return shown + ([f"{duplicates} documents were duplicates and count once"] if duplicates else [])

@@ -1,0 +1,252 @@
+"""The command line, made with click from commands whose options are declared (``options``)."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+from fathom.commands.options import Config, Field, OptionError, Options, fields_of, read_config
+from fathom.types import FathomError
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_COLUMN = 26
+"""Characters of the names of options beyond which their help begins on a line of its own."""
+
+
+_LONG = 100
+"""Characters of a wrong value that its message shows."""
+
+
+class Command(click.Command):
+    """A command that is made from its declaration.
+
+    Its module has a function of the command's name (``fathom.commands.options.command``); where the command line has
+    options of its own, a class ``Line`` of all of them; and where it prints something, ``main``, which takes them and
+    returns the exit code.
+    """
+
+    def __init__(self, name: str, module: Any) -> None:
+        """Make the command ``name`` from its module."""
+        function = getattr(module, name.replace("-", "_") if name != "list" else "list_")
+        self.line: type[Options] = getattr(module, "Line", function.options)
+        self.main_of_module: Callable[[Any], int | None] = getattr(module, "main", function.body)
+        config = click.Option(
+            ["--config"],
+            type=click.Path(path_type=Path),
+            metavar="FILE.toml",
+            is_eager=True,
+            expose_value=False,
+            callback=self._read_config,
+            help="Read options from a TOML file; those on the command line win.",
+        )
+        super().__init__(
+            name,
+            params=[*(_parameter(field) for field in self._fields()), config],
+            callback=self._call,
+            help=function.body.__doc__,
+            context_settings=SETTINGS,
+        )
+
+    def _fields(self) -> list[Field]:
+        return [field for field in fields_of(self.line) if not field.option.hidden]
+
+    def _read_config(self, ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
+        if path is not None and not ctx.resilient_parsing:
+            found = ctx.meta["config"] = read_config(path, self.line)
+            ctx.default_map = dict(found.values)
+
+    def _call(self, **values: Any) -> int | None:
+        ctx = click.get_current_context()
+        given = {
+            name: value
+            for name, value in values.items()
+            if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+        }
+        config: Config | None = ctx.meta.get("config")
+        if config is not None and "config" in {field.name for field in fields_of(self.line)}:
+            given["config"] = config
+        return self.main_of_module(self.line(**given))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; errors name options as the command line does."""
+        with self._naming_options():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; errors name options as the command line does."""
+        with self._naming_options():
+            return super().invoke(ctx)
+
+    @contextmanager
+    def _naming_options(self) -> Iterator[None]:
+        try:
+            yield
+        except OptionError as error:
+            flags = {one.name: one.name.upper() if one.option.position else one.flag for one in self._fields()}
+            shown = ",".join(map(str, error.value)) if isinstance(error.value, list | tuple) else error.value
+            shown = shown if len(str(shown)) <= _LONG else f"{str(shown)[:_LONG]}..."
+            words = error.expected + flags.get(error.other, error.other)
+            raise FathomError(f"{flags.get(error.name, error.name)} {shown}: {words}") from None
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Nothing: arguments stand above the options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in groups, under the titles of the classes that declare them."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for field in sorted(self._fields(), key=lambda field: not field.required):
+            title = "Arguments" if field.option.position else field.group
+            groups.setdefault(title, []).append((_names(field), _help(field)))
+        declared = {field.name for field in self._fields()}
+        rest = [param for param in self.get_params(ctx) if param.name not in declared]
+        records = [record for param in rest if (record := param.get_help_record(ctx)) is not None]
+        groups.setdefault("Other", []).extend(records)
+        first = ("Arguments", "Options")
+        for title in sorted(groups, key=lambda title: (title == "Other", title not in first)):
+            with formatter.section(title):
+                formatter.write_dl(groups[title], col_max=_COLUMN)
+
+
+def _names(field: Field) -> str:
+    if field.option.position:
+        return field.name.upper() + ("..." if field.option.many else "")
+    flag = field.flag if field.switch else f"{field.flag} {field.metavar}"
+    return ", ".join(filter(None, (field.option.short, flag)))
+
+
+def _help(field: Field) -> str:
+    if field.required:
+        return field.option.help + ("" if field.option.position else "  [required]")
+    shown = f"  [default: {field.shown_default}]" if field.shown_default else ""
+    return field.option.help + shown + (f"  [env: {field.option.env}]" if field.option.env else "")
+
+
+class _Kind(click.ParamType[Any]):
+    """The type of one option: its declaration reads and checks."""
+
+    def __init__(self, field: Field) -> None:
+        self.field, self.name = field, field.metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        waits = self.field.option.many or (ctx is not None and ctx.resilient_parsing)
+        return value if waits else self.field.kept(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        if self.field.choices:
+            return [CompletionItem(one) for one in self.field.choices if one.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file")] if self.name in ("PATH", "FILE", "FOLDER") else []
+
+
+class _Repeated(click.Option):
+    """An option that may be given several times, or be a table in a config file."""
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        return None if not value else dict(value) if isinstance(value, Mapping) else tuple(value)
+
+
+def _parameter(field: Field) -> click.Parameter:
+    if field.option.position:
+        count = -1 if field.option.many else 1
+        return click.Argument(
+            [field.name], type=_Kind(field), required=field.required, nargs=count, metavar=field.name.upper()
+        )
+    names = [field.name, *filter(None, (field.option.short,)), field.flag, *field.option.former]
+    rest: dict[str, Any] = {
+        "help": field.option.help,
+        "required": field.required,
+        "envvar": field.option.env or None,
+    }
+    if field.switch:
+        names[names.index(field.flag)] = f"{field.flag}/--no-{field.flag[2:]}"
+        return click.Option(names, type=bool, **rest)
+    if field.option.many:
+        return _Repeated(names, multiple=True, metavar=field.metavar, **rest)
+    return click.Option(names, type=_Kind(field), metavar=field.metavar, **rest)
+
+
+class Group(click.Group):
+    """Commands that are imported when they are called: each is a module of one package."""
+
+    def __init__(self, package: str, names: tuple[str, ...], **rest: Any) -> None:
+        """Make a group of commands.
+
+        Args:
+            package: The package.
+            names: Names of the commands, in the order of the help.
+            rest: What ``click.Group`` takes.
+        """
+        super().__init__(context_settings=SETTINGS, no_args_is_help=True, **rest)
+        self.package, self.names = package, names
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the work."""
+        return list(self.names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in self.names:
+            return None
+        return Command(cmd_name, importlib.import_module(f"{self.package}.{_module(cmd_name)}"))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called; a wrong name is an error that names the nearest one."""
+        if args and args[0] not in self.names and not args[0].startswith("-") and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(args[0], self.names, n=1)
+            ctx.fail(f"no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names of commands with what they do; nothing is imported for it."""
+        found = [CompletionItem(name, help=line) for name, line in self.lines() if name.startswith(incomplete)]
+        return found or click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with what they do."""
+        with formatter.section("Commands"):
+            formatter.write_dl(self.lines())
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The first line of each module, which says what its command does."""
+        folder = files(self.package)
+        found = []
+        for name in self.names:
+            with (folder / f"{_module(name)}.py").open(encoding="utf-8") as file:
+                found.append((name, file.readline().strip().strip('"')))
+        return found
+
+
+def _module(name: str) -> str:
+    return "list_" if name == "list" else name.replace("-", "_")
+
+
+def run_line(group: click.Command, words: list[str]) -> int:
+    """Run one command line.
+
+    Returns:
+        The exit code: 2 with one message on standard error where the line is wrong.
+
+    Raises:
+        FathomError: The command failed in a way that its user can mend.
+    """
+    try:
+        return group.main(words, prog_name="fathom", standalone_mode=False) or 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.ClickException as error:
+        path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fathom"
+        print(f"fathom: {error.format_message()}\n  see `{path} --help`", file=sys.stderr)
+        return 2

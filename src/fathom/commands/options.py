@@ -1,0 +1,455 @@
+"""Options that are declared once: a field of a frozen class gives type, default, help, unit and check.
+
+    @dataclass(frozen=True, kw_only=True)
+    class ShowOptions(Options):
+        \"\"\"Options.\"\"\"
+
+        limit: Annotated[int | None, opt("Samples to show.", check=at_least(1))] = None
+
+The docstring of a class is the title of its options in ``--help``. Classes may inherit from several others. Files with
+such classes must not have ``from __future__ import annotations``: annotations are read as they stand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import hashlib
+import inspect
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    overload,
+)
+
+from fathom.types import FathomError
+
+P = ParamSpec("P")
+Given = TypeVar("Given")
+Taken = TypeVar("Taken", contravariant=True)
+Kept = TypeVar("Kept", covariant=True)
+Result = TypeVar("Result")
+
+
+# ------------------------------------------------------------------------------------------------ declarations
+
+
+@dataclass(frozen=True)
+class Takes:
+    """The type of what an option takes, where that is wider than the type of what it keeps."""
+
+    kind: Any
+
+
+if TYPE_CHECKING:
+
+    class Read(Generic[Taken, Kept]):
+        """The type of an option that takes more than it keeps, such as ``"8k,32k"`` for ``(8192, 32768)``.
+
+        For type checkers it is a descriptor: functions take the first type, bodies see the second. The default of such
+        an option is ``unset`` or ``given(VALUE)``, because a plain one would be of the wrong type for checkers.
+        """
+
+        @overload
+        def __get__(self, owner: None, kind: Any) -> Any: ...
+        @overload
+        def __get__(self, owner: object, kind: Any) -> Kept: ...
+        def __get__(self, owner: object | None, kind: Any) -> Any: ...
+        def __set__(self, owner: object, value: Taken) -> None: ...
+
+else:
+
+    class Read:
+        """When the program runs: the type that is kept, with a note of the type that is taken."""
+
+        def __class_getitem__(cls, types):
+            return Annotated[types[1], Takes(types[0])]
+
+
+unset: Any = None
+"""The default of an option of a ``Read`` type that is not given."""
+
+
+def given(default: object) -> Any:
+    """Another default of an option of a ``Read`` type."""
+    return default
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """What is said of an option beside its name, type and default.
+
+    Attributes:
+        help: One or two sentences.
+        short: A short name such as ``-m``.
+        flag: The long name where it does not follow from the field's, such as ``--json`` for ``as_json``.
+        former: Former long names such as ``--depth``, which keep working and are not shown.
+        metavar: How the value is shown, such as ``PROVIDER/NAME`` or ``TOKENS``.
+        read: Turns what a command line, a config file or Python gives into what is kept; it takes its own results too.
+        check: Says what was expected where a value is wrong, else "".
+        many: May be given several times on the command line.
+        position: An argument, which is given by its place.
+        env: An environment variable that gives the value too.
+        hidden: For Python alone, such as a callback.
+    """
+
+    help: str
+    short: str = ""
+    flag: str = ""
+    former: tuple[str, ...] = ()
+    metavar: str = ""
+    read: Callable[[Any], Any] | None = None
+    check: Callable[[Any], str] | None = None
+    many: bool = False
+    position: bool = False
+    env: str = ""
+    hidden: bool = False
+
+
+def opt(help: str, short: str = "", **rest: Any) -> Option:
+    """An option."""
+    return Option(help=help, short=short, **rest)
+
+
+def arg(help: str, **rest: Any) -> Option:
+    """An argument, which is given by its place on the command line."""
+    return Option(help=help, position=True, **rest)
+
+
+def hidden(help: str) -> Option:
+    """An argument of the Python function that the command line lacks, such as a callback."""
+    return Option(help=help, hidden=True)
+
+
+def at_least(least: float, *, above: bool = False) -> Callable[[Any], str]:
+    """A check of numbers.
+
+    Args:
+        least: The least number that is allowed.
+        above: Whether it is itself too small.
+    """
+    words = "a positive number" if (least, above) in ((0, True), (1, False)) else f"a number of at least {least:g}"
+
+    def check(value: float) -> str:
+        return "" if (value > least if above else value >= least) and value < float("inf") else f"expected {words}"
+
+    return check
+
+
+class OptionError(FathomError):
+    """An option has a wrong value.
+
+    ``str`` names the option as Python does; the command line names it in its own way.
+    """
+
+    def __init__(self, name: str, value: object, expected: str, other: str = "") -> None:
+        """Say what was expected of an option; ``other`` names another option, where the words end with one."""
+        super().__init__(f"{name}={value!r}: {expected}{other}")
+        self.name, self.value, self.expected, self.other = name, value, expected, other
+
+
+# ------------------------------------------------------------------------------------- what follows from a declaration
+
+
+@dataclass(frozen=True)
+class Field:
+    """One option of a command.
+
+    Attributes:
+        name: Its name in Python.
+        kind: The type of what it keeps.
+        default: ``dataclasses.MISSING`` where it is required.
+        option: What was said of it.
+        group: The title under which help shows it.
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    option: Option
+    group: str
+
+    @property
+    def flag(self) -> str:
+        """Its long name on the command line."""
+        return self.option.flag or "--" + self.name.replace("_", "-")
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is MISSING
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values of a ``Literal``; none where other values are taken too."""
+        parts = [part for part in _parts(self.kind) if part is not NoneType]
+        if any(get_origin(part) is not Literal for part in parts):
+            return ()
+        return tuple(one for part in parts for one in get_args(part))
+
+    @property
+    def switch(self) -> bool:
+        """Whether it is on or off, and takes no value on the command line."""
+        return bool in _parts(self.kind)
+
+    @property
+    def metavar(self) -> str:
+        """How its value is shown."""
+        if self.option.metavar or self.choices:
+            return self.option.metavar or "|".join(self.choices)
+        names = {Path: "PATH", float: "NUMBER", int: "INTEGER"}
+        return next((names[part] for part in _parts(self.kind) if part in names), "TEXT")
+
+    @property
+    def shown_default(self) -> str:
+        """Its default as help shows it; "" where there is none to show."""
+        if self.required or self.default is None or self.default is False or self.default in ("", (), "default"):
+            return ""
+        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+
+    def kept(self, given: Any) -> Any:
+        """The value that is kept of one that was given.
+
+        Raises:
+            OptionError: The option takes no such value.
+        """
+        if given is None:
+            return None
+        try:
+            value = self._read(given)
+        except OptionError:
+            raise
+        except (FathomError, ValueError, TypeError) as error:
+            raise OptionError(self.name, given, str(error)) from None
+        if self.choices and value not in self.choices:
+            near = difflib.get_close_matches(str(value), self.choices, n=1)
+            expected = f"expected {', '.join(self.choices)}" + (f"; did you mean {near[0]}?" if near else "")
+            raise OptionError(self.name, given, expected)
+        if self.option.check and value is not None and (wrong := self.option.check(value)):
+            raise OptionError(self.name, given, wrong)
+        return value
+
+    def _read(self, given: Any) -> Any:
+        if self.option.read is not None:
+            return self.option.read(given)
+        return given if self.choices or self.option.hidden else _plain(self.kind, given)
+
+
+def _parts(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+_PLAIN: Mapping[type, tuple[str, tuple[type, ...]]] = {
+    Path: ("a path", (str, Path)),
+    float: ("a number", (str, int, float)),
+    int: ("a whole number", (str, int)),
+    bool: ("true or false", (bool,)),
+    str: ("text", (str, Path)),
+}
+
+
+def _plain(kind: Any, value: Any) -> Any:
+    """A value of a plain type: text becomes a number or a path, one value or a list becomes a tuple."""
+    for one in _parts(kind):
+        if one in _PLAIN:
+            words, accepted = _PLAIN[one]
+            if isinstance(value, accepted) and (one is bool or not isinstance(value, bool)):
+                try:
+                    return one(value)
+                except ValueError:
+                    pass
+            raise ValueError(f"expected {words}")
+        if get_origin(one) is tuple:
+            inner, values = get_args(one)[0], [value] if isinstance(value, str | Path) else list(value)
+            return tuple(_plain(inner, part) for part in values)
+    return value
+
+
+def fields_of(options: type) -> tuple[Field, ...]:
+    """The options of a command: its own ones first, then those of the classes that it inherits from, in their order."""
+    return _fields_of(cast(Any, options))
+
+
+@functools.cache
+def _fields_of(options: Any) -> tuple[Field, ...]:
+    owners = {name: owner for owner in reversed(options.__mro__) for name in vars(owner).get("__annotations__", ())}
+    found = []
+    for field in dataclasses.fields(options):
+        kind = cast(Any, field.type)
+        option = next(extra for extra in reversed(kind.__metadata__) if isinstance(extra, Option))
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        title = (owners[field.name].__doc__ or "").strip().rstrip(".")
+        found.append(Field(field.name, kind.__origin__, default, option, title))
+    return tuple(sorted(found, key=lambda one: options.__mro__.index(owners[one.name])))
+
+
+class Options:
+    """What every class of options inherits: values are read and checked when it is made, wherever they come from."""
+
+    def __post_init__(self) -> None:
+        """Read and check every value."""
+        for field in fields_of(type(self)):
+            object.__setattr__(self, field.name, field.kept(getattr(self, field.name)))
+
+    def of(self, *kinds: type) -> dict[str, Any]:
+        """The values of the options that some classes declare themselves, by name: for functions that take them all."""
+        own = {name for kind in kinds for name in vars(kind)["__annotations__"]}
+        return {field.name: getattr(self, field.name) for field in fields_of(type(self)) if field.name in own}
+
+    def record(self, kind: type) -> dict[str, Any]:
+        """The options that differ from their defaults, and the file that some were read from, for a manifest.
+
+        Args:
+            kind: The class whose options are recorded; those that only the command line has are left out.
+
+        Returns:
+            An object for JSON. Secrets among the options are still there.
+        """
+        shown = [field for field in fields_of(kind) if not field.option.hidden]
+        values = {one.name: getattr(self, one.name) for one in shown}
+        given = {one.name: values[one.name] for one in shown if values[one.name] != _default(one)}
+        config: Config | None = getattr(self, "config", None)
+        record = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+        return {"options": record} | ({"config": config.record()} if config is not None else {})
+
+
+def _default(field: Field) -> Any:
+    return field.default if field.required else field.kept(field.default)
+
+
+# ---------------------------------------------------------------------------------------------- functions and files
+
+
+class Command(Generic[P, Given, Result]):
+    """The type of a function that takes options by name. When the program runs it is a plain function.
+
+    Attributes:
+        options: The class of its options.
+        body: The same function of one value that holds all options.
+    """
+
+    options: Callable[P, Given]
+    body: Callable[[Given], Result]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result:
+        """Make the options and hand them to the body."""
+        raise NotImplementedError
+
+
+def command(options: Callable[P, Given]) -> Callable[[Callable[[Given], Result]], Command[P, Given, Result]]:
+    """Make a body that takes a value of a class of options a function that takes each option by name.
+
+    Args:
+        options: The class.
+    """
+    kind = cast(type, options)
+
+    def wrap(body: Callable[[Given], Result]) -> Command[P, Given, Result]:
+        @functools.wraps(body)
+        def call(*args: Any, **kwargs: Any) -> Result:
+            known = [field.name for field in fields_of(kind)]
+            for wrong in (name for name in kwargs if name not in known):
+                raise TypeError(f"{body.__name__}() has no argument {wrong!r}{_meant(wrong, known)}")
+            return body(kind(*args, **kwargs))
+
+        del call.__dict__["__wrapped__"]
+        lines = [f"    {field.name}: {field.option.help}" for field in fields_of(kind)]
+        call.__doc__ = "\n".join((inspect.getdoc(body) or "", "", "Args:", *lines))
+        call.__dict__.update(options=options, body=body, __signature__=_signature(kind))
+        return cast(Command[P, Given, Result], call)
+
+    return wrap
+
+
+def _meant(wrong: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(wrong, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _signature(options: type) -> inspect.Signature:
+    """The signature with plain types, for ``help`` and notebooks."""
+    found = inspect.signature(options)
+    shown = []
+    for one in found.parameters.values():
+        takes = [extra.kind for extra in one.annotation.__metadata__ if isinstance(extra, Takes)]
+        shown.append(one.replace(annotation=takes[0] if takes else one.annotation.__origin__))
+    return found.replace(parameters=shown, return_annotation=inspect.Signature.empty)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options that were read from a file.
+
+    Attributes:
+        path: The file.
+        sha256: Checksum of its bytes.
+        values: The options by name.
+    """
+
+    path: Path
+    sha256: str
+    values: Mapping[str, Any]
+
+    def record(self) -> dict[str, Any]:
+        """What a manifest says of it."""
+        return {"file": str(self.path), "sha256": self.sha256, "options": sorted(self.values)}
+
+
+def read_config(path: Path, options: type) -> Config:
+    """Read the options of a command from a TOML file, by their names, with ``-`` or ``_``.
+
+    Raises:
+        FathomError: The file cannot be read, or names something that is no option; the message names the nearest one.
+    """
+    try:
+        data = path.read_bytes()
+        found = tomllib.loads(data.decode())
+    except (OSError, ValueError) as error:
+        raise FathomError(f"--config {path}: {getattr(error, 'strerror', None) or error}") from None
+    fields = {field.name: field for field in fields_of(options) if not field.option.hidden}
+    values: dict[str, Any] = {}
+    for name, value in found.items():
+        plain = name.replace("-", "_")
+        if plain not in fields:
+            raise FathomError(f"--config {path}: no option {name!r}{_meant(plain, fields)}")
+        try:
+            values[plain] = fields[plain].kept(value)
+        except OptionError as error:
+            raise FathomError(f"--config {path}: {name} = {value!r}: {error.expected}") from None
+    return Config(path, hashlib.sha256(data).hexdigest(), values)
+
+
+def table(options: type) -> str:
+    """The options of a command as a table in Markdown, for ``docs/commands.md``."""
+    rows = ["| argument or option | what it is | default |", "| --- | --- | --- |"]
+    for field in fields_of(options):
+        if not field.option.hidden:
+            default = "required" if field.required else field.shown_default and f"`{field.shown_default}`"
+            rows.append(f"| {_names(field)} | {_cell(field.option.help)} | {default} |")
+    return "\n".join(rows) + "\n"
+
+
+def _names(field: Field) -> str:
+    if field.option.position:
+        return f"`{field.name.upper()}{'...' if field.option.many else ''}`"
+    value = "" if field.switch else f" {field.metavar}"
+    return ", ".join(f"`{name}{value}`" for name in (field.flag, field.option.short) if name).replace("|", r"\|")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|")

@@ -1,0 +1,231 @@
+"""Options that several commands have."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from fathom.commands.options import Config, Options, Read, at_least, given, hidden, opt, unset
+from fathom.commands.values import (
+    depths_of,
+    length_of,
+    lengths_of,
+    names_of,
+    pairs_of,
+    temperature_or_default,
+    where_of,
+)
+
+MaybePath: TypeAlias = Read[Path | str | None, Path | None]
+Names: TypeAlias = Read[Sequence[str] | str | None, tuple[str, ...] | None]
+Several: TypeAlias = Read[Sequence[str | Path] | str | Path | None, tuple[str, ...] | None]
+Pairs: TypeAlias = Read[Mapping[str, Any] | Sequence[str] | None, dict[str, Any] | None]
+Where: TypeAlias = Annotated[
+    Read[Mapping[str, Sequence[str] | str] | Sequence[str] | None, dict[str, tuple[str, ...]] | None],
+    opt(
+        "Only samples with one of these values of a facet: difficulty=Hard,Extreme; language, task and length count as "
+        "facets. May be given more than once.",
+        metavar="FACET=VALUE,...",
+        many=True,
+        read=where_of,
+    ),
+]
+Lengths: TypeAlias = Annotated[
+    Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None],
+    opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).", metavar="TOKENS,...", read=lengths_of),
+]
+MaxOutputTokens: TypeAlias = Annotated[
+    int | None,
+    opt(
+        "Cap on every reply; by default each task's own, with room for reasoning.", metavar="TOKENS", check=at_least(1)
+    ),
+]
+Generation: TypeAlias = Annotated[
+    Pairs,
+    opt(
+        "Generation option of Inspect. May be given more than once.",
+        "-G",
+        metavar="NAME=VALUE",
+        many=True,
+        read=pairs_of,
+    ),
+]
+ModelArgs: TypeAlias = Annotated[
+    Pairs,
+    opt(
+        "Argument of the provider. May be given more than once.",
+        "-M",
+        flag="--model-arg",
+        metavar="NAME=VALUE",
+        many=True,
+        read=pairs_of,
+    ),
+]
+ReasoningEffort: TypeAlias = Annotated[
+    Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None,
+    opt("Effort of reasoning: none, minimal, low, medium, high, xhigh or max.", metavar="EFFORT"),
+]
+ReasoningTokens: TypeAlias = Annotated[int | None, opt("Tokens for reasoning.", metavar="TOKENS", check=at_least(0))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build(Options):
+    """Build."""
+
+    items: Annotated[
+        int | None, opt("Items per task and language, the same ones at every length.", check=at_least(1))
+    ] = None
+    corpus: Annotated[
+        Several,
+        opt(
+            "Documents: world, world?seed=7, a folder, or a file: .txt, .md, .jsonl, .json, .csv, .tsv, .parquet or "
+            ".arrow, also with .gz or .zst, or in a .zip; may be given more than once. Field names follow a question "
+            "mark: FILE.jsonl?text=input&questions=instructions&answers=outputs.",
+            metavar="SPEC",
+            many=True,
+        ),
+    ] = unset
+    tokenizer: Annotated[
+        str | None,
+        opt("What lengths are counted in: tekken, tiktoken:NAME, hf:NAME, words, chars, a path.", metavar="NAME"),
+    ] = None
+    languages: Annotated[
+        Names,
+        opt(
+            "en, zh or en,zh; by default the languages of the corpus.",
+            metavar="NAME,...",
+            read=names_of,
+            former=("--language",),
+        ),
+    ] = unset
+    depths: Annotated[
+        Read[Sequence[float | str] | str | float, tuple[float, ...]],
+        opt(
+            "Where gold text lies: random or as the suite says, or depths to sweep: front, middle, end, or 0 to 1, "
+            "such as 0,0.25,1.",
+            metavar="DEPTH,...",
+            read=depths_of,
+            former=("--depth",),
+        ),
+    ] = given("random")
+    exact: Annotated[bool, opt("Fill each length to the last token (slower).")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Options):
+    """Samples."""
+
+    lengths: Lengths = unset
+    tasks: Annotated[Names, opt("Only these tasks, separated by commas.", metavar="NAME,...", read=names_of)] = unset
+    limit: Annotated[int | None, opt("Samples per task, language and length.", check=at_least(1))] = None
+    epochs: Annotated[int, opt("How often each sample is asked.", check=at_least(1))] = 1
+    subset: Annotated[
+        MaybePath, opt("File of a subset: only samples that it names, or whose item it names.", metavar="FILE")
+    ] = unset
+    where: Where = unset
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling(Options):
+    """Model."""
+
+    model_base_url: Annotated[
+        str | None,
+        opt("Address of a server such as http://127.0.0.1:8000/v1; it needs no key.", metavar="URL"),
+    ] = None
+    temperature: Annotated[
+        Read[float | str | None, float | Literal["default"] | None],
+        opt(
+            "Sampling temperature; negative leaves it to the provider. By default 0, or with --thinking the model's "
+            "own, else 1.",
+            metavar="NUMBER",
+            read=temperature_or_default,
+        ),
+    ] = given("default")
+    seed: Annotated[int, opt("Seed for baselines and for providers that take one.", check=at_least(0))] = 0
+    max_output_tokens: MaxOutputTokens = None
+    generation: Generation = unset
+    model_args: ModelArgs = unset
+    window: Annotated[
+        Read[int | str | None, int | None],
+        opt("The model's window, for instance 128k.", metavar="TOKENS", read=length_of, check=at_least(1)),
+    ] = unset
+    on_overflow: Annotated[
+        Literal["refuse", "middle", "left", "right"] | None,
+        opt(
+            "Prompts beyond the window: refuse them (they are not sent), or cut out their middle, left or right. By "
+            "default refuse, or with --thinking middle."
+        ),
+    ] = None
+    chat_template: Annotated[
+        Literal["always", "by-task", "never"],
+        opt(
+            "Which prompts reach the model through its chat template: always, by-task (all but examples or code to be "
+            "continued), or never. The others go to the /completions of --model-base-url as they are."
+        ),
+    ] = "always"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reasoning(Options):
+    """Reasoning."""
+
+    thinking: Annotated[
+        Literal["on", "off"] | None,
+        opt(
+            "Run for the model's thinking or non-thinking score. Prompts, caps, temperature and cuts then follow from "
+            "what is known of the model (`fathom list settings`)."
+        ),
+    ] = None
+    model_kind: Annotated[
+        Literal["thinking", "mixed", "instruct"] | None,
+        opt(
+            "With --thinking: whether the model always reasons (thinking), can be switched (mixed) or never reasons "
+            "natively (instruct)."
+        ),
+    ] = None
+    thinking_switch: Annotated[
+        Literal["effort", "tokens", "enable_thinking", "thinking", "type", "none"] | None,
+        opt(
+            "With --thinking: how reasoning is switched: effort, tokens, enable_thinking, thinking, type or none.",
+            metavar="SWITCH",
+        ),
+    ] = None
+    reasoning_effort: ReasoningEffort = None
+    reasoning_tokens: ReasoningTokens = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits(Options):
+    """Limits."""
+
+    max_connections: Annotated[int, opt("Requests in flight at once.", check=at_least(1))] = 16
+    retries: Annotated[int, opt("Further attempts after a failure that may pass.", check=at_least(0))] = 5
+    timeout: Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))] = 600.0
+    max_tokens_total: Annotated[
+        int | None, opt("Do not start, or stop, beyond these tokens.", metavar="TOKENS", check=at_least(1))
+    ] = None
+    max_cost: Annotated[
+        float | None, opt("Do not start, or stop, beyond these US dollars.", metavar="DOLLARS", check=at_least(0))
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded(Options):
+    """Other."""
+
+    config: Annotated[Config | None, hidden("The file that options were read from; the manifest names it.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terminal(Options):
+    """Other."""
+
+    quiet: Annotated[bool, opt("No progress bar.", "-q")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking(Terminal):
+    """Other."""
+
+    yes: Annotated[bool, opt("Start without asking.", "-y")] = False

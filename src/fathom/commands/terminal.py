@@ -1,0 +1,142 @@
+"""What commands show on the terminal: progress bars, notes and tables."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from fathom.printing import folded, printable, printable_json
+from fathom.types import FathomError
+
+# Columns of text: between the columns of a table, in a cell that is short, and in the narrowest column.
+GAP, SHORT, NARROW = 2, 24, 5
+
+
+class Bars(Protocol):
+    """Makes progress bars that appear when they are first told of something."""
+
+    def __call__(self, title: str, *, in_bytes: bool = False) -> Callable[[int, int | None], None] | None:
+        """A bar as a function of (done, all); None where nobody looks at it."""
+        ...
+
+
+@contextmanager
+def progress_bars(quiet: bool) -> Iterator[Bars]:
+    """Progress bars on standard error, for work in several stages."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda title, in_bytes=False: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as shown:
+
+        def bar(title: str, *, in_bytes: bool = False) -> Callable[[int, int | None], None]:
+            size = 1_000_000 if in_bytes else 1
+            job = shown.add_task(title, total=None, visible=False, unit="MB" if in_bytes else "")
+
+            def tell_bar(done: int, total: int | None) -> None:
+                shown.update(job, completed=done // size, total=total and -(-total // size), visible=True)
+
+            return tell_bar
+
+        yield bar
+
+
+@contextmanager
+def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int | None], None] | None]:
+    """A progress bar on standard error, as a function of (done, all); None where nobody looks at it."""
+    with progress_bars(quiet) as bars:
+        yield bars(title)
+
+
+def tell(note: str) -> None:
+    """Something that the reader of results must know, on standard error."""
+    print(f"note: {printable(note)}", file=sys.stderr)
+
+
+def tell_below(note: str) -> None:
+    """The same below what it is about."""
+    print(f"  note: {printable(note)}", file=sys.stderr)
+
+
+def ask_to_start(nothing: str) -> bool:
+    """Ask whether to start.
+
+    Args:
+        nothing: What has not been done, for the error in non-interactive use.
+
+    Raises:
+        FathomError: Standard input is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise FathomError(f"{nothing}: give --yes in non-interactive use")
+    import click
+
+    return click.confirm("Start?", default=True, err=True)
+
+
+class Priced(Protocol):
+    """A forecast with what it may cost, in US dollars."""
+
+    @property
+    def cost_least(self) -> float | None:
+        """The least."""
+
+    @property
+    def cost_most(self) -> float | None:
+        """The most; None where the price is not known."""
+
+    @property
+    def checked(self) -> str:
+        """When prices were looked up."""
+
+
+def price_range(plan: Priced) -> str:
+    """What work may cost, in words."""
+    if not plan.cost_most:
+        return "free of charge" if plan.cost_most == 0 else "unknown price"
+    checked = f" (prices of {plan.checked})" if plan.checked else ""
+    return f"${plan.cost_least:,.2f} to ${plan.cost_most:,.2f}{checked}"
+
+
+def print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """Records with the same keys, as a table or as JSON."""
+    if as_json:
+        print(printable_json(json.dumps(list(records), indent=2, ensure_ascii=False)))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    rows = [[_cell(value) for value in record.values()] for record in records]
+    headings = [printable(name.replace("_", " ")) for name in (records[0] if records else ())]
+    widths = _widths([headings, *rows], console.width)
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
+    for heading, width in zip(headings, widths, strict=True):
+        table.add_column(Text(folded(heading, width)), width=width)
+    for row in rows:
+        table.add_row(*(Text(folded(cell, width)) for cell, width in zip(row, widths, strict=True)))
+    console.print(table)
+
+
+def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Widths of columns that fit the room: the long ones share what the short ones leave."""
+    from rich.cells import cell_len
+
+    natural = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    left, widths = room - GAP * (len(natural) - 1), natural
+    for cap in range(max(natural, default=0), NARROW, -1):
+        if sum(widths) <= left:
+            break
+        # Cells that are short stay whole as long as the long ones can be read beside them.
+        widths = [width if width <= SHORT and cap >= SHORT // 2 else min(width, cap) for width in natural]
+    return widths
+
+
+def _cell(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "-" if value is None else str(value)
+    return printable(text.replace("\n", " "))

@@ -1,0 +1,118 @@
+"""Readers of values that several options take: each takes what a command line, a TOML file or Python gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fathom.types import FathomError
+
+DEPTHS = {"front": 0.0, "middle": 0.5, "end": 1.0, "rear": 1.0}
+"""Names of places in the context; ``rear`` is a former name."""
+
+
+def length_of(given: int | str) -> int:
+    """A length in tokens: ``"8k"`` is 8,192."""
+    from fathom.length import parse_length
+
+    return parse_length(str(given))
+
+
+def lengths_of(given: Sequence[int | str] | str | int) -> tuple[int, ...]:
+    """Lengths in tokens, of ``"2k,8k"`` or of ``["2k", 8192]``."""
+    return tuple(map(length_of, _parts(given)))
+
+
+def names_of(given: Sequence[str] | str) -> tuple[str, ...]:
+    """Names, of a list or of text with commas."""
+    return tuple(map(str, _parts(given)))
+
+
+def depths_of(given: Sequence[float | str] | str | float) -> tuple[float, ...]:
+    """Depths in the context, as numbers or as names of ``DEPTHS``; none for ``random``."""
+    if given == "random":
+        return ()
+    parts = [part.lower() if isinstance(part, str) else part for part in _parts(given)]
+    try:
+        return tuple(DEPTHS[part] if part in DEPTHS else float(part) for part in parts)
+    except (TypeError, ValueError):
+        raise FathomError(
+            "expected random, or depths separated by commas: front, middle, end, or numbers from 0 to 1, for instance "
+            "0,0.5,1"
+        ) from None
+
+
+def pairs_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+    """``NAME=VALUE`` pairs, or a mapping; values are read as JSON where they are JSON, else they are text."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    found: dict[str, Any] = {}
+    for pair in [given] if isinstance(given, str) else given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise FathomError("expected NAME=VALUE")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Values by the facet that they are of: ``FACET=VALUE,VALUE`` texts, or a mapping."""
+    from fathom.length import format_length
+
+    named: list[tuple[str, tuple[str, ...]]] = []
+    if isinstance(given, Mapping):
+        named = [(name, tuple(map(str, _parts(values)))) for name, values in given.items()]
+    else:
+        for pair in [given] if isinstance(given, str) else given:
+            facet, _, text = pair.partition("=")
+            named.append((facet.strip(), tuple(_parts(text))))
+    found: dict[str, tuple[str, ...]] = {}
+    for name, values in named:
+        if not name or not values:
+            raise FathomError("expected FACET=VALUE,VALUE, for instance difficulty=Hard,Extreme")
+        if name == "length":
+            values = tuple(format_length(length_of(value)) for value in values)
+        found[name] = (*found.get(name, ()), *values)
+    return found
+
+
+def temperature_of(given: float | str) -> float | None:
+    """A temperature; a negative one leaves it to the provider, which is None."""
+    try:
+        number = float(given)
+    except ValueError:
+        raise FathomError("expected a number") from None
+    return None if number < 0 else number
+
+
+def temperature_or_default(given: float | str) -> float | str | None:
+    """The same, or ``"default"``."""
+    return given if given == "default" else temperature_of(given)
+
+
+def paths_of(given: Iterable[Path | str] | Path | str) -> tuple[Path, ...]:
+    """Paths, of one or of several."""
+    return (Path(given),) if isinstance(given, Path | str) else tuple(map(Path, given))
+
+
+def folders_of(given: Iterable[Path | str] | Path | str) -> tuple[str, ...]:
+    """Paths of folders as text, without what does not matter, such as a slash at the end."""
+    return tuple(map(str, paths_of(given)))
+
+
+def folder_name(name: str) -> str:
+    """A name as one folder name: letters, digits, dots and dashes."""
+    return "".join(letter if letter.isalnum() or letter in "._" else "-" for letter in name).strip(".-") or "unnamed"
+
+
+def _parts(given: object) -> list[Any]:
+    if isinstance(given, str):
+        return [part.strip() for part in given.split(",") if part.strip()]
+    if isinstance(given, Sequence):
+        return [inner for part in given for inner in _parts(part)]
+    return [given]

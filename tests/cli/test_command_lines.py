@@ -1,0 +1,100 @@
+"""Command lines and calls of earlier releases still mean what they meant.
+
+``command_lines.json`` holds command lines with the function of ``fathom.api`` that each called, and its arguments,
+as they were when every option was still declared several times. Commands that declare their options must make the
+same of the line and of the call; the others must still make that call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from fathom import api
+from fathom.cli import main
+from fathom.cli.app import MOVED, commands
+from fathom.commands.front import Command
+from fathom.commands.options import Options, fields_of
+
+FILE = Path(__file__).with_name("command_lines.json")
+SAVED = json.loads(FILE.read_text("utf-8"))
+
+
+class _CalledError(Exception):
+    """Ends a command at the call that is looked at."""
+
+
+def lines_of(function: str) -> list[tuple[str, dict[str, Any]]]:
+    """Its command lines with its arguments."""
+    usual = SAVED["usual"][function]
+    return [(line, usual | own) for line, called, own in SAVED["lines"] if called == function]
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return list(map(plain, value))
+    return {name: plain(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def called(words: list[str], name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The arguments with which a command line calls a function of ``fathom.api``."""
+    real = getattr(api, name)
+    found: dict[str, Any] = {}
+
+    def record(*args: Any, **kwargs: Any) -> None:
+        signature = inspect.signature(real)
+        for key, value in signature.bind(*args, **kwargs).arguments.items():
+            rest = signature.parameters[key].kind is inspect.Parameter.VAR_KEYWORD
+            found.update(value if rest else {key: value})
+        raise _CalledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api, name, record)
+        patch.setattr(sys, "argv", ["fathom", *words])
+        with pytest.raises(SystemExit):
+            main()
+    return {key: plain(value) for key, value in found.items() if not callable(value)}
+
+
+def options(words: list[str]) -> Options:
+    """The options that a command line gives."""
+    command = commands()[words[0]]
+    assert isinstance(command, Command)
+    command.main_of_module = lambda line: line
+    found: Options = click.Command.main(command, words[1:], standalone_mode=False)
+    return found
+
+
+def values(found: Options, kind: type) -> dict[str, Any]:
+    shown = {field.name: getattr(found, field.name) for field in fields_of(kind) if not field.option.hidden}
+    return {name: value for name, value in shown.items() if value is not None and value != {}}
+
+
+def difference(line: str, function: str, arguments: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a command line does otherwise than it did; "" for nothing."""
+    words = shlex.split(line)
+    if words[0] in MOVED:
+        kind: type = getattr(api, function).options
+        call = {name: value for name, value in arguments.items() if value is not None or name == "temperature"}
+        now, then = values(options(words), kind), values(kind(**call), kind)
+    else:
+        now, then = called(words, function, monkeypatch), arguments
+    return ", ".join(f"{name}: {now.get(name)!r}, was {one!r}" for name, one in then.items() if now.get(name) != one)
+
+
+@pytest.mark.parametrize("function", sorted(SAVED["usual"]))
+def test_old_command_lines_mean_what_they_meant(function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = lines_of(function)
+    assert lines
+    changed = {line: difference(line, function, arguments, monkeypatch) for line, arguments in lines}
+    assert {line: how for line, how in changed.items() if how} == {}
