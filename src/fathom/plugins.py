@@ -68,13 +68,13 @@ def in_use() -> tuple[Plugin, ...]:
     return tuple(_IN_USE.values())
 
 
-def use(path: Path) -> Plugin:
+def use(path: Path | str) -> Plugin:
     """Run a file that the user has named, and use what it declares; an earlier version of it is forgotten.
 
     Raises:
         FathomError: It cannot be read or run, or declares nothing.
     """
-    path = path.resolve()
+    path = Path(path).resolve()
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -131,7 +131,7 @@ def test_lists(call: Call) -> None:
         (["rows", ".", "--from", "elsewhere"], "choose fathom, inspect, lm-eval"),
         (["report", "nowhere"], "nowhere"),
         (["score", "nowhere.jsonl"], "no such file"),
-        (["list", "nonsense"], "choose suites, tasks, metrics, boards, models"),
+        (["list", "nonsense"], "expected suites, tasks, metrics, boards, models"),
     ],
 )
 def test_what_cannot_be_done_is_one_message_and_exit_code_2(call: Call, words: list[str], message: str) -> None:

@@ -56,7 +56,7 @@ def test_a_bug_is_one_line_and_a_traceback_where_it_is_wanted(call: Call, monkey
         raise LookupError(f"nobody foresaw this; the key is {os.environ['SOME_API_KEY']}")
 
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789")
-    monkeypatch.setattr("fathom.api.status", break_down)
+    monkeypatch.setattr("fathom.run.status", break_down)
     code, out, err = call("status", "run")
     assert (code, out, err.count("\n")) == (BUG, "", 1)
     assert "this is a bug in fathom: LookupError: nobody foresaw this; the key is ***" in err

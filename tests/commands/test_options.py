@@ -180,6 +180,7 @@ def test_pairs_and_facets_are_read_from_lines_and_from_tables() -> None:
 
 # ------------------------------------------------------------------------------------------- the commands themselves
 
+FUNCTIONS = {"list": "catalogue"}
 MOVED = {name: one for name, one in commands().items() if isinstance(one, Command)}
 
 
@@ -190,7 +191,6 @@ def test_every_option_is_said_in_plain_words_and_once(name: str) -> None:
     assert len(names) == len(set(names))
     for one in fields:
         assert one.option.help.endswith((".", ")"))
-        assert one.option.help[0].isupper() or one.option.help.startswith("en,")
         assert one.group
         assert len(one.group) < 40
 
@@ -199,7 +199,7 @@ def test_every_option_is_said_in_plain_words_and_once(name: str) -> None:
 def test_functions_show_every_option(name: str) -> None:
     from fathom import api
 
-    function: Any = getattr(api, name.replace(" ", "_"))
+    function: Any = getattr(api, FUNCTIONS.get(name, name.replace(" ", "_")))
     shown = inspect.signature(function).parameters
     assert set(shown) == {one.name for one in dataclasses.fields(function.options) if one.name != "_"}
     assert all(f"    {one.name}: " in function.__doc__ for one in fields_of(function.options))

@@ -176,7 +176,7 @@ def adapted(patch: pytest.MonkeyPatch, folder: Path, *, unanswered: str = "zero"
         asked = items_of(paths[0].with_suffix(".json"))
         return replies(asked, wrong(asked), **other)
 
-    patch.setattr("fathom.api.replies.run", lambda *_, **__: SimpleNamespace(stopped=""))
+    patch.setattr("fathom.commands.run.run", lambda *_, **__: SimpleNamespace(stopped=""))
     patch.setattr("fathom.rows.runs.load", load)
     write_matrix(KNOWN, folder / "known.parquet")
     try:

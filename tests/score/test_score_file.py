@@ -12,6 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import Call
 from fathom.score.files import ScoreSummary, score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer, metrics
 from fathom.types import FathomError
@@ -194,23 +195,11 @@ def test_strict_leaves_thoughts_aside_and_official_does_not(name: str) -> None:
     assert official(thought).value != official(plain).value
 
 
-def run_score(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    from fathom.cli import main
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["fathom", "score", *words])
-        with pytest.raises(SystemExit) as stop:
-            main()
-    return stop.value.code if isinstance(stop.value.code, int) else 0, *capsys.readouterr()
-
-
-def test_the_command_tells_rows_that_differ_from_rows_that_cannot_be_scored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_tells_rows_that_differ_from_rows_that_cannot_be_scored(tmp_path: Path, call: Call) -> None:
     path = write(tmp_path / "rows.jsonl", [{"prediction": "a", "answers": ["b"], "score": 1.0, "case_id": "x\x1b[2J"}])
     with path.open("a") as file:
         file.write("not JSON\n" * 2)
-    code, out, err = run_score(capsys, str(path), "--metric", F1, "--check")
+    code, out, err = call("score", str(path), "--metric", F1, "--check")
     assert code == 1
     assert "expected 1.0, got 0.0" in out
     assert "\x1b[2J" not in out
@@ -219,19 +208,19 @@ def test_the_command_tells_rows_that_differ_from_rows_that_cannot_be_scored(
     assert "absent" not in out + err
     assert "None" not in out + err
     path.write_text("not JSON\n")
-    code, _, err = run_score(capsys, str(path), "--metric", F1, "--check")
+    code, _, err = call("score", str(path), "--metric", F1, "--check")
     assert code == 1
     assert "0 of 1 rows differ, 1 could not be scored" in err
 
 
-def test_the_command_says_how_many_rows_it_could_not_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_how_many_rows_it_could_not_score(tmp_path: Path, call: Call) -> None:
     good = {"prediction": "a", "answers": ["a"]}
     path = write(tmp_path / "rows.jsonl", [good, [], {"answers": []}])
-    code, out, err = run_score(capsys, str(path), "--metric", F1)
+    code, out, err = call("score", str(path), "--metric", F1)
     assert code == 0
     assert len(out.splitlines()) == 3
     assert "2 of 3 rows were not scored: expected a JSON object" in err
-    assert "not scored" not in run_score(capsys, str(write(path, [good])), "--metric", F1)[2]
+    assert "not scored" not in call("score", str(write(path, [good])), "--metric", F1)[2]
 
 
 def golden_rows() -> list[dict[str, object]]:

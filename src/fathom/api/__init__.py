@@ -9,15 +9,22 @@ from fathom.api.board_server import board_backup, board_restore, board_serve, bo
 from fathom.api.compression import SELECTIONS, compress_estimate, compress_select, compress_validate
 from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, compress_study
 from fathom.api.data import data_fetch, data_verify
-from fathom.api.pages import plot, report
-from fathom.api.replies import check_judge, likelihood, status
-from fathom.api.samples import export, show, use_plugin
+from fathom.api.pages import plot
 from fathom.api.studies import STUDIES, analyze, score_tables
-from fathom.api.table import ORIGINS, THRESHOLD, filtered, rows, score
-from fathom.catalogue import catalogue
 from fathom.commands.build import build
-from fathom.commands.judge import judge
+from fathom.commands.export import export
+from fathom.commands.judge import check_judge, judge
+from fathom.commands.likelihood import likelihood
+from fathom.commands.list_ import catalogue
+from fathom.commands.reading import filtered
+from fathom.commands.report import report
+from fathom.commands.rows import ORIGINS, rows
 from fathom.commands.run import run
+from fathom.commands.score import score
+from fathom.commands.shared import THRESHOLD
+from fathom.commands.show import show
+from fathom.commands.status import status
+from fathom.plugins import use as use_plugin
 
 __all__ = [
     "COMPRESSION_STUDIES",

@@ -88,7 +88,7 @@ def compress_adaptive(
     """
     import numpy as np
 
-    from fathom.api.table import unanswered_of
+    from fathom.commands.reading import unanswered_of
     from fathom.compress import adaptive
     from fathom.compress.design import design
     from fathom.compress.tables import read_matrix

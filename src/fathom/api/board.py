@@ -53,8 +53,8 @@ def board_build(
     Raises:
         FathomError: See ``fathom.board.build.build_site``.
     """
-    from fathom.api.table import unanswered_of
     from fathom.board.build import TITLE, Wanted, build_site
+    from fathom.commands.reading import unanswered_of
 
     wanted = Wanted(
         results=tuple(map(Path, results)),

@@ -138,7 +138,7 @@ def compress_estimate(
         FathomError: No subset is named or two are, the method is another, a file cannot be read, or too many items are
             missing of every model.
     """
-    from fathom.api.table import unanswered_of
+    from fathom.commands.reading import unanswered_of
     from fathom.compress import minilongbench
     from fathom.compress.tables import read_matrix, read_sampled
     from fathom.subsetfile import read_subset

@@ -1,4 +1,4 @@
-"""What people look at: ``report`` and ``plot``."""
+"""Single figures: ``plot``."""
 
 from __future__ import annotations
 
@@ -7,55 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from fathom.api.studies import profiles_of, score_tables
-from fathom.api.table import THRESHOLD, PriorKnowledge, filtered, rows, unanswered_of, unfinished, without_known
+from fathom.commands.reading import PriorKnowledge, load, unanswered_of, without_known
+from fathom.commands.shared import THRESHOLD
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from fathom.report import Table
     from fathom.report.plot import Kind
-
-
-def report(
-    sources: Iterable[Path | str],
-    out: Path | str,
-    *,
-    title: str | None = None,
-    seed: int = 0,
-    judge: str | None = None,
-    filter: str | None = None,
-    threshold: float = THRESHOLD,
-    panel: Sequence[Path | str] | None = None,
-    unanswered: str = "zero",
-) -> tuple[Table, ...]:
-    """One self-contained HTML page about runs (command ``fathom report``).
-
-    Args:
-        sources: Run folders and rows files.
-        out: The page to write.
-        title: Title of the page.
-        seed: Seed of the bootstrap.
-        judge: See ``rows``.
-        filter: See ``filtered``.
-        threshold: See ``filtered``.
-        panel: See ``filtered``.
-        unanswered: ``zero`` or ``drop``: how replies count that were not answered (``fathom.stats.outcomes``).
-
-    Returns:
-        The tables of the page; ``fathom.report.show`` prints them.
-
-    Raises:
-        FathomError: There are no rows, or the page cannot be written.
-    """
-    from fathom.report import report
-    from fathom.report.page import TITLE
-
-    sources = list(sources)
-    left = filtered(sources, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed)
-    how = unanswered_of(unanswered)
-    notes = unfinished(sources)
-    return report(left, Path(out), title=title or TITLE, seed=seed, unanswered=how, notes=notes)
 
 
 def plot(
@@ -90,7 +49,7 @@ def plot(
         tell: Told what the filter removed, and what that makes of comparisons.
         lengths: Only these lengths in tokens; those of the base stay.
         tasks: Only these tasks, of rows.
-        unanswered: See ``report``; of rows.
+        unanswered: ``zero`` or ``drop``: how replies count that were not answered; of rows.
         reading: ``items``, ``scale``, ``where`` and ``chance`` for tables of scores (``fathom.analysis.read_scores``).
 
     Raises:
@@ -104,7 +63,7 @@ def plot(
     if score_tables(paths):
         ready = profiles_of(paths, how, None, reading, lengths, counting)
         return plot(ready, cast("Kind", kind), Path(out), models=models, seed=seed)
-    left = without_known(_of_tasks(_at_lengths(rows(paths, judge=judge), lengths), tasks), how)
+    left = without_known(_of_tasks(_at_lengths(load(paths, judge), lengths), tasks), how)
     return plot(left, cast("Kind", kind), Path(out), models=models, seed=seed, unanswered=counting)
 
 

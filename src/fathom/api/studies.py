@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from fathom.api.table import THRESHOLD, PriorKnowledge, rows, tell_unfinished, unanswered_of, without_known
+from fathom.commands.reading import PriorKnowledge, load, tell_unfinished, unanswered_of, without_known
+from fathom.commands.shared import THRESHOLD
 from fathom.names import system_name
 from fathom.types import FathomError
 
@@ -126,7 +127,7 @@ def analyze(
         reading = {"items": items, "scale": scale, "where": where, "chance": chance}
         return of_profiles[study](profiles_of(sources, how, base, reading, lengths, counting))
     paths = list(sources)
-    frame = rows(paths, judge=judge)
+    frame = load(paths, judge)
     tell_unfinished(paths, tell)
     if labels is not None:
         from fathom.rows import read_labels
@@ -250,7 +251,7 @@ def profiles_of(
     ]
     others = [path for path in paths if path not in tables]
     if others or not tables:
-        frame = rows(others, judge=how.judge)
+        frame = load(others, how.judge)
         tell_unfinished(others, how.tell)
         left = without_known(frame, how)
         found += profiles(counted_rows(left, unanswered, how.tell, lengths), seed=how.seed, base=rule or "paper")

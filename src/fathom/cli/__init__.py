@@ -19,8 +19,7 @@ def main() -> None:
     from fathom.commands.front import run_line
 
     try:
-        if code := run_line(command, sys.argv[1:]):
-            sys.exit(code)
+        sys.exit(run_line(command, sys.argv[1:]))
     except FathomError as error:
         _end(str(error))
     except KeyboardInterrupt:

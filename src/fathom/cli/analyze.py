@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fathom import api
-from fathom.api.table import unanswered_of
 from fathom.cli import arguments, longscore
 from fathom.cli.arguments import known_of, lengths_of
+from fathom.commands.reading import unanswered_of
 from fathom.commands.terminal import print_records, tell
 from fathom.printing import printable
 

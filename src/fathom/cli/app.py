@@ -8,7 +8,10 @@ import click
 
 from fathom.commands.front import Group
 
-MOVED = ("build", "run", "judge")
+MOVED = (
+    *("list", "build", "show", "export", "run", "status", "likelihood", "judge"),
+    *("rows", "score", "report"),
+)
 """Commands that declare their options (``fathom.commands``); the others are declared for typer."""
 NAMES = (
     *("list", "build", "show", "export", "run", "status", "likelihood", "judge"),

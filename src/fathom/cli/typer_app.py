@@ -11,9 +11,7 @@ from fathom.cli import (
     compress_adaptive,
     compress_studies,
     data,
-    replies,
     results,
-    samples,
 )
 
 app = typer.Typer(
@@ -26,8 +24,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-samples.add_to(app)
-replies.add_to(app)
 results.add_to(app)
 breakdowns.add_to(analyze.app)
 compress_adaptive.add_to(compress.app)

@@ -93,6 +93,13 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
     return tuple(summaries)
 
 
+def check_judge(model: str, model_base_url: str | None = None) -> None:
+    """Make sure that a judge can be asked, without asking it; see ``fathom.run.check_judge``."""
+    from fathom.run import check_judge
+
+    check_judge(model, model_base_url)
+
+
 @dataclass(frozen=True)
 class Line(JudgeOptions, Asking):
     """Options."""

@@ -113,9 +113,9 @@ class Line(RunOptions, Asking):
 def main(line: Line) -> int:
     """Run, print what came of it, and judge where that was asked for."""
     from fathom.commands.judge import Line as JudgeLine
+    from fathom.commands.judge import check_judge
     from fathom.commands.judge import main as judge_runs
     from fathom.commands.terminal import progress_bar, tell_below
-    from fathom.run import check_judge
 
     judge = None if line.judge == "none" else line.judge
     if judge is not None:

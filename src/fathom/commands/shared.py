@@ -1,17 +1,18 @@
 """Options that several commands have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from fathom.commands.options import Config, Options, Read, at_least, given, hidden, opt, unset
+from fathom.commands.options import Config, Options, Read, arg, at_least, given, hidden, opt, unset
 from fathom.commands.values import (
     depths_of,
     length_of,
     lengths_of,
     names_of,
     pairs_of,
+    paths_of,
     temperature_or_default,
     where_of,
 )
@@ -33,6 +34,13 @@ Where: TypeAlias = Annotated[
 Lengths: TypeAlias = Annotated[
     Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None],
     opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).", metavar="TOKENS,...", read=lengths_of),
+]
+Retries: TypeAlias = Annotated[int, opt("Further attempts after a failure that may pass.", check=at_least(0))]
+Timeout: TypeAlias = Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))]
+Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.", metavar="NAME,...", read=names_of)]
+Limit: TypeAlias = Annotated[int | None, opt("Samples per task, language and length.", check=at_least(1))]
+Subset: TypeAlias = Annotated[
+    MaybePath, opt("File of a subset: only samples that it names, or whose item it names.", metavar="FILE")
 ]
 MaxOutputTokens: TypeAlias = Annotated[
     int | None,
@@ -116,12 +124,10 @@ class Choice(Options):
     """Samples."""
 
     lengths: Lengths = unset
-    tasks: Annotated[Names, opt("Only these tasks, separated by commas.", metavar="NAME,...", read=names_of)] = unset
-    limit: Annotated[int | None, opt("Samples per task, language and length.", check=at_least(1))] = None
+    tasks: Tasks = unset
+    limit: Limit = None
     epochs: Annotated[int, opt("How often each sample is asked.", check=at_least(1))] = 1
-    subset: Annotated[
-        MaybePath, opt("File of a subset: only samples that it names, or whose item it names.", metavar="FILE")
-    ] = unset
+    subset: Subset = unset
     where: Where = unset
 
 
@@ -200,8 +206,8 @@ class Limits(Options):
     """Limits."""
 
     max_connections: Annotated[int, opt("Requests in flight at once.", check=at_least(1))] = 16
-    retries: Annotated[int, opt("Further attempts after a failure that may pass.", check=at_least(0))] = 5
-    timeout: Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))] = 600.0
+    retries: Retries = 5
+    timeout: Timeout = 600.0
     max_tokens_total: Annotated[
         int | None, opt("Do not start, or stop, beyond these tokens.", metavar="TOKENS", check=at_least(1))
     ] = None
@@ -229,3 +235,56 @@ class Asking(Terminal):
     """Other."""
 
     yes: Annotated[bool, opt("Start without asking.", "-y")] = False
+
+
+Sources: TypeAlias = Annotated[
+    Iterable[Path | str] | Path | str, arg("Run folders and rows files.", many=True, read=paths_of)
+]
+JudgeOfRows: TypeAlias = Annotated[
+    str | None,
+    opt("Judge whose scores are shown, where there are several; none for no judge's.", metavar="NAME"),
+]
+Unanswered: TypeAlias = Annotated[
+    Literal["zero", "drop"],
+    opt(
+        "zero: what a model did not answer (a refusal, an empty reply, nothing visible before the output cap) counts "
+        "0. drop: it is left out of the means.",
+        former=("--unscored",),
+    ),
+]
+Seed: TypeAlias = Annotated[int, opt("Seed of the bootstrap.", check=at_least(0))]
+Tell: TypeAlias = Annotated[Callable[[str], None] | None, hidden("Told what the reader of the results must know.")]
+THRESHOLD = 0.5
+"""Score without any context from which on a question is known; that of ``fathom.analysis.known``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known(Options):
+    """Known questions."""
+
+    filter: Annotated[
+        Literal["own", "intersection", "panel", "none"] | None,
+        opt(
+            "Which questions that a model answers closed-book are excluded: own (those that it answers itself), "
+            "intersection (those that any of the models answers), panel, or none.",
+            metavar="WHICH",
+        ),
+    ] = None
+    threshold: Annotated[float, opt("Closed-book score from which on a question is known.", metavar="SCORE")] = (
+        THRESHOLD
+    )
+    panel: Annotated[
+        Several,
+        opt(
+            "A run, a rows file or a model whose known questions are excluded; may be given more than once.",
+            metavar="SOURCE",
+            many=True,
+        ),
+    ] = unset
+
+
+@dataclass(frozen=True, kw_only=True)
+class Json(Options):
+    """Other."""
+
+    as_json: Annotated[bool, opt("Print JSON instead of a table.", flag="--json")] = False

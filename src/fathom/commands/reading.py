@@ -1,12 +1,13 @@
-"""Scores: the table of results, the prior-knowledge filter, and replies that are scored in a file."""
+"""What reports and analyses read: the rows of sources, without the questions that are known closed-book."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast
 
+from fathom.commands.shared import THRESHOLD
 from fathom.names import system_name
 from fathom.types import FathomError
 
@@ -14,12 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fathom.analysis import Filtered, Policy
-    from fathom.score.files import ScoreSummary
     from fathom.stats.outcomes import Unanswered
-
-ORIGINS = ("fathom", "inspect", "lm-eval", "longbench-pro")
-THRESHOLD = 0.5
-"""Score without any context from which on a question is known; that of ``fathom.analysis.known``."""
 
 
 def unanswered_of(choice: str) -> Unanswered:
@@ -36,56 +32,16 @@ def unanswered_of(choice: str) -> Unanswered:
     return found
 
 
-def rows(
-    sources: Iterable[Path | str],
-    out: Path | str | None = None,
-    *,
-    origin: str = "fathom",
-    rule: str = "strict",
-    judge: str | None = None,
-    filter: str | None = None,
-    threshold: float = THRESHOLD,
-    panel: Sequence[Path | str] | None = None,
-    tell: Callable[[str], None] | None = None,
-) -> pl.DataFrame:
-    """The results table of runs, or of logs of other harnesses (command ``fathom rows``).
+def load(sources: Iterable[Path | str], judge: str | None = None) -> pl.DataFrame:
+    """The rows of run folders and rows files, by the rule ``strict``.
 
     Args:
-        sources: Run folders and rows files; or logs or published results where ``origin`` says so.
-        out: ``.parquet``, ``.csv`` or ``.jsonl`` file to write, or None.
-        origin: One of ``ORIGINS``, or a form of results that another package declares.
-        rule: Scoring rule for runs, ``strict`` or ``official``.
-        judge: Who scores the tasks that a judge can score: its name, ``none`` for the tasks' own scorers, or None for
-            the one that the runs were judged by, if any.
-        filter: Leave out questions that are known without reading, see ``filtered``; by default all rows stay.
-        threshold: See ``filtered``.
-        panel: See ``filtered``.
-        tell: Told which files of a folder of logs are not read.
-
-    Raises:
-        FathomError: A source cannot be read, the origin is unknown, or it is not clear which judge is meant.
+        sources: The folders and files.
+        judge: See ``fathom.rows.load``.
     """
-    import polars
+    from fathom.rows import load
 
-    from fathom import rows as table
-    from fathom.registry import results
-
-    paths = [Path(source) for source in sources]
-    if origin == "fathom":
-        frame = table.load(paths, rule, judge)
-    elif origin == "inspect":
-        frame = polars.concat([table.rows_from_inspect(path) for path in paths])
-    elif origin == "lm-eval":
-        frame = polars.concat([table.rows_from_lm_eval(path, tell=tell) for path in paths])
-    elif origin in results():
-        frame = polars.concat([table.rows_from_results(results()[origin], path, tell) for path in paths])
-    else:
-        raise FathomError(f"--from {origin}: choose {', '.join(dict.fromkeys((*ORIGINS, *results())))}")
-    if filter is not None or panel:
-        frame = without_known(frame, PriorKnowledge(filter, threshold, panel, judge)).rows
-    if out is not None:
-        table.write_rows(frame, Path(out))
-    return frame
+    return load(list(map(Path, sources)), "strict", judge)
 
 
 def unfinished(sources: Iterable[Path | str]) -> list[str]:
@@ -137,7 +93,7 @@ def filtered(
     """
     how = PriorKnowledge(filter, threshold, panel, judge, seed, tell)
     paths = list(sources)
-    frame = rows(paths, judge=judge)
+    frame = load(paths, judge)
     tell_unfinished(paths, tell)
     return without_known(frame, how)
 
@@ -169,7 +125,7 @@ def without_known(frame: pl.DataFrame, how: PriorKnowledge) -> Filtered:
         raise FathomError(f"--panel: name either runs or models, not both; no such run: {', '.join(missing)}")
     voices: pl.DataFrame | list[str] | None = panel or None
     if panel and not missing:
-        voices = rows(panel, judge=how.judge)
+        voices = load(panel, how.judge)
     if how.tell is not None:
         for note in _not_judged(frame):
             how.tell(note)
@@ -195,17 +151,3 @@ def _not_judged(frame: pl.DataFrame) -> Iterator[str]:
             f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet, and so missing; "
             "run `fathom judge` on that run too, or compare with --judge none"
         )
-
-
-def score(
-    file: Path | str,
-    out: Path | str | IO[str] | None = None,
-    *,
-    metric: str | None = None,
-    rule: str = "official",
-    check: bool = False,
-) -> ScoreSummary:
-    """Score replies in a file (command ``fathom score``); see ``fathom.score.files.score_file``."""
-    from fathom.score.files import score_file
-
-    return score_file(Path(file), metric=metric, rule=rule, check=check, out=out)

@@ -1,0 +1,78 @@
+"""Show what exists: suites, tasks, metrics, boards, models, settings, data sets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fathom.commands.options import Options, arg, command
+from fathom.commands.shared import Json
+
+if TYPE_CHECKING:
+    from fathom.catalogue import Records
+
+LONGEST = 30
+"""Entries of a list that a table shows."""
+_SHOWN = {
+    *("suite", "tasks", "lengths", "task", "metric", "needs", "rules", "model", "window", "input", "output", "data"),
+    *("dataset", "licence", "roles", "description", "board", "title", "suites"),
+}
+"""Fields of records that a table shows."""
+
+
+@dataclass(frozen=True)
+class ListOptions(Options):
+    """Options."""
+
+    kind: Annotated[
+        Literal["suites", "tasks", "metrics", "boards", "models", "settings", "data"],
+        arg("suites, tasks, metrics, boards, models, settings or data."),
+    ]
+
+
+@command(ListOptions)
+def catalogue(options: ListOptions) -> "Records":
+    """Show what exists: suites, tasks, metrics, boards, models, their settings, and the data sets of suites."""
+    from fathom.catalogue import catalogue
+
+    return catalogue(options.kind)
+
+
+list_ = catalogue
+
+
+@dataclass(frozen=True)
+class Line(ListOptions, Json):
+    """Options."""
+
+
+def main(line: Line) -> None:
+    """Print a table, or JSON."""
+    from fathom.commands.terminal import print_records, tell
+
+    records: list[dict[str, Any]] = catalogue.body(line)
+    if line.as_json:
+        print_records(records, as_json=True)
+    elif line.kind == "settings":
+        print_records([_settings(record) for record in records], as_json=False)
+        tell("output caps and temperatures are those without/with thinking; --json shows all settings")
+    else:
+        shown = [{name: _short(value) for name, value in one.items() if name in _SHOWN} for one in records]
+        print_records(shown, as_json=False)
+
+
+def _short(value: Any) -> Any:
+    """A value for a table: of a list too long for it the two ends, and how many there are."""
+    if not isinstance(value, list) or len(value) <= LONGEST:
+        return value
+    return f"{value[0]} ... {value[-1]} ({len(value)} in all)"
+
+
+def _settings(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of one model in few columns, so that its name stays whole in a narrow terminal."""
+    pairs = {name: (record[name], record[f"{name}_thinking"]) for name in ("output", "temperature")}
+    return {
+        "model": record["model"],
+        "kind": record["kind"],
+        "cut to": record["truncation"],
+        **{name: "/".join("-" if one is None else str(one) for one in pair) for name, pair in pairs.items()},
+    }

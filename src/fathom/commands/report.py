@@ -1,0 +1,65 @@
+"""Write one self-contained HTML page about runs, and print its tables."""
+
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.options import command, opt
+from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Unanswered
+from fathom.commands.values import paths_of
+
+if TYPE_CHECKING:
+    from fathom.report import Table
+
+
+@dataclass(frozen=True)
+class ReportOptions(Known):
+    """Options."""
+
+    sources: Sources
+    out: Annotated[Path | str, opt("The page to write.", "-o", metavar="FILE")] = "report.html"
+    _: KW_ONLY
+    title: Annotated[str | None, opt("Title of the page.")] = None
+    seed: Seed = 0
+    judge: JudgeOfRows = None
+    unanswered: Unanswered = "zero"
+
+
+@command(ReportOptions)
+def report(options: ReportOptions) -> "tuple[Table, ...]":
+    """Write one self-contained HTML page about runs; returns its tables, which `fathom.report.show` prints."""
+    from fathom.commands.reading import filtered, unfinished
+    from fathom.report import report
+    from fathom.report.page import TITLE
+
+    sources = paths_of(options.sources)
+    left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed)
+    return report(
+        left,
+        Path(options.out),
+        title=options.title or TITLE,
+        seed=options.seed,
+        unanswered=options.unanswered,
+        notes=unfinished(sources),
+    )
+
+
+@dataclass(frozen=True)
+class Line(ReportOptions):
+    """Options."""
+
+    quiet: Annotated[bool, opt("No tables in the terminal.", "-q")] = False
+
+
+def main(line: Line) -> None:
+    """Write the page, and print its tables."""
+    from fathom.commands.reading import tell_unfinished
+    from fathom.commands.terminal import tell
+
+    tables = report.body(line)
+    print(line.out)
+    tell_unfinished(paths_of(line.sources), tell)
+    if not line.quiet:
+        from fathom.report import show
+
+        show(tables)

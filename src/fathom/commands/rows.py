@@ -1,0 +1,84 @@
+"""Turn runs, logs of other harnesses, or published results into one table of scored replies."""
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from fathom.commands.options import Read, arg, command, given, opt, unset
+from fathom.commands.shared import JudgeOfRows, Known, Tell
+from fathom.commands.values import paths_of
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ORIGINS = ("fathom", "inspect", "lm-eval", "longbench-pro")
+Out: TypeAlias = Annotated[
+    Read[Path | str | None, Path | None], opt("A .parquet, .csv or .jsonl file.", "-o", metavar="FILE")
+]
+
+
+@dataclass(frozen=True)
+class RowsOptions(Known):
+    """Options."""
+
+    sources: Annotated[
+        Iterable[Path | str] | Path | str,
+        arg("Run folders and rows files; or logs of another harness, or published results.", many=True, read=paths_of),
+    ]
+    out: Out = unset
+    _: KW_ONLY
+    origin: Annotated[
+        str,
+        opt("Whose the sources are: fathom, inspect, lm-eval or longbench-pro.", flag="--from", metavar="ORIGIN"),
+    ] = "fathom"
+    rule: Annotated[
+        Literal["strict", "official"],
+        opt("strict, or official (as the code of the paper that a task comes from)."),
+    ] = "strict"
+    judge: JudgeOfRows = None
+    tell: Tell = None
+
+
+@command(RowsOptions)
+def rows(options: RowsOptions) -> "pl.DataFrame":
+    """Turn runs, logs of other harnesses, or published results into one table of scored replies."""
+    import polars
+
+    from fathom import rows as table
+    from fathom.commands.reading import PriorKnowledge, without_known
+    from fathom.registry import results
+
+    paths, origin, tell = paths_of(options.sources), options.origin, options.tell
+    if origin == "fathom":
+        frame = table.load(paths, options.rule, options.judge)
+    elif origin == "inspect":
+        frame = polars.concat([table.rows_from_inspect(path) for path in paths])
+    elif origin == "lm-eval":
+        frame = polars.concat([table.rows_from_lm_eval(path, tell=tell) for path in paths])
+    elif origin in results():
+        frame = polars.concat([table.rows_from_results(results()[origin], path, tell) for path in paths])
+    else:
+        raise FathomError(f"--from {origin}: choose {', '.join(dict.fromkeys((*ORIGINS, *results())))}")
+    if options.filter is not None or options.panel:
+        how = PriorKnowledge(**options.of(Known), judge=options.judge)
+        frame = without_known(frame, how).rows
+    if options.out is not None:
+        table.write_rows(frame, Path(options.out))
+    return frame
+
+
+@dataclass(frozen=True)
+class Line(RowsOptions):
+    """Options."""
+
+    out: Out = given(Path("rows.parquet"))
+
+
+def main(line: Line) -> None:
+    """Write the table, and say how long it is."""
+    from fathom.commands.terminal import tell
+
+    frame = rows.body(replace(line, tell=tell))
+    print(f"{line.out}: {len(frame):,} rows")

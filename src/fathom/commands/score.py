@@ -1,0 +1,94 @@
+"""Score replies that are already there, one a row of a file."""
+
+import dataclasses
+import json
+import sys
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Literal
+
+from fathom.commands.options import Options, arg, command, opt
+from fathom.commands.shared import Json
+
+if TYPE_CHECKING:
+    from fathom.score.files import ScoreSummary
+
+
+@dataclass(frozen=True)
+class ScoreOptions(Options):
+    """Options."""
+
+    file: Annotated[Path | str, arg("A .jsonl file or another table, also with .gz or .zst.")]
+    out: Annotated[
+        Path | str | IO[str] | None,
+        opt("File to write; standard output if left out.", "-o", metavar="FILE", read=lambda given: given),
+    ] = None
+    _: KW_ONLY
+    metric: Annotated[
+        str | None,
+        opt("SUITE/METRIC for all rows (see `fathom list metrics`); else each row's own.", metavar="SUITE/METRIC"),
+    ] = None
+    rule: Annotated[
+        Literal["official", "strict"],
+        opt("official (as the paper's code) or strict (with corrected variants)."),
+    ] = "official"
+    check: Annotated[bool, opt("Compare with each row's own score; exit 1 if one differs.")] = False
+
+
+@command(ScoreOptions)
+def score(options: ScoreOptions) -> "ScoreSummary":
+    """Score replies that are already there, one a row of a file."""
+    from fathom.score.files import score_file
+
+    return score_file(
+        Path(options.file), metric=options.metric, rule=options.rule, check=options.check, out=options.out
+    )
+
+
+@dataclass(frozen=True)
+class Line(ScoreOptions, Json):
+    """Options."""
+
+
+def main(line: Line) -> int:
+    """Score, and print the scores or what came of the check."""
+    stream = None if line.check else sys.stdout
+    summary = score.body(replace(line, out=line.out or stream))
+    if line.as_json and (line.out or line.check):
+        print(json.dumps(dataclasses.asdict(summary), indent=2, default=str))
+    elif line.out or line.check:
+        _print_counts(summary, line.check)
+    if line.check and (summary.differing or summary.unchecked):
+        failed = f", {summary.unchecked:,} could not be scored" if summary.unchecked else ""
+        print(f"{summary.differing:,} of {summary.rows:,} rows differ{failed}", file=sys.stderr)
+        return 1
+    if not line.check and summary.unscored:
+        reason = summary.errors[0][1]
+        print(f"{summary.unscored:,} of {summary.rows:,} rows were not scored: {reason}", file=sys.stderr)
+    return 0
+
+
+def _print_counts(summary: "ScoreSummary", check: bool) -> None:
+    """A line for each metric, then the first rows that are not as they should be."""
+    from fathom.commands.terminal import print_records
+
+    print_records(
+        [
+            {
+                "metric": name or "(none named)",
+                "rows": count.rows,
+                "scored": count.scored,
+                "valid": count.valid,
+                "mean": "-" if count.mean is None else f"{count.mean:.4f}",
+            }
+            | ({"equal": f"{count.equal} of {count.checked}"} if check else {})
+            for name, count in summary.by_metric.items()
+        ],
+        as_json=False,
+    )
+    for one in summary.differences[:10]:
+        # A name from the file is data: it must not reach the terminal as a command to it.
+        name = one.case_id if one.case_id.isprintable() else ascii(one.case_id)
+        print(f"  row {one.index}{name and f' {name}'}: {one}")
+    for index, error in (summary.failures if check else summary.errors)[:5]:
+        print(f"  row {index} could not be scored: {error}", file=sys.stderr)

@@ -1,0 +1,62 @@
+"""Show where a run stands; also while it runs, from another terminal."""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.options import Options, arg, command
+from fathom.commands.shared import Json
+
+if TYPE_CHECKING:
+    from fathom.run import RunStatus
+
+
+@dataclass(frozen=True)
+class StatusOptions(Options):
+    """Options."""
+
+    folder: Annotated[Path | str, arg("A run folder.")]
+
+
+@command(StatusOptions)
+def status(options: StatusOptions) -> "RunStatus":
+    """Show where a run stands; also while it runs, from another terminal."""
+    from fathom.run import status
+
+    return status(Path(options.folder))
+
+
+@dataclass(frozen=True)
+class Line(StatusOptions, Json):
+    """Options."""
+
+
+def main(line: Line) -> None:
+    """Print a table, or JSON."""
+    from fathom.commands.terminal import print_records
+
+    found = status.body(line)
+    if line.as_json:
+        print(json.dumps({**dataclasses.asdict(found), "folder": str(found.folder)}, indent=2))
+        return
+    counts = ", ".join(f"{count} {name}" for name, count in found.counts.items() if count) or "none yet"
+    rate = f"{found.rate:.2f} replies a second" if found.rate else ""
+    eta = f"about {found.eta / 60:.0f} minutes left" if found.eta else ""
+    lines = {
+        "model": found.model,
+        "suite": found.suite,
+        "replies": f"{found.finished:,} of {found.total:,} ({counts})",
+        "tokens": f"{found.tokens_in:,} in, {found.tokens_out:,} out",
+        "cost": _money(found),
+        "working": f"{found.alive} processes" + "".join(f", {words}" for words in (rate, eta) if words),
+    }
+    print_records([{"": key, " ": value} for key, value in lines.items()], as_json=False)
+
+
+def _money(found: "RunStatus") -> str:
+    if found.cost is None:
+        return "unknown"
+    unknown = f", and {found.unpriced:,} replies of unknown price" if found.unpriced else ""
+    return f"${found.cost:,.4f}{unknown}"
