@@ -67,27 +67,41 @@ def called(words: list[str], name: str, monkeypatch: pytest.MonkeyPatch) -> dict
 
 def options(words: list[str]) -> Options:
     """The options that a command line gives."""
-    command = commands()[words[0]]
-    assert isinstance(command, Command)
+    known = commands()
+    name = next(name for name in (" ".join(words[:2]), words[0]) if isinstance(known.get(name), Command))
+    command = known[name]
     command.main_of_module = lambda line: line
-    found: Options = click.Command.main(command, words[1:], standalone_mode=False)
+    found: Options = click.Command.main(command, words[len(name.split()) :], standalone_mode=False)
     return found
 
 
 def values(found: Options, kind: type) -> dict[str, Any]:
     shown = {field.name: getattr(found, field.name) for field in fields_of(kind) if not field.option.hidden}
-    return {name: value for name, value in shown.items() if value is not None and value != {}}
+    return {name: value for name, value in shown.items() if value not in (None, {}, ())}
+
+
+def function_of(words: list[str], name: str) -> Any:
+    """What ``fathom.api`` has for a line that called a function of this name."""
+    return getattr(api, f"analyze_{words[1]}" if words[0] == "analyze" else name)
 
 
 def difference(line: str, function: str, arguments: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> str:
     """What a command line does otherwise than it did; "" for nothing."""
     words = shlex.split(line)
-    if words[0] in MOVED:
-        kind: type = getattr(api, function).options
-        call = {name: value for name, value in arguments.items() if value is not None or name == "temperature"}
-        now, then = values(options(words), kind), values(kind(**call), kind)
-    else:
+    if words[0] not in MOVED:
         now, then = called(words, function, monkeypatch), arguments
+    else:
+        found, kind = options(words), function_of(words, function).options
+        known = {field.name for field in fields_of(kind)}
+        # A study was first asked for its tables of scores or its rows: of such lines only these arguments are known.
+        part = function in ("score_tables", "filtered")
+        assert part or set(arguments) - known <= {"study"}, set(arguments) - known
+        call = {name: value for name, value in arguments.items() if value is not None or name == "temperature"}
+        needed = {one.name: getattr(found, one.name) for one in fields_of(kind) if one.required}
+        then = values(kind(**needed | {name: value for name, value in call.items() if name in known}), kind)
+        now = values(found, kind)
+        if part:
+            then = {name: value for name, value in then.items() if name in arguments}
     return ", ".join(f"{name}: {now.get(name)!r}, was {one!r}" for name, one in then.items() if now.get(name) != one)
 
 

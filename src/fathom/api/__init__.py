@@ -9,13 +9,33 @@ from fathom.api.board_server import board_backup, board_restore, board_serve, bo
 from fathom.api.compression import SELECTIONS, compress_estimate, compress_select, compress_validate
 from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, compress_study
 from fathom.api.data import data_fetch, data_verify
-from fathom.api.pages import plot
-from fathom.api.studies import STUDIES, analyze, score_tables
+from fathom.commands.analyze import NAMES as STUDIES
+from fathom.commands.analyze import analyze
+from fathom.commands.analyze.agreement import agreement as analyze_agreement
+from fathom.commands.analyze.answers import answers as analyze_answers
+from fathom.commands.analyze.breakdown import breakdown as analyze_breakdown
+from fathom.commands.analyze.categories import categories as analyze_categories
+from fathom.commands.analyze.compare import compare as analyze_compare
+from fathom.commands.analyze.counts import counts as analyze_counts
+from fathom.commands.analyze.curve import curve as analyze_curve
+from fathom.commands.analyze.difficulty import difficulty as analyze_difficulty
+from fathom.commands.analyze.judge import judge as analyze_judge
+from fathom.commands.analyze.known import known as analyze_known
+from fathom.commands.analyze.length import length as analyze_length
+from fathom.commands.analyze.longscore import longscore as analyze_longscore
+from fathom.commands.analyze.neighbours import neighbours as analyze_neighbours
+from fathom.commands.analyze.position import position as analyze_position
+from fathom.commands.analyze.repeats import repeats as analyze_repeats
+from fathom.commands.analyze.shared import score_tables
+from fathom.commands.analyze.steady import steady as analyze_steady
+from fathom.commands.analyze.thinking import thinking as analyze_thinking
+from fathom.commands.analyze.truncation import truncation as analyze_truncation
 from fathom.commands.build import build
 from fathom.commands.export import export
 from fathom.commands.judge import check_judge, judge
 from fathom.commands.likelihood import likelihood
 from fathom.commands.list_ import catalogue
+from fathom.commands.plot import plot
 from fathom.commands.reading import filtered
 from fathom.commands.report import report
 from fathom.commands.rows import ORIGINS, rows
@@ -33,6 +53,24 @@ __all__ = [
     "STUDIES",
     "THRESHOLD",
     "analyze",
+    "analyze_agreement",
+    "analyze_answers",
+    "analyze_breakdown",
+    "analyze_categories",
+    "analyze_compare",
+    "analyze_counts",
+    "analyze_curve",
+    "analyze_difficulty",
+    "analyze_judge",
+    "analyze_known",
+    "analyze_length",
+    "analyze_longscore",
+    "analyze_neighbours",
+    "analyze_position",
+    "analyze_repeats",
+    "analyze_steady",
+    "analyze_thinking",
+    "analyze_truncation",
     "board_backup",
     "board_build",
     "board_bundle",

@@ -10,7 +10,7 @@ from fathom.commands.front import Group
 
 MOVED = (
     *("list", "build", "show", "export", "run", "status", "likelihood", "judge"),
-    *("rows", "score", "report"),
+    *("rows", "score", "report", "plot", "analyze"),
 )
 """Commands that declare their options (``fathom.commands``); the others are declared for typer."""
 NAMES = (
@@ -105,8 +105,9 @@ def commands() -> dict[str, Any]:
 
     def walk(name: str, one: Any) -> None:
         found[name] = one
-        for part, inner in getattr(one, "commands", {}).items():
-            walk(f"{name} {part}", inner)
+        inner = {part: one.get_command(ctx, part) for part in one.names} if isinstance(one, Group) else None
+        for part, own in (inner or getattr(one, "commands", {})).items():
+            walk(f"{name} {part}", own)
 
     ctx = click.Context(command)
     for name in NAMES:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from fathom import api
-from fathom.cli.analyze import finite
 from fathom.cli.arguments import AsJson, Quiet, names_of
+from fathom.commands.analyze.shared import finite
 from fathom.commands.terminal import print_records, tell
 from fathom.printing import printable_json
 from fathom.types import FathomError

@@ -3,15 +3,12 @@
 import typer
 
 from fathom.cli import (
-    analyze,
     board,
     board_serve,
-    breakdowns,
     compress,
     compress_adaptive,
     compress_studies,
     data,
-    results,
 )
 
 app = typer.Typer(
@@ -24,12 +21,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-results.add_to(app)
-breakdowns.add_to(analyze.app)
 compress_adaptive.add_to(compress.app)
 compress_studies.add_to(compress.app)
 board_serve.add_to(board.app)
-app.add_typer(analyze.app, name="analyze")
 app.add_typer(compress.app, name="compress")
 app.add_typer(board.app, name="board")
 app.add_typer(data.app, name="data")

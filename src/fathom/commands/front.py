@@ -51,7 +51,11 @@ class Command(click.Command):
         )
         super().__init__(
             name,
-            params=[*(_parameter(field) for field in self._fields()), config],
+            # On a line what takes all words that follow comes last, in Python the sources come first.
+            params=[
+                *map(_parameter, sorted(self._fields(), key=lambda one: one.option.position and one.option.many)),
+                config,
+            ],
             callback=self._call,
             help=function.body.__doc__,
             context_settings=SETTINGS,
@@ -117,6 +121,10 @@ class Command(click.Command):
                 formatter.write_dl(groups[title], col_max=_COLUMN)
 
 
+def _takes_the_rest(field: Field) -> bool:
+    return field.option.position and field.option.many
+
+
 def _names(field: Field) -> str:
     if field.option.position:
         return field.name.upper() + ("..." if field.option.many else "")
@@ -175,7 +183,7 @@ def _parameter(field: Field) -> click.Parameter:
 
 
 class Group(click.Group):
-    """Commands that are imported when they are called: each is a module of one package."""
+    """Commands that are imported when they are called: each is a module, or a package of more, of one package."""
 
     def __init__(self, package: str, names: tuple[str, ...], **rest: Any) -> None:
         """Make a group of commands.
@@ -196,7 +204,10 @@ class Group(click.Group):
         """Import one command."""
         if cmd_name not in self.names:
             return None
-        return Command(cmd_name, importlib.import_module(f"{self.package}.{_module(cmd_name)}"))
+        module = importlib.import_module(f"{self.package}.{_module(cmd_name)}")
+        if hasattr(module, "NAMES"):
+            return Group(module.__name__, module.NAMES, name=cmd_name, help=module.__doc__)
+        return Command(cmd_name, module)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -222,8 +233,9 @@ class Group(click.Group):
         folder = files(self.package)
         found = []
         for name in self.names:
-            with (folder / f"{_module(name)}.py").open(encoding="utf-8") as file:
-                found.append((name, file.readline().strip().strip('"')))
+            file = folder / f"{_module(name)}.py"
+            with (file if file.is_file() else folder / name / "__init__.py").open(encoding="utf-8") as lines:
+                found.append((name, lines.readline().strip().strip('"')))
         return found
 
 

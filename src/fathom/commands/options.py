@@ -358,6 +358,7 @@ def command(options: Callable[P, Given]) -> Callable[[Callable[[Given], Result]]
         options: The class.
     """
     kind = cast(type, options)
+    known_in_order = [field.name for field in dataclasses.fields(cast(Any, options)) if not field.kw_only]
 
     def wrap(body: Callable[[Given], Result]) -> Command[P, Given, Result]:
         @functools.wraps(body)
@@ -365,6 +366,9 @@ def command(options: Callable[P, Given]) -> Callable[[Callable[[Given], Result]]
             known = [field.name for field in fields_of(kind)]
             for wrong in (name for name in kwargs if name not in known):
                 raise TypeError(f"{body.__name__}() has no argument {wrong!r}{_meant(wrong, known)}")
+            given = {*kwargs, *known_in_order[: len(args)]}
+            if missing := [field.name for field in fields_of(kind) if field.required and field.name not in given]:
+                raise TypeError(f"{body.__name__}() needs {' and '.join(missing)}")
             return body(kind(*args, **kwargs))
 
         del call.__dict__["__wrapped__"]

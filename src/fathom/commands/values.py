@@ -60,6 +60,30 @@ def pairs_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def texts_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, str]:
+    """``NAME=VALUE`` pairs as texts, or a mapping."""
+    if isinstance(given, Mapping):
+        return {name: str(value) for name, value in given.items()}
+    found = {}
+    for pair in [given] if isinstance(given, str) else given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise FathomError("expected NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def levels_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, float]:
+    """Chance levels by task: ``TASK=LEVEL`` texts, or a mapping."""
+    try:
+        levels = {task: float(text) for task, text in texts_of(given).items()}
+    except ValueError:
+        levels = {"": -1.0}
+    if not all(0 <= level < 1 for level in levels.values()):
+        raise FathomError("expected TASK=LEVEL with a level from 0 to 1, for instance qa=0.2")
+    return levels
+
+
 def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Values by the facet that they are of: ``FACET=VALUE,VALUE`` texts, or a mapping."""
     from fathom.length import format_length

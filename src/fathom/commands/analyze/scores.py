@@ -1,16 +1,15 @@
-"""Tables of ``fathom analyze longscore`` and ``steady`` on the terminal, and options for tables of scores."""
+"""How the studies of scores by length are printed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from fathom.commands.analyze.shared import print_tables
+from fathom.commands.terminal import print_records
 from fathom.names import system_name
 from fathom.printing import printable
-from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.analysis import CurvePoint, EffectiveLength, LongScore, Steady
@@ -19,67 +18,41 @@ if TYPE_CHECKING:
     from fathom.report.table import Cell, Column, Table
     from fathom.stats.intervals import Interval
 
-Base: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Base Ability: paper (mean at 2k, 4k and 6k), code (as the released code takes it), or given (length 0 or "
-        "base of a table of scores; the default where it is there)."
-    ),
-]
-Items: TypeAlias = Annotated[
-    int, typer.Option(help="Items behind each score of a table of scores, where it has no column items or n.")
-]
-ScaleOf: TypeAlias = Annotated[
-    str | None, typer.Option("--scale", help="percent or fraction; by default as the scores look.")
-]
-Where: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(help="COLUMN=VALUE: only these lines of a table of scores; may be given several times."),
-]
-Chance: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(help="TASK=LEVEL: chance level of a task in a table of scores; may be given several times."),
-]
 
-Chosen: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--lengths", help="Only these lengths, for instance 8k,16k,32k; those of the base stay."),
-]
+def print_scores(found: Sequence[Any], shown: Callable[[Sequence[Any]], None]) -> None:
+    """Results with their notes.
 
-
-def pairs_of(given: Sequence[str] | None, option: str) -> dict[str, str]:
-    """``NAME=VALUE`` pairs as texts.
-
-    Raises:
-        FathomError: One of them has no equals sign.
+    Args:
+        found: What a study gave.
+        shown: How its results are printed: one of the functions that follow.
     """
-    found = {}
-    for pair in given or ():
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise FathomError(f"{option} {pair!r}: expected NAME=VALUE")
-        found[name] = value
-    return found
+    kept = _broken_down(found)
+    shown(kept)
+    for note in _notes_of(kept):
+        print(printable(note))
 
 
-def levels_of(given: Sequence[str] | None) -> dict[str, float]:
-    """Chance levels by task.
-
-    Raises:
-        FathomError: One of them is no number between 0 and 1.
-    """
-    levels = {}
-    for task, text in pairs_of(given, "--chance").items():
-        try:
-            levels[task] = float(text)
-        except ValueError:
-            levels[task] = math.nan
-        if not 0 <= levels[task] < 1:
-            raise FathomError(f"--chance {task}={text}: expected a level from 0 to 1, for instance 0.2")
-    return levels
+def print_longscore(found: Sequence[LongScore]) -> None:
+    """Base, mean LongScore and LongScore at each length."""
+    print_tables(_longscore_tables(found))
 
 
-def broken_down(found: Sequence[Any]) -> list[Any]:
+def print_steady(found: Sequence[Steady]) -> None:
+    """Base, retention, log-ratio, area, L85 and L50."""
+    print_tables(_steady_tables(found))
+
+
+def print_curve(found: Sequence[CurvePoint]) -> None:
+    """A line for each model, task and length."""
+    print_records(_curve_lines(found), as_json=False)
+
+
+def print_length(found: Sequence[EffectiveLength]) -> None:
+    """A line for each model, task and definition."""
+    print_records(_length_lines(found), as_json=False)
+
+
+def _broken_down(found: Sequence[Any]) -> list[Any]:
     """The results without the mean over tasks of a model that has one task only: it says the same again."""
     tasks: dict[tuple[str, str], set[str]] = {}
     for one in found:
@@ -87,7 +60,7 @@ def broken_down(found: Sequence[Any]) -> list[Any]:
     return [one for one in found if one.task != "all" or len(tasks[one.model, one.variant]) != 2]
 
 
-def longscore_tables(found: Sequence[LongScore]) -> list[Table]:
+def _longscore_tables(found: Sequence[LongScore]) -> list[Table]:
     """Base, mean LongScore over the lengths that all models have, and LongScore at each length, in percent."""
     from fathom.length import format_length
     from fathom.report.table import Cell, Column
@@ -107,7 +80,7 @@ def longscore_tables(found: Sequence[LongScore]) -> list[Table]:
     return _tables(found, [Column(name) for name in columns], cells)
 
 
-def steady_tables(found: Sequence[Steady]) -> list[Table]:
+def _steady_tables(found: Sequence[Steady]) -> list[Table]:
     """Base, retention, log-ratio, area, L85 and L50, with their intervals beneath them."""
     from fathom.report.table import Cell, Column
 
@@ -146,7 +119,7 @@ def _tables(found: Sequence[Any], columns: Sequence[Column], cells: Callable[[An
     ]
 
 
-def curve_lines(found: Sequence[CurvePoint]) -> list[dict[str, str]]:
+def _curve_lines(found: Sequence[CurvePoint]) -> list[dict[str, str]]:
     """One line for each model, task and length of a table of scores."""
     from fathom.length import format_length
 
@@ -160,12 +133,12 @@ def curve_lines(found: Sequence[CurvePoint]) -> list[dict[str, str]]:
     ]
 
 
-def length_lines(found: Sequence[EffectiveLength]) -> list[dict[str, str]]:
+def _length_lines(found: Sequence[EffectiveLength]) -> list[dict[str, str]]:
     """One line for each model, task and definition of effective length."""
     return [_names(one) | {"definition": one.definition, "length": " ".join(_reach(one)).rstrip()} for one in found]
 
 
-def notes_of(found: Sequence[LongScore | Steady | CurvePoint | EffectiveLength]) -> list[str]:
+def _notes_of(found: Sequence[LongScore | Steady | CurvePoint | EffectiveLength]) -> list[str]:
     """What the reader should know: what is undefined and why, and notes that concern a line or all of them.
 
     Of curves and effective lengths, whose lines stand alone, only what concerns all.

@@ -1,0 +1,34 @@
+"""Replies by status, validity, truncation, tokens and cost."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fathom.commands.analyze.shared import Study, print_json, print_section, telling
+from fathom.commands.options import command
+from fathom.commands.shared import Json
+from fathom.commands.values import paths_of
+
+if TYPE_CHECKING:
+    from fathom.analysis import Counts
+
+
+@command(Study)
+def counts(options: Study) -> "list[Counts]":
+    """Replies by status, validity, truncation, tokens and cost, of all rows."""
+    from fathom.analysis import counts
+    from fathom.commands.reading import load, tell_unfinished
+
+    sources = paths_of(options.sources)
+    frame = load(sources, options.judge)
+    tell_unfinished(sources, options.tell)
+    return counts(frame)
+
+
+@dataclass(frozen=True)
+class Line(Study, Json):
+    """Options."""
+
+
+def main(line: Line) -> None:
+    """Print the table of the report, or JSON."""
+    return print_json(counts.body(telling(line))) if line.as_json else print_section(line, "counts")

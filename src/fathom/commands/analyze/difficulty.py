@@ -1,0 +1,110 @@
+"""Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fathom.commands.analyze.shared import OfRows, finite, known_removed, telling
+from fathom.commands.options import at_least, command, opt, unset
+from fathom.commands.shared import Json, MaybePath
+
+if TYPE_CHECKING:
+    from fathom.analysis import Difficulty
+
+
+@dataclass(frozen=True)
+class DifficultyOptions(OfRows):
+    """Options."""
+
+    _: KW_ONLY
+    tiers: Annotated[
+        Path | str | Mapping[str, Sequence[str]],
+        opt("TOML file with the lists of models high, mid and low.", metavar="FILE", read=lambda given: given),
+    ]
+    correct: Annotated[
+        Literal["majority", "any", "all", "mean"],
+        opt(
+            "When a model is right that was asked several times: majority, any or all of its replies pass, or their "
+            "mean would."
+        ),
+    ] = "majority"
+    allowed: Annotated[
+        int,
+        opt("Models of a tier that may be right although a question is beyond the tier.", check=at_least(0)),
+    ] = 1
+    out: Annotated[
+        MaybePath, opt("Write the label of each question here: .parquet, .csv or .jsonl.", metavar="FILE")
+    ] = unset
+
+
+@command(DifficultyOptions)
+def difficulty(options: DifficultyOptions) -> "list[Difficulty]":
+    """Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is.
+
+    One result.
+    """
+    from fathom import analysis
+
+    frame, tiers = known_removed(options).rows, options.tiers
+    named = analysis.read_tiers(Path(tiers)) if isinstance(tiers, Path | str) else tiers
+    found = analysis.difficulty(frame, named, correct=options.correct, allowed=options.allowed)
+    if options.out is not None:
+        from fathom.rows.schema import write_table
+
+        write_table(analysis.label_table(found), Path(options.out), "table of labels")
+    return [found]
+
+
+@dataclass(frozen=True)
+class Line(DifficultyOptions, Json):
+    """Options."""
+
+
+def main(line: Line) -> None:
+    """Print a table, or JSON."""
+    from fathom.commands.terminal import print_records
+
+    (found,) = difficulty.body(telling(line))
+    if line.as_json:
+        print(json.dumps(finite(as_record(found)), indent=2))
+        return
+    print_records(_lines(found), as_json=False)
+    if found.labels:
+        print(f"agreement {found.agreement:.3f}: how likely other models of these tiers give a question the same label")
+    for note in found.notes:
+        print(note)
+    if line.out is not None:
+        print(f"labels of {len(found.labels):,} questions: {line.out}")
+
+
+def as_record(found: "Difficulty") -> dict[str, Any]:
+    """The result as JSON can hold it, which knows no pairs as keys."""
+    from fathom.analysis import label_table
+
+    return {
+        "counts": dict(found.counts),
+        "agreement": found.agreement,
+        "moved": [{"from": one, "to": other, "share": share} for (one, other), share in found.moved.items()],
+        "notes": list(found.notes),
+        "labels": label_table(found).to_dicts(),
+    }
+
+
+def _lines(found: "Difficulty") -> list[Mapping[str, str]]:
+    """One line for each label: its questions, and how likely other models would give them which."""
+    asked = sum(found.counts.values())
+    return [
+        {
+            "label": label,
+            "questions": str(count),
+            "share": f"{count / asked:.3f}" if asked else "",
+            **{f"→ {other}": _share(found.moved.get((label, other))) for other in found.counts},
+        }
+        for label, count in found.counts.items()
+    ]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

@@ -1,0 +1,37 @@
+"""Models from the highest score to the lowest, and which are indistinguishable from the next one below."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
+from fathom.commands.options import command
+from fathom.commands.shared import Json
+
+if TYPE_CHECKING:
+    from fathom.analysis import Neighbour
+
+
+@command(Study)
+def neighbours(options: Study) -> "list[Neighbour]":
+    """Models from the highest score to the lowest, and which are indistinguishable from the next one below."""
+    from fathom.analysis import neighbours
+
+    return neighbours(study_rows(options), seed=options.seed)
+
+
+@dataclass(frozen=True)
+class Line(Study, Json):
+    """Options."""
+
+
+def main(line: Line) -> None:
+    """Print tables, or JSON."""
+    from fathom.commands.terminal import tell
+    from fathom.report.tables import neighbour_tables
+
+    found = neighbours.body(telling(line))
+    if line.as_json:
+        return print_json(found)
+    if not found:
+        return tell("no reply has a score; published averages cannot be compared question by question")
+    print_tables(neighbour_tables(found))

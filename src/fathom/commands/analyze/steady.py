@@ -1,0 +1,33 @@
+"""Steadier measures beside LongScore: retention, log-ratio, area, and the lengths L85 and L50."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fathom.commands.analyze.scores import print_scores
+from fathom.commands.analyze.shared import OfScores, print_json, profiles_of, telling
+from fathom.commands.options import command
+from fathom.commands.shared import Json
+
+if TYPE_CHECKING:
+    from fathom.analysis import Steady
+
+
+@command(OfScores)
+def steady(options: OfScores) -> "list[Steady]":
+    """Steadier measures beside LongScore: retention, log-ratio, area, and the lengths L85 and L50."""
+    from fathom.analysis import steady_of
+
+    return steady_of(profiles_of(options))
+
+
+@dataclass(frozen=True)
+class Line(OfScores, Json):
+    """Options."""
+
+
+def main(line: Line) -> None:
+    """Print tables, or JSON."""
+    from fathom.commands.analyze.scores import print_steady
+
+    found = steady.body(telling(line))
+    return print_json(found) if line.as_json else print_scores(found, print_steady)
