@@ -166,7 +166,7 @@ def _parameter(field: Field) -> click.Parameter:
     if field.option.position:
         count = -1 if field.option.many else 1
         return click.Argument(
-            [field.name], type=_Kind(field), required=field.required, nargs=count, metavar=field.name.upper()
+            [field.name], type=_Kind(field), required=field.required, nargs=count, metavar=_names(field)
         )
     names = [field.name, *filter(None, (field.option.short,)), field.flag, *field.option.former]
     rest: dict[str, Any] = {

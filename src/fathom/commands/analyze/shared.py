@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from fathom.commands.options import Read, at_least, opt, unset
+from fathom.commands.options import Read, arg, at_least, opt, unset
 from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
 from fathom.commands.values import lengths_of, levels_of, names_of, paths_of, texts_of
 from fathom.names import system_name
@@ -56,6 +56,14 @@ class Study(OfRows):
 class OfScores(Study):
     """Lengths and tables of scores."""
 
+    sources: Annotated[
+        Iterable[Path | str] | Path | str,
+        arg(
+            "Run folders and rows files; or tables of scores by model, task and length, see docs/longscore.md.",
+            many=True,
+            read=paths_of,
+        ),
+    ]
     _: KW_ONLY
     lengths: Annotated[
         Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None],
