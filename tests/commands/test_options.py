@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -263,3 +264,57 @@ def test_a_run_records_its_options_and_their_file(call: Call, tmp_path: Path) ->
 def test_an_error_of_click_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_line(Command("attempt", MODULE), ["x", "--nothing"]) == 2
     assert "fathom: No such option" in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------------------------- one place for an option
+
+NEW = '    top_k: Annotated[int | None, opt("Tokens to choose the next one among.", "-k", check=at_least(1))] = None\n'
+LOOK = """
+import contextlib, inspect, io, json, sys
+from pathlib import Path
+from fathom import api
+from fathom.cli.app import commands
+from fathom.commands import options
+from fathom.commands.front import run_line
+from fathom.commands.run import RunOptions
+
+command = commands()["run"]
+shown = io.StringIO()
+with contextlib.redirect_stdout(shown):
+    run_line(command, ["--help"])
+Path("run.toml").write_text("top-k = 7")
+command.main_of_module = lambda line: print(json.dumps(line.record(RunOptions)["options"]["top_k"]))
+run_line(command, ["s", "-m", "x", "-k", "5"])
+run_line(command, ["s", "-m", "x", "--config", "run.toml"])
+print("-k, --top-k INTEGER" in shown.getvalue())
+print("--top-k" in options.table(command.line), "top_k" in inspect.signature(api.run).parameters)
+print("top_k: Tokens to choose" in api.run.__doc__)
+try:
+    api.run("s", "x", top_k=0)
+except options.OptionError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_an_option_of_run_is_one_line_in_one_file(tmp_path: Path) -> None:
+    package = Path(options.__file__).parents[1]
+    shutil.copytree(package, tmp_path / "fathom", ignore=shutil.ignore_patterns("__pycache__"))
+    file = tmp_path / "fathom" / "commands" / "run.py"
+    text = file.read_text("utf-8")
+    place = "    _: KW_ONLY\n"
+    text = text.replace(place, place + NEW, 1)
+    text = re.sub(r"(from fathom\.commands\.options import) ", r"\1 at_least, ", text, count=1)
+    file.write_text(text, "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == [
+        "5",
+        "7",
+        "True",
+        "True True",
+        "True",
+        "top_k=0: expected a positive number",
+    ], done.stderr

@@ -165,9 +165,8 @@ class _Repeated(click.Option):
 def _parameter(field: Field) -> click.Parameter:
     if field.option.position:
         count = -1 if field.option.many else 1
-        return click.Argument(
-            [field.name], type=_Kind(field), required=field.required, nargs=count, metavar=_names(field)
-        )
+        shown = _names(field) if field.required else f"[{_names(field)}]"
+        return click.Argument([field.name], type=_Kind(field), required=field.required, nargs=count, metavar=shown)
     names = [field.name, *filter(None, (field.option.short,)), field.flag, *field.option.former]
     rest: dict[str, Any] = {
         "help": field.option.help,
