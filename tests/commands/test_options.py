@@ -217,6 +217,13 @@ def test_help_fits_a_terminal_and_cuts_nothing(call: Call, monkeypatch: pytest.M
             assert one.option.hidden or one.option.position or one.flag in told
 
 
+def test_a_group_alone_shows_its_help(call: Call) -> None:
+    for words in ((), ("analyze",)):
+        code, told, errors = call(*words)
+        assert (code, errors) == (2, "")
+        assert told.startswith("Usage: fathom")
+
+
 def test_wrong_commands_and_options_are_named_with_what_was_meant(call: Call) -> None:
     code, _, told = call("rnu")
     assert (code, told.splitlines()[0]) == (2, "fathom: no command 'rnu'; did you mean 'run'?")

@@ -255,6 +255,9 @@ def run_line(group: click.Command, words: list[str]) -> int:
         return group.main(words, prog_name="fathom", standalone_mode=False) or 0
     except click.exceptions.Exit as end:
         return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 2
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
