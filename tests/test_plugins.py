@@ -16,7 +16,7 @@ from fathom.registry import get_task, suites, tasks
 from fathom.suitefile import open_suite
 from fathom.types import FathomError
 
-README = Path(__file__).parents[1] / "README.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "adding-a-task.md"
 SMALL = ("--lengths", "1k,2k", "--items", "2")
 
 
@@ -35,8 +35,8 @@ def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """The example of the README, with a suite and a board of its own."""
-    text = re.search(r"# lost_umbrella.py\n.*?(?=```)", README.read_text("utf-8"), re.DOTALL)
+    """The example of the guide, with a suite and a board of its own."""
+    text = re.search(r"# lost_umbrella.py\n.*?(?=```)", GUIDE.read_text("utf-8"), re.DOTALL)
     assert text is not None
     path = tmp_path / "lost_umbrella.py"
     path.write_text(

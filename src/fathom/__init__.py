@@ -1,4 +1,4 @@
-"""fathom measures how deep a language model really reads.
+"""fathom measures how reliably a language model uses long contexts.
 
 ``fathom.api`` has one function for every command; ``fathom.types`` has the values that they take and return.
 """
