@@ -99,8 +99,7 @@ class Command(click.Command):
             flags = {one.name: one.name.upper() if one.option.position else one.flag for one in self._fields()}
             shown = ",".join(map(str, error.value)) if isinstance(error.value, list | tuple) else error.value
             shown = shown if len(str(shown)) <= _LONG else f"{str(shown)[:_LONG]}..."
-            words = error.expected + flags.get(error.other, error.other)
-            raise FathomError(f"{flags.get(error.name, error.name)} {shown}: {words}") from None
+            raise FathomError(f"{flags.get(error.name, error.name)} {shown}: {error.expected}") from None
 
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Nothing: arguments stand above the options."""
@@ -136,7 +135,7 @@ def _help(field: Field) -> str:
     if field.required:
         return field.option.help + ("" if field.option.position else "  [required]")
     shown = f"  [default: {field.shown_default}]" if field.shown_default else ""
-    return field.option.help + shown + (f"  [env: {field.option.env}]" if field.option.env else "")
+    return field.option.help + shown
 
 
 class _Kind(click.ParamType[Any]):
@@ -171,7 +170,6 @@ def _parameter(field: Field) -> click.Parameter:
     rest: dict[str, Any] = {
         "help": field.option.help,
         "required": field.required,
-        "envvar": field.option.env or None,
     }
     if field.switch:
         names[names.index(field.flag)] = f"{field.flag}/--no-{field.flag[2:]}"

@@ -104,7 +104,6 @@ class Option:
         check: Says what was expected where a value is wrong, else "".
         many: May be given several times on the command line.
         position: An argument, which is given by its place.
-        env: An environment variable that gives the value too.
         hidden: For Python alone, such as a callback.
     """
 
@@ -117,7 +116,6 @@ class Option:
     check: Callable[[Any], str] | None = None
     many: bool = False
     position: bool = False
-    env: str = ""
     hidden: bool = False
 
 
@@ -157,10 +155,10 @@ class OptionError(FathomError):
     ``str`` names the option as Python does; the command line names it in its own way.
     """
 
-    def __init__(self, name: str, value: object, expected: str, other: str = "") -> None:
-        """Say what was expected of an option; ``other`` names another option, where the words end with one."""
-        super().__init__(f"{name}={value!r}: {expected}{other}")
-        self.name, self.value, self.expected, self.other = name, value, expected, other
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        """Say what was expected of an option."""
+        super().__init__(f"{name}={value!r}: {expected}")
+        self.name, self.value, self.expected = name, value, expected
 
 
 # ------------------------------------------------------------------------------------- what follows from a declaration
