@@ -263,3 +263,33 @@ def test_a_run_records_its_options_and_their_file(call: Call, tmp_path: Path) ->
 def test_an_error_of_click_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_line(Command("attempt", MODULE), ["x", "--nothing"]) == 2
     assert "fathom: No such option" in capsys.readouterr().err
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffOptions(Options):
+    """Options."""
+
+    marks: Annotated[bool, opt("Without marks.", flag="--no-marks")] = True
+
+
+@command(OffOptions)
+def off(options: OffOptions) -> int:
+    """Try a flag."""
+    return int(options.marks)
+
+
+def test_a_flag_turns_off_what_is_on_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    front = Command("off", type("module", (), {"off": off}))
+    file = tmp_path / "off.toml"
+    file.write_text("marks = false\n", "utf-8")
+    assert run_line(front, []) == off() == 1
+    assert run_line(front, ["--no-marks"]) == off(marks=False) == 0
+    assert run_line(front, ["--config", str(file)]) == 0
+    assert run_line(front, ["--marks"]) == 2
+    assert options.table(OffOptions).splitlines()[-1] == "| `--no-marks` | Without marks. |  |"
+
+
+def test_a_group_alone_shows_its_help(call: Call) -> None:
+    code, out, err = call("data")
+    assert (code, err) == (2, "")
+    assert out.startswith("Usage: fathom data")

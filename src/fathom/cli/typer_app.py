@@ -8,7 +8,6 @@ from fathom.cli import (
     compress,
     compress_adaptive,
     compress_studies,
-    data,
 )
 
 app = typer.Typer(
@@ -26,7 +25,6 @@ compress_studies.add_to(compress.app)
 board_serve.add_to(board.app)
 app.add_typer(compress.app, name="compress")
 app.add_typer(board.app, name="board")
-app.add_typer(data.app, name="data")
 
 command = typer.main.get_command(app)
 """What is called; typer would make it from the declarations anew at every call."""

@@ -165,15 +165,16 @@ class _Repeated(click.Option):
 def _parameter(field: Field) -> click.Parameter:
     if field.option.position:
         count = -1 if field.option.many else 1
-        return click.Argument(
-            [field.name], type=_Kind(field), required=field.required, nargs=count, metavar=field.name.upper()
-        )
+        shown = field.name.upper() if field.required else f"[{field.name.upper()}]" + "..." * (count < 0)
+        return click.Argument([field.name], type=_Kind(field), required=field.required, nargs=count, metavar=shown)
     names = [field.name, *filter(None, (field.option.short,)), field.flag, *field.option.former]
     rest: dict[str, Any] = {
         "help": field.option.help,
         "required": field.required,
         "envvar": field.option.env or None,
     }
+    if field.flag.startswith("--no-"):
+        return click.Option(names, is_flag=True, flag_value=False, type=bool, **rest)
     if field.switch:
         names[names.index(field.flag)] = f"{field.flag}/--no-{field.flag[2:]}"
         return click.Option(names, type=bool, **rest)
@@ -258,6 +259,9 @@ def run_line(group: click.Command, words: list[str]) -> int:
         return end.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 2
     except click.ClickException as error:
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fathom"
         print(f"fathom: {error.format_message()}\n  see `{path} --help`", file=sys.stderr)
