@@ -181,7 +181,7 @@ RIGHT_WORDS: Mapping[str, tuple[str, ...]] = {
     "date": ("2026-01-01",),
     "chance": ("passkey=0.1",), "models": ("fathom/lexical",), "tasks": ("passkey",), "splits": ("2",),
     "draws": ("2",),
-    "board": ("hundred",), "from": ("inspect", "lm-eval"), "scale": ("points",), "measures": ("mean",),
+    "boards": ("hundred",), "from": ("inspect", "lm-eval"), "scale": ("points",), "measures": ("mean",),
 }  # fmt: skip
 RIGHT_PATHS: Mapping[str, tuple[str, ...]] = {
     "suite": ("suite",), "source": ("suite", "texts.jsonl"), "sources": ("run", "rows.parquet", "rows.csv",
@@ -197,9 +197,15 @@ RIGHT_PATHS: Mapping[str, tuple[str, ...]] = {
     "summaries": ("corpus.jsonl",), "noise": ("file.txt",), "threads": ("corpus.jsonl",), "cases": ("corpus.jsonl",),
     "prompts": ("folder",), "out": ("out", "out.csv", "out.html", "out.json", "out.svg", "out.zip", "out.npz",
     "out.parquet"),
-    "plot": ("out.svg",), "in": ("folder",),
+    "plot": ("out.svg",), "in": ("folder",), "suites": ("suite",), "more": ("table.csv",),
 }  # fmt: skip
-FOLDERS = {"show": ("suite",), "export": ("suite",), "status": ("run",)}
+FOLDERS = {
+    "show": ("suite",),
+    "export": ("suite",),
+    "status": ("run",),
+    "data fetch": ("out",),
+    "data verify": ("folder",),
+}
 KINDS = {
     "list": ("models", "tasks", "suites", "metrics", "sources", "settings", "boards"),
     "plot": (
@@ -530,7 +536,7 @@ def quiet_machine() -> Iterator[None]:
     with (
         tempfile.TemporaryDirectory() as cache,
         patch.dict(os.environ, {**closed, **named, "FATHOM_CACHE": cache, "NO_PROXY": "", "no_proxy": ""}),
-        patch("fathom.api.board_server.serve_app", lambda *given: None),
+        patch("fathom.board.serve.server.serve_app", lambda *given: None),
     ):
         yield
 

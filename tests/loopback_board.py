@@ -110,11 +110,11 @@ def serving(
 
 
 def main(order: dict[str, Any]) -> None:
-    """Serve with the functions of ``fathom.api.board_server``, but for check and build."""
+    """Serve with the functions of ``fathom.board.serve.server``, but for check and build."""
     from contextlib import closing
 
-    from fathom.api.board_server import address_of, listening, serve_app
     from fathom.board.serve.backup import serving as in_use
+    from fathom.board.serve.server import address_of, listening, serve_app
 
     stopping = threading.Event()
 

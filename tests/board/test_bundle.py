@@ -228,7 +228,7 @@ def test_a_run_that_no_board_takes_is_not_bundled(call: Any, tmp_path: Path, sui
     run = make_run(tmp_path / "run", suite, model="lab/<b>")
     code, _, err = call("board", "bundle", run, "--out", "b.zip")
     assert code == 2
-    assert "no board would take a bundle of this: bundle.json: model is 'lab/<b>'" in err
+    assert "no board would accept a bundle of this: bundle.json: model is 'lab/<b>'" in err
     assert not (tmp_path / "b.zip").exists()
 
 

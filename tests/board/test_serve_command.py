@@ -16,6 +16,10 @@ from typing import Any
 import pytest
 
 from command_line import Call
+from fathom import api
+from fathom.board.serve import server
+from fathom.board.serve.checking import Policy
+from fathom.board.serve.limits import Limits
 from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import holder_of, make_token
 from loopback_board import get, post
@@ -68,6 +72,41 @@ def test_what_cannot_be_served_is_said(call: Call, tmp_path: Path, monkeypatch: 
     assert "something else" in said("--any-suite", "--port", "0", "--out", "full")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert "pip install 'fathom-eval[board]'" in said("--any-suite")
+
+
+def test_options_say_what_bundles_must_have_and_what_one_may_ask(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    monkeypatch.setattr(server, "serve", lambda *given, **named: asked.append((given, named)))
+    monkeypatch.setenv("FATHOM_BOARD_STORE", "of-the-variable")
+    words = ("--suite", "suite", "--without-logs", "--max-size", "0.5", "--per-hour", "3", "--no-published")
+    assert call("board", "serve", "run", *words)[0] == 0
+    api.board_serve(["run"], store="own", suites="suite", without_logs=True, max_size=0.5, per_hour=3, published=False)
+    limits, policy = Limits(1 << 19, per_hour=3), Policy((Path("suite"),), without_logs=True)
+    assert [given for given, _ in asked] == [
+        ((Path("run"),), "of-the-variable", Path("board-site")),
+        ((Path("run"),), "own", Path("board-site")),
+    ]
+    for _, named in asked:
+        assert (named["limits"], named["policy"], named["published"]) == (limits, policy, False)
+    whole = Limits(idle_seconds=1)
+    api.board_serve(policy=policy, limits=whole)
+    assert (asked[-1][1]["policy"], asked[-1][1]["limits"]) == (policy, whole)
+    code, _, err = call("board", "serve", "--max-size", "65")
+    assert (code, "--max-size 65: expected a number from 0 to 64" in err) == (2, True)
+
+
+def test_words_of_the_command_for_tokens(call: Call) -> None:
+    assert call("board", "token", "add", "ann", "--days", "2")[2].startswith("valid for 2 days")
+    assert json.loads(call("board", "token", "list", "--json")[1])[0]["name"] == "ann"
+    assert call("board", "token", "rotate", "ann")[0] == 0
+    assert call("board", "token", "revoke", "ann")[1] == "the token of ann is not valid any more\n"
+    assert api.board_tokens("board-store") == []
+    for words in (["add"], ["list", "ann"], ["ann", "mo"]):
+        code, _, err = call("board", "token", *words)
+        assert (code, "expected list, or add, rotate or revoke NAME" in err) == (2, True)
+    assert "--role boss: expected submit, moderate" in call("board", "token", "ann", "--role", "boss")[2]
 
 
 @pytest.mark.slow

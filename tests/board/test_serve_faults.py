@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from fathom.api.board_server import _build_of
 from fathom.board.serve.app import make_app
 from fathom.board.serve.checking import Policy, verdict_of
 from fathom.board.serve.publishing import INCOMING, Publisher, living, settle
+from fathom.board.serve.server import build_of
 from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import make_token, revoke
 from fathom.types import FathomError
@@ -116,7 +116,7 @@ def test_health_is_asked_without_a_body_too(client: TestClient) -> None:
 
 def test_a_board_without_results_is_a_page(tmp_path: Path) -> None:
     """A new board, and one whose last submission was taken off the site."""
-    _build_of([], ["--no-published"], threading.Event())([], tmp_path / "site")
+    build_of([], ["--no-published"], threading.Event())([], tmp_path / "site")
     assert "no results" in (tmp_path / "site" / "index.html").read_text("utf-8")
 
 

@@ -20,6 +20,7 @@ import pytest
 from fathom import api
 from fathom.cli import main
 from fathom.cli.app import MOVED, commands
+from fathom.commands.board import token
 from fathom.commands.front import Command
 from fathom.commands.options import Options, fields_of
 
@@ -92,6 +93,8 @@ def difference(line: str, function: str, arguments: dict[str, Any], monkeypatch:
         now, then = called(words, function, monkeypatch), arguments
     else:
         found, kind = options(words), function_of(words, function).options
+        if isinstance(found, token.Line):
+            found = found.wanted()
         known = {field.name for field in fields_of(kind)}
         # A study was first asked for its tables of scores or its rows: of such lines only these arguments are known.
         part = function in ("score_tables", "filtered")

@@ -325,3 +325,33 @@ def test_an_option_of_run_is_one_line_in_one_file(tmp_path: Path) -> None:
         "True",
         "top_k=0: expected a positive number",
     ], done.stderr
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffOptions(Options):
+    """Options."""
+
+    marks: Annotated[bool, opt("Without marks.", flag="--no-marks")] = True
+
+
+@command(OffOptions)
+def off(options: OffOptions) -> int:
+    """Try a flag."""
+    return int(options.marks)
+
+
+def test_a_flag_turns_off_what_is_on_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    front = Command("off", type("module", (), {"off": off}))
+    file = tmp_path / "off.toml"
+    file.write_text("marks = false\n", "utf-8")
+    assert run_line(front, []) == off() == 1
+    assert run_line(front, ["--no-marks"]) == off(marks=False) == 0
+    assert run_line(front, ["--config", str(file)]) == 0
+    assert run_line(front, ["--marks"]) == 2
+    assert options.table(OffOptions).splitlines()[-1] == "| `--no-marks` | Without marks. |  |"
+
+
+def test_a_group_alone_shows_its_help(call: Call) -> None:
+    code, out, err = call("data")
+    assert (code, err) == (2, "")
+    assert out.startswith("Usage: fathom data")

@@ -4,11 +4,8 @@ Heavy libraries are imported by the functions that need them, so that importing 
 """
 
 from fathom.api.adaptive import compress_adaptive
-from fathom.api.board import board_build, board_bundle, board_check, board_diff
-from fathom.api.board_server import board_backup, board_restore, board_serve, board_token, board_tokens
 from fathom.api.compression import SELECTIONS, compress_estimate, compress_select, compress_validate
 from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, compress_study
-from fathom.api.data import data_fetch, data_verify
 from fathom.commands.analyze import NAMES as STUDIES
 from fathom.commands.analyze import analyze
 from fathom.commands.analyze.agreement import agreement as analyze_agreement
@@ -30,7 +27,18 @@ from fathom.commands.analyze.shared import score_tables
 from fathom.commands.analyze.steady import steady as analyze_steady
 from fathom.commands.analyze.thinking import thinking as analyze_thinking
 from fathom.commands.analyze.truncation import truncation as analyze_truncation
+from fathom.commands.board.backup import backup as board_backup
+from fathom.commands.board.build import build as board_build
+from fathom.commands.board.bundle import bundle as board_bundle
+from fathom.commands.board.check import check as board_check
+from fathom.commands.board.diff import diff as board_diff
+from fathom.commands.board.restore import restore as board_restore
+from fathom.commands.board.serve import serve as board_serve
+from fathom.commands.board.token import token as board_token
+from fathom.commands.board.token import tokens as board_tokens
 from fathom.commands.build import build
+from fathom.commands.data.fetch import fetch as data_fetch
+from fathom.commands.data.verify import verify as data_verify
 from fathom.commands.export import export
 from fathom.commands.judge import check_judge, judge
 from fathom.commands.likelihood import likelihood

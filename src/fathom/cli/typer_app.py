@@ -3,12 +3,9 @@
 import typer
 
 from fathom.cli import (
-    board,
-    board_serve,
     compress,
     compress_adaptive,
     compress_studies,
-    data,
 )
 
 app = typer.Typer(
@@ -23,10 +20,7 @@ app = typer.Typer(
 
 compress_adaptive.add_to(compress.app)
 compress_studies.add_to(compress.app)
-board_serve.add_to(board.app)
 app.add_typer(compress.app, name="compress")
-app.add_typer(board.app, name="board")
-app.add_typer(data.app, name="data")
 
 command = typer.main.get_command(app)
 """What is called; typer would make it from the declarations anew at every call."""

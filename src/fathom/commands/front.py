@@ -171,6 +171,8 @@ def _parameter(field: Field) -> click.Parameter:
         "help": field.option.help,
         "required": field.required,
     }
+    if field.flag.startswith("--no-"):
+        return click.Option(names, is_flag=True, flag_value=False, type=bool, **rest)
     if field.switch:
         names[names.index(field.flag)] = f"{field.flag}/--no-{field.flag[2:]}"
         return click.Option(names, type=bool, **rest)

@@ -97,7 +97,8 @@ class Option:
     Attributes:
         help: One or two sentences.
         short: A short name such as ``-m``.
-        flag: The long name where it does not follow from the field's, such as ``--json`` for ``as_json``.
+        flag: The long name where it does not follow from the field's, such as ``--json`` for ``as_json``. One that
+            begins with ``--no-`` turns off what is on by default, and has no counterpart that turns it on.
         former: Former long names such as ``--depth``, which keep working and are not shown.
         metavar: How the value is shown, such as ``PROVIDER/NAME`` or ``TOKENS``.
         read: Turns what a command line, a config file or Python gives into what is kept; it takes its own results too.
@@ -216,7 +217,7 @@ class Field:
     @property
     def shown_default(self) -> str:
         """Its default as help shows it; "" where there is none to show."""
-        if self.required or self.default is None or self.default is False or self.default in ("", (), "default"):
+        if self.required or self.default is None or self.switch or self.default in ("", (), "default"):
             return ""
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 

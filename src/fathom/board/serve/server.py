@@ -1,6 +1,4 @@
-"""The server of the leaderboard, its tokens and its backups: ``board serve``, ``token``, ``backup`` and ``restore``."""
-
-from __future__ import annotations
+"""The process of the server: it listens, serves the application until a signal comes, and builds the site."""
 
 import logging
 import os
@@ -11,20 +9,24 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
 
-from fathom.board.serve.checking import Policy
+import uvicorn
+from starlette.types import ASGIApp
+
+from fathom.board.serve.app import make_app
+from fathom.board.serve.backup import serving
+from fathom.board.serve.checking import Policy, check_of
+from fathom.board.serve.connections import protocol_of, room_for
 from fathom.board.serve.limits import Limits
+from fathom.board.serve.own import OwnResults
+from fathom.board.serve.process import ended
+from fathom.board.serve.publishing import Build, Publisher
+from fathom.board.serve.store import Store
+from fathom.run.manifest import FILE
+from fathom.run.manifest import read_manifest as read_run
+from fathom.suitefile import read_manifest as read_suite
 from fathom.types import FathomError
-
-if TYPE_CHECKING:
-    from types import FrameType
-
-    from starlette.types import ASGIApp
-
-    from fathom.board.serve.backup import Held
-    from fathom.board.serve.publishing import Build
-    from fathom.board.serve.tokens import Token
 
 BUILD_SECONDS = 3600.0
 """Time for one building of the site."""
@@ -33,27 +35,26 @@ PUBLIC = 0o022
 """What nobody but the owner may do with the files of a site: write them."""
 BACKLOG = 200
 """Connections that wait to be taken in."""
-TOKEN_DAYS = 365.0
 
 
-def board_serve(
-    results: Sequence[Path | str] = (),
+def serve(
+    results: Sequence[Path],
+    store: str,
+    out: Path,
     *,
-    store: str = "board-store",
-    out: Path | str = "board-site",
-    policy: Policy = Policy(),  # noqa: B008 - a frozen value
-    limits: Limits = Limits(),  # noqa: B008
-    title: str | None = None,
-    published: bool = True,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    proxies: Collection[str] = (),
-    ready: Callable[[str], None] | None = None,
+    policy: Policy,
+    limits: Limits,
+    title: str | None,
+    published: bool,
+    host: str,
+    port: int,
+    proxies: Collection[str],
+    ready: Callable[[str], None] | None,
 ) -> None:
-    """Serve a leaderboard and take in bundles, until interrupted (command ``fathom board serve``).
+    """Serve a leaderboard and accept bundles, until interrupted.
 
     Args:
-        results: Runs, rows files and bundles that stand on the site beside what is accepted.
+        results: Runs, rows files and bundles that are on the site beside what is accepted.
         store: A folder (SQLite) or the URL of a PostgreSQL database.
         out: Folder of the sites; ``current`` in it is the one that is served.
         policy: What bundles must have.
@@ -66,116 +67,20 @@ def board_serve(
         ready: Told the address once it listens.
 
     Raises:
-        FathomError: A library is missing, no suite is named, the store or a folder cannot be opened, or the port is
-            taken.
+        FathomError: No suite is named, the store or a folder cannot be opened, or the port is taken.
     """
-    with _libraries():
-        import uvicorn  # noqa: F401 - what is missing is said before anything is made
-
-        from fathom.board.serve.app import make_app
-        from fathom.board.serve.backup import serving
-        from fathom.board.serve.checking import check_of
-        from fathom.board.serve.own import OwnResults
-        from fathom.board.serve.publishing import Publisher
-        from fathom.board.serve.store import Store
     _check(policy)
     policy = replace(policy, names=(*policy.names, *_models(results)))
     stopping = threading.Event()
     with private_files(), listening(host, port) as listener, closing(Store(store)) as opened, serving(store):
         options = [f"--title={title}"] * (title is not None) + ["--no-published"] * (not published)
         options += [f"--suite={folder.resolve()}" for folder in policy.suites]
-        own = [Path(one).resolve() for one in results]
-        build = _build_of(own, options, stopping)
-        publisher = Publisher(opened, Path(out).resolve(), build, stopping)
+        own = [one.resolve() for one in results]
+        publisher = Publisher(opened, out.resolve(), build_of(own, options, stopping), stopping)
         app = make_app(opened, publisher, check_of(policy, limits, stopping, OwnResults(own, stopping)), limits)
         if ready:
             ready(address_of(host, listener))
         serve_app(app, listener, stopping, limits, proxies)
-
-
-def board_token(
-    name: str,
-    store: str,
-    *,
-    role: str = "submit",
-    days: float = TOKEN_DAYS,
-    revoke: bool = False,
-    rotate: bool = False,
-) -> str:
-    """Make a token for somebody, replace it or revoke it (command ``fathom board token``).
-
-    Args:
-        name: Whose.
-        store: A folder (SQLite) or the URL of a PostgreSQL database.
-        role: ``submit`` or ``moderate``, for a new one.
-        days: How long it is valid.
-        revoke: Make the token of this name invalid instead.
-        rotate: Make another token in place of the one of this name, which ends at once.
-
-    Returns:
-        The token, which is kept nowhere else; "" where one was revoked.
-
-    Raises:
-        FathomError: A library is missing, the store cannot be opened, or see ``fathom.board.serve.tokens``.
-    """
-    with _libraries():
-        from fathom.board.serve import tokens
-        from fathom.board.serve.store import Store
-    with closing(Store(store)) as opened:
-        if revoke:
-            tokens.revoke(opened, name)
-            return ""
-        if rotate:
-            return tokens.rotate(opened, name, days)
-        return tokens.make_token(opened, name, role, days)
-
-
-def board_tokens(store: str) -> list[Token]:
-    """The tokens of a store: whose, until when, and when they were used last (command ``fathom board token list``).
-
-    Args:
-        store: A folder (SQLite) or the URL of a PostgreSQL database.
-
-    Raises:
-        FathomError: A library is missing, or the store cannot be opened.
-    """
-    with _libraries():
-        from fathom.board.serve import tokens
-        from fathom.board.serve.store import Store
-    with closing(Store(store)) as opened:
-        return tokens.listed(opened)
-
-
-def board_backup(store: str, out: Path | str, *, force: bool = False) -> Held:
-    """Write a store into one file, also while servers use it (command ``fathom board backup``).
-
-    Args:
-        store: A folder (SQLite) or the URL of a PostgreSQL database.
-        out: The file.
-        force: Replace a file that is there.
-
-    Raises:
-        FathomError: A library or a program is missing, or see ``fathom.board.serve.backup``.
-    """
-    with _libraries():
-        from fathom.board.serve.backup import backup
-    return backup(store, Path(out), force=force)
-
-
-def board_restore(backup: Path | str, store: str, *, force: bool = False) -> Held:
-    """Make a store from a backup (command ``fathom board restore``).
-
-    Args:
-        backup: A file of ``board_backup``.
-        store: A folder (SQLite) or the URL of a PostgreSQL database.
-        force: Replace a store that is there.
-
-    Raises:
-        FathomError: A library or a program is missing, or see ``fathom.board.serve.backup``.
-    """
-    with _libraries():
-        from fathom.board.serve.backup import restore
-    return restore(Path(backup), store, force=force)
 
 
 @contextmanager
@@ -188,27 +93,23 @@ def private_files() -> Iterator[None]:
         os.umask(before)
 
 
-def _models(results: Sequence[Path | str]) -> Iterator[str]:
+def _models(results: Sequence[Path]) -> Iterator[str]:
     """Models of the runs among results."""
-    from fathom.run.manifest import FILE, read_manifest
-
-    for path in map(Path, results):
+    for path in results:
         for run in (path, *(sorted(path.iterdir()) if path.is_dir() else ())):
             if (run / FILE).is_file():
-                yield str(read_manifest(run)["model"])
+                yield str(read_run(run)["model"])
 
 
 def _check(policy: Policy) -> None:
     """Say now what would else be said to whoever sends the first bundle."""
-    from fathom.suitefile import read_manifest
-
     if not policy.suites and not policy.any_suite:
         raise FathomError(
             "name the suites whose bundles are taken in, each with --suite FOLDER, so that scores can be computed "
             "anew; --any-suite takes in all, and leaves their references unverified"
         )
     for folder in policy.suites:
-        read_manifest(folder)
+        read_suite(folder)
 
 
 def serve_app(
@@ -227,9 +128,6 @@ def serve_app(
         limits: Of connections: how many, and how slow.
         proxies: Addresses of web servers in front.
     """
-    import uvicorn
-
-    from fathom.board.serve.connections import protocol_of, room_for
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -257,12 +155,10 @@ def serve_app(
         stopping.set()
 
 
-def _build_of(results: Sequence[Path], options: Sequence[str], stopping: threading.Event) -> Build:
+def build_of(results: Sequence[Path], options: Sequence[str], stopping: threading.Event) -> Build:
     """``board build`` in a process of its own: it takes much memory, and gives it back."""
 
     def build(bundles: Sequence[Path], out: Path) -> None:
-        from fathom.board.serve.process import ended
-
         if "--no-published" in options and not [*results, *bundles]:  # a new board; or its last line was taken off
             out.mkdir(parents=True)
             (out / "index.html").write_text(_EMPTY, "utf-8")
@@ -278,16 +174,6 @@ def _build_of(results: Sequence[Path], options: Sequence[str], stopping: threadi
             raise FathomError(said[-2000:] or f"board build ended with status {end.code}")
 
     return build
-
-
-@contextmanager
-def _libraries() -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "fathom":
-            raise
-        raise FathomError(f"the server needs {error.name}: pip install 'fathom-eval[board]'") from error
 
 
 @contextmanager

@@ -1,0 +1,47 @@
+"""Write all submissions, decisions and tokens into one file, also while servers use the store."""
+
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.board.shared import STORE, Store, libraries
+from fathom.commands.options import Options, command, opt
+
+if TYPE_CHECKING:
+    from fathom.board.serve.backup import Held
+
+
+@dataclass(frozen=True)
+class BackupOptions(Options):
+    """Options."""
+
+    store: Store
+    out: Annotated[Path | str, opt("The file; its SHA-256 is written beside it.", "-o", metavar="FILE")]
+    _: KW_ONLY
+    force: Annotated[bool, opt("Replace a file that is there.")] = False
+
+
+@command(BackupOptions)
+def backup(options: BackupOptions) -> "Held":
+    """Write all submissions, decisions and tokens into one file, also while servers use the store.
+
+    Copying the file of a SQLite store is no backup: what came last is in another one. PostgreSQL needs its pg_dump.
+
+    Needs the extra board of fathom-eval.
+    """
+    with libraries():
+        from fathom.board.serve.backup import backup
+    return backup(options.store, Path(options.out), force=options.force)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(BackupOptions):
+    """Options."""
+
+    store: Store = STORE
+
+
+def main(line: Line) -> None:
+    """Write the file, and say what is in it."""
+    held = backup.body(line)
+    print(f"{line.out}: {held.submissions:,} submissions, {held.size:,} bytes, whole")

@@ -1,0 +1,133 @@
+"""Build a leaderboard as a static site that any host can serve and that opens from disk."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fathom.commands.board.shared import Paths, Published, Title
+from fathom.commands.options import Options, arg, command, given, hidden, opt, unset
+from fathom.commands.shared import Json, JudgeOfRows, MaybePath, Several, Terminal, Unanswered
+from fathom.commands.values import paths_of
+
+if TYPE_CHECKING:
+    from fathom.board.build import Built
+
+
+@dataclass(frozen=True)
+class BuildOptions(Options):
+    """Options."""
+
+    results: Annotated[
+        Iterable[Path | str] | Path | str,
+        arg(
+            "Run folders, rows files, bundles, and folders of bundles or runs; none for the papers'.",
+            many=True,
+            read=paths_of,
+        ),
+    ] = ()
+    out: Annotated[Path | str, opt("Folder of the site; one that is there is replaced.", "-o", metavar="FOLDER")] = (
+        "site"
+    )
+    _: KW_ONLY
+    boards: Annotated[
+        Several,
+        opt(
+            "Id of a board, for instance leader-32k; may be given several times. All by default.",
+            flag="--board",
+            metavar="ID",
+            many=True,
+        ),
+    ] = unset
+    published: Published = True
+    more: Annotated[
+        Paths,
+        opt(
+            "A file of further published results; may be given several times.",
+            flag="--published",
+            metavar="FILE",
+            many=True,
+            read=paths_of,
+        ),
+    ] = given(())
+    title: Title = None
+    date: Annotated[
+        str | None, opt("Date of the site; by default that of its newest result.", metavar="YYYY-MM-DD")
+    ] = None
+    suites: Annotated[
+        Paths,
+        opt(
+            "A built suite, for example prompts; may be given several times.",
+            flag="--suite",
+            metavar="FOLDER",
+            many=True,
+            read=paths_of,
+        ),
+    ] = given(())
+    examples: Annotated[bool, opt("Without example prompts.", flag="--no-examples")] = True
+    since: Annotated[
+        MaybePath, opt("An older site: the new one says what has changed since then.", metavar="FOLDER")
+    ] = unset
+    rule: Annotated[
+        Literal["strict", "official"],
+        opt("Scoring rule for runs and bundles: strict or official, by which the papers scored."),
+    ] = "official"
+    unanswered: Unanswered = "zero"
+    judge: JudgeOfRows = None
+    progress: Annotated[
+        Callable[[int, int], None] | None, hidden("Told what is done and how much there is in all.")
+    ] = None
+
+
+@command(BuildOptions)
+def build(options: BuildOptions) -> "Built":
+    """Build a leaderboard as a static site that any host can serve and that opens from disk."""
+    from fathom.board.build import TITLE, Wanted, build_site
+
+    wanted = Wanted(
+        results=paths_of(options.results),
+        published=options.published,
+        more=options.more,
+        boards=options.boards or (),
+        title=TITLE if options.title is None else options.title,
+        date=options.date or "",
+        suites=options.suites,
+        examples=options.examples,
+        since=options.since,
+        rule=options.rule,
+        unanswered=options.unanswered,
+        judge=options.judge,
+    )
+    return build_site(wanted, Path(options.out), options.progress)
+
+
+@dataclass(frozen=True)
+class Line(BuildOptions, Terminal, Json):
+    """Options."""
+
+
+def main(line: Line) -> None:
+    """Build, and print a table of the boards, or JSON."""
+    from fathom.commands.terminal import print_records, progress_bar, tell
+    from fathom.printing import printable_json
+
+    with progress_bar("building", line.quiet) as bar:
+        built = build.body(replace(line, progress=bar))
+    for note in built.notes:
+        tell(note)
+    if line.as_json:
+        summary = {
+            "out": str(built.out),
+            "built": built.built,
+            "boards": [dict(one) for one in built.boards],
+            "files": built.files,
+            "bytes": built.size,
+            "notes": list(built.notes),
+        }
+        print(printable_json(json.dumps(summary, indent=2, ensure_ascii=False)))
+        return
+    columns = ("id", "title", "lines", "models", "tasks", "measured")
+    print_records([{name: one[name] for name in columns} for one in built.boards], as_json=False)
+    index = Path(line.out) / "index.html"
+    print(f"{index}: {built.files:,} files, {built.size / 1e6:,.1f} MB, dated {built.built}")

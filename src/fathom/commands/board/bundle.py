@@ -1,0 +1,72 @@
+"""Write the results of runs into one file that others can check."""
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.options import Options, arg, command, opt
+from fathom.commands.shared import JudgeOfRows
+from fathom.commands.values import paths_of
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from fathom.board.bundles.bundle import Bundle
+
+
+@dataclass(frozen=True)
+class BundleOptions(Options):
+    """Options."""
+
+    runs: Annotated[
+        Iterable[Path | str] | Path | str,
+        arg("Run folders of one model with the same settings.", many=True, read=paths_of),
+    ]
+    out: Annotated[Path | str, opt("The .zip file to write.", "-o", metavar="FILE")]
+    _: KW_ONLY
+    judge: JudgeOfRows = None
+    logs: Annotated[
+        bool,
+        opt("With the replies, so that others can compute the scores again (the default); --no-logs leaves them out."),
+    ] = True
+
+
+@command(BundleOptions)
+def bundle(options: BundleOptions) -> "Bundle":
+    """Write the results of runs into one file that others can check.
+
+    It holds rows, settings, versions, hashes of prompts and replies, and with logs the replies and gold answers; no
+    prompts, no thoughts, no addresses, paths or keys.
+    """
+    from fathom.board.bundles.bundle import archive, write_bundle
+    from fathom.board.bundles.bundling import bundle_of
+    from fathom.board.bundles.findings import RefusedError
+    from fathom.board.bundles.opening import parse_bundle
+
+    path, folders = Path(options.out), paths_of(options.runs)
+    if path.suffix != ".zip":
+        raise FathomError(f"--out {path}: a bundle is a .zip file")
+    bundle = bundle_of(folders, judge=options.judge, logs=options.logs)
+    try:
+        parse_bundle(archive(bundle))
+    except RefusedError as refused:
+        raise FathomError(
+            f"{', '.join(map(str, folders))}: no board would accept a bundle of this: {refused}. Correct names "
+            "in run.json, and run again with a smaller limit of tokens where replies are too long; then bundle it again"
+        ) from None
+    except UnicodeEncodeError as error:
+        raise FathomError(
+            f"{', '.join(map(str, folders))}: a gold answer, question or facet holds half a character "
+            f"({error.object[error.start]!a}), which no bundle can; correct it in the suite, and run that again"
+        ) from None
+    write_bundle(bundle, path)
+    return bundle
+
+
+def main(line: BundleOptions) -> None:
+    """Write the file, and say what is in it."""
+    from fathom.printing import printable
+
+    made, size = bundle.body(line), Path(line.out).stat().st_size
+    without = "" if line.logs else "; without logs its scores cannot be computed again"
+    print(f"{line.out}: {len(made.results):,} replies of {printable(made.model)}, {size:,} bytes{without}")

@@ -1,0 +1,83 @@
+"""Check a bundle: its form, its hashes, its scores, and with --suite its gold answers, prompts and completeness."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.board.shared import Paths
+from fathom.commands.options import Options, arg, command, given, opt
+from fathom.commands.shared import Json
+from fathom.commands.values import paths_of
+
+if TYPE_CHECKING:
+    from fathom.board.bundles.check import Checked
+    from fathom.board.bundles.findings import Level
+
+HEADINGS: "Mapping[Level, str]" = {
+    "refused": "wrong",
+    "incomplete": "missing",
+    "unverified": "not verified",
+    "verified": "verified",
+}
+
+
+@dataclass(frozen=True)
+class CheckOptions(Options):
+    """Options."""
+
+    bundle: Annotated[Path | str, arg("A file that `fathom board bundle` wrote.")]
+    suites: Annotated[
+        Paths,
+        opt(
+            "Folder of the suite that was run; may be given several times.",
+            flag="--suite",
+            metavar="FOLDER",
+            many=True,
+            read=paths_of,
+        ),
+    ] = given(())
+
+
+@command(CheckOptions)
+def check(options: CheckOptions) -> "Checked":
+    """Check a bundle: its form, its hashes, its scores, and with --suite its gold answers, prompts and completeness.
+
+    It says what is right, what is wrong or missing, and what cannot be verified; the exit code is 2 if something is
+    wrong.
+    """
+    from fathom.board.bundles.check import check
+
+    return check(Path(options.bundle), list(options.suites))
+
+
+@dataclass(frozen=True)
+class Line(CheckOptions, Json):
+    """Options."""
+
+
+def main(line: Line) -> int:
+    """Print what was found; 2 where something is wrong."""
+    from fathom.printing import printable_json
+
+    checked = check.body(line)
+    if line.as_json:
+        print(printable_json(json.dumps(checked.json(), indent=2, ensure_ascii=False)))
+    else:
+        _print(line.bundle, checked)
+    return 0 if checked.accepted else 2
+
+
+def _print(path: Path | str, checked: "Checked") -> None:
+    from fathom.printing import printable
+
+    said = "refused" if not checked.accepted else "accepted" if checked.complete else "accepted, but not complete"
+    about = ""
+    if checked.bundle is not None:
+        name = " ".join(filter(None, (checked.bundle.model, checked.bundle.variant)))
+        about = f": {len(checked.bundle.results):,} replies of {name} until {checked.bundle.created}"
+    print(f"{path}: {said}{printable(about)}")
+    for level, heading in HEADINGS.items():
+        for finding in checked.of(level):
+            print(f"  {heading}: {printable(finding.words)}")

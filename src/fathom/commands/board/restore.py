@@ -1,0 +1,40 @@
+"""Make a store from a backup, which is checked first. No server may use the store meanwhile."""
+
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.board.shared import STORE, Store, libraries
+from fathom.commands.options import Options, arg, command, opt
+
+if TYPE_CHECKING:
+    from fathom.board.serve.backup import Held
+
+
+@dataclass(frozen=True)
+class RestoreOptions(Options):
+    """Options."""
+
+    backup: Annotated[Path | str, arg("A file that `fathom board backup` wrote.")]
+    store: Store = STORE
+    _: KW_ONLY
+    force: Annotated[bool, opt("Replace a store that is there; the files of a folder are kept beside it.")] = False
+
+
+@command(RestoreOptions)
+def restore(options: RestoreOptions) -> "Held":
+    """Make a store from a backup, which is checked first. No server may use the store meanwhile.
+
+    PostgreSQL needs its pg_restore.
+
+    Needs the extra board of fathom-eval.
+    """
+    with libraries():
+        from fathom.board.serve.backup import restore
+    return restore(Path(options.backup), options.store, force=options.force)
+
+
+def main(line: RestoreOptions) -> None:
+    """Restore, and say how much."""
+    held = restore.body(line)
+    print(f"{held.submissions:,} submissions are restored from {line.backup}")

@@ -1,0 +1,130 @@
+"""Serve a leaderboard, and accept bundles that people with tokens send: checked, decided on, published."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.board.shared import STORE, Paths, Published, Store, Title, libraries
+from fathom.commands.options import Options, Read, arg, command, given, hidden, opt
+from fathom.commands.values import paths_of
+
+if TYPE_CHECKING:
+    from fathom.board.serve.checking import Policy
+    from fathom.board.serve.limits import Limits
+
+MIB = 1 << 20
+MOST_MIB = 64
+"""No check takes a larger bundle."""
+
+
+def _size(mib: float) -> str:
+    return "" if 0 <= mib <= MOST_MIB else f"expected a number from 0 to {MOST_MIB}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted(Options):
+    """Bundles."""
+
+    suites: Annotated[
+        Paths,
+        opt(
+            "A built suite whose bundles are accepted, scored anew with it; may be given several times.",
+            flag="--suite",
+            metavar="FOLDER",
+            many=True,
+            read=paths_of,
+        ),
+    ] = given(())
+    any_suite: Annotated[bool, opt("Accept bundles of other suites too; their references are unverified.")] = False
+    without_logs: Annotated[bool, opt("Accept bundles without replies too; their scores are unverified.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limited(Options):
+    """Limits."""
+
+    max_size: Annotated[
+        float,
+        opt("Greatest size of a bundle, in MiB; no check takes more than 64.", metavar="MIB", check=_size),
+    ] = MOST_MIB
+    per_hour: Annotated[int, opt("Bundles that one person may send in an hour.")] = 60
+    waiting: Annotated[int, opt("Pending submissions that one person may have.")] = 100
+    check_seconds: Annotated[float, opt("Time for the check of one bundle.", metavar="SECONDS")] = 600.0
+    under_way: Annotated[
+        int, opt("Bundles of one person that may be arriving, waiting for a check or being checked.")
+    ] = 4
+    connections: Annotated[int, opt("Connections at once.")] = 512
+    per_address: Annotated[int, opt("Connections, and requests in progress, of one address; 0 for no limit.")] = 64
+
+
+@dataclass(frozen=True)
+class ServeOptions(Accepted, Limited):
+    """Options."""
+
+    results: Annotated[
+        Iterable[Path | str] | Path | str,
+        arg("Runs, rows files and bundles that are on the site beside what is accepted.", many=True, read=paths_of),
+    ] = ()
+    _: KW_ONLY
+    store: Store = STORE
+    out: Annotated[
+        Path | str, opt("Folder of the sites; current in it is the one that is served.", "-o", metavar="FOLDER")
+    ] = "board-site"
+    policy: Annotated["Policy | None", hidden("What bundles must have, in place of the options of bundles.")] = None
+    limits: Annotated["Limits | None", hidden("Limits, in place of the options of limits.")] = None
+    title: Title = None
+    published: Published = True
+    host: Annotated[str, opt("Address to listen on.", metavar="ADDRESS")] = "127.0.0.1"
+    port: Annotated[int, opt("Port to listen on; 0 for one that is free.", metavar="NUMBER")] = 8000
+    proxies: Annotated[
+        Read[Iterable[str] | str, tuple[str, ...]],
+        opt(
+            "Address of a web server in front, whose X-Forwarded-For is believed; may be given several times.",
+            flag="--proxy",
+            metavar="ADDRESS",
+            many=True,
+        ),
+    ] = given(())
+    ready: Annotated[Callable[[str], None] | None, hidden("Told the address once the server listens.")] = None
+
+
+@command(ServeOptions)
+def serve(options: ServeOptions) -> None:
+    """Serve a leaderboard, and accept bundles that people with tokens send: checked, decided on, published.
+
+    POST /api/submissions takes a bundle; /moderate is the page of those who decide. Tokens: fathom board token.
+
+    Needs the extra board of fathom-eval.
+    """
+    with libraries():
+        import uvicorn  # noqa: F401 - what is missing is said before anything is made
+
+        from fathom.board.serve import server
+        from fathom.board.serve.checking import Policy
+        from fathom.board.serve.limits import Limits
+    limits = options.of(Limited)
+    most = int(limits.pop("max_size") * MIB)
+    server.serve(
+        paths_of(options.results),
+        options.store,
+        Path(options.out),
+        policy=options.policy or Policy(**options.of(Accepted)),
+        limits=options.limits or Limits(most, **limits),
+        title=options.title,
+        published=options.published,
+        host=options.host,
+        port=options.port,
+        proxies=options.proxies,
+        ready=options.ready,
+    )
+
+
+def main(line: ServeOptions) -> None:
+    """Serve, and say where."""
+    from fathom.commands.terminal import tell
+
+    def ready(address: str) -> None:
+        tell(f"the board is at {address}, its moderation page at {address}moderate")
+
+    serve.body(replace(line, ready=ready))

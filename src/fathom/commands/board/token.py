@@ -1,0 +1,134 @@
+"""Make, replace, list and revoke the tokens of those who may submit bundles or decide on them."""
+
+import sys
+from contextlib import closing
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fathom.commands.board.shared import STORE, Store, libraries
+from fathom.commands.options import Options, arg, command, opt
+from fathom.commands.shared import Json
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from fathom.board.serve.tokens import Token
+
+ACTIONS = ("list", "add", "rotate", "revoke")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewToken(Options):
+    """Options."""
+
+    role: Annotated[Literal["submit", "moderate"], opt("submit, or moderate, which includes it.")] = "submit"
+    days: Annotated[float, opt("How long a new token is valid.", metavar="DAYS")] = 365.0
+
+
+@dataclass(frozen=True)
+class TokenOptions(NewToken):
+    """Options."""
+
+    name: Annotated[str, arg("Whose token.")]
+    store: Store = STORE
+    _: KW_ONLY
+    revoke: Annotated[bool, opt("Revoke the token of this name instead.")] = False
+    rotate: Annotated[bool, opt("Make another token in place of the present one, which is revoked.")] = False
+
+
+@command(TokenOptions)
+def token(options: TokenOptions) -> str:
+    """Make, replace, list and revoke the tokens of those who may submit bundles or decide on them.
+
+    A token is shown once and stored nowhere. `fathom board token NAME` is `fathom board token add NAME`.
+
+    Needs the extra board of fathom-eval.
+    """
+    with libraries():
+        from fathom.board.serve import tokens
+        from fathom.board.serve.store import Store
+    with closing(Store(options.store)) as opened:
+        if options.revoke:
+            tokens.revoke(opened, options.name)
+            return ""
+        if options.rotate:
+            return tokens.rotate(opened, options.name, options.days)
+        return tokens.make_token(opened, options.name, options.role, options.days)
+
+
+@dataclass(frozen=True)
+class TokensOptions(Options):
+    """Options."""
+
+    store: Store = STORE
+
+
+@command(TokensOptions)
+def tokens(options: TokensOptions) -> "list[Token]":
+    """The tokens of a store: whose, until when, and when they were used last."""
+    with libraries():
+        from fathom.board.serve import tokens
+        from fathom.board.serve.store import Store
+    with closing(Store(options.store)) as opened:
+        return tokens.listed(opened)
+
+
+@dataclass(frozen=True)
+class Line(NewToken, Json):
+    """Options."""
+
+    what: Annotated[str, arg("list, add, rotate (another token in place of the present one) or revoke; or a NAME.")]
+    name: Annotated[str | None, arg("Whose token; submissions show this name.")] = None
+    _: KW_ONLY
+    store: Store = STORE
+    revoke: Annotated[bool, opt("With NAME alone: the same as revoke NAME.")] = False
+
+    def wanted(self) -> TokensOptions | TokenOptions:
+        """What is asked for."""
+        if self.what == "list" and self.name is None:
+            return TokensOptions(self.store)
+        named = self.what in ACTIONS
+        action, who = (self.what, self.name) if named else ("revoke" if self.revoke else "add", self.what)
+        if who is None or self.what == "list" or (not named and self.name is not None):
+            raise FathomError(
+                f"board token {' '.join(filter(None, (self.what, self.name)))}: expected list, or add, rotate or "
+                "revoke NAME"
+            )
+        return TokenOptions(
+            who,
+            self.store,
+            role=self.role,
+            days=self.days,
+            revoke=action == "revoke",
+            rotate=action == "rotate",
+        )
+
+
+def main(line: Line) -> None:
+    """Print a new token, what was revoked, or a table of all."""
+    wanted = line.wanted()
+    if isinstance(wanted, TokensOptions):
+        _print_tokens(tokens.body(wanted), line.as_json)
+        return
+    made = token.body(wanted)
+    if wanted.revoke:
+        print(f"the token of {wanted.name} is not valid any more")
+    else:
+        print(made)
+        print(f"valid for {line.days:g} days; keep it: the store holds its hash only", file=sys.stderr)
+
+
+def _print_tokens(found: "list[Token]", as_json: bool) -> None:
+    from fathom.commands.terminal import print_records
+
+    records = [
+        {
+            "name": one.name,
+            "role": one.role,
+            "made": one.made,
+            "expires": one.expires,
+            "used": one.used or "never",
+            "valid": not one.expired,
+        }
+        for one in found
+    ]
+    print_records(records, as_json=as_json)

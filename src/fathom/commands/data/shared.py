@@ -1,0 +1,38 @@
+"""What the commands of data sets share."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from fathom.commands.options import Read, arg, opt
+from fathom.commands.values import names_of
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from fathom.sources.source import Source
+
+Names: TypeAlias = Annotated[
+    Read[Sequence[str] | str, tuple[str, ...]], arg("Data sources (see `fathom list data`).", many=True, read=names_of)
+]
+Suite: TypeAlias = Annotated[str | None, opt("All data sources of this suite, such as hundred.", metavar="NAME")]
+
+
+def data_sources(names: Sequence[str], suite: str | None) -> "list[Source]":
+    """The data sources of these names, and those of a suite.
+
+    Raises:
+        FathomError: A name is not known, or the suite has no data sources.
+    """
+    from fathom.names import unknown
+    from fathom.registry import get_suite
+    from fathom.sources.registry import sources
+
+    known = sources()
+    wanted = list(names)
+    if suite is not None:
+        wanted += [name for some in get_suite(suite).sources.values() for name in some]
+        if not wanted:
+            raise FathomError(f"--suite {suite}: it has no data sources; `fathom build {suite}` needs none")
+    for name in wanted:
+        if name not in known:
+            raise unknown("data source", name, known, see="fathom list data")
+    return [known[name] for name in dict.fromkeys(wanted)]

@@ -1,0 +1,85 @@
+"""Compare fetched files with their checksums; exit 1 if one is changed or missing. Needs no network."""
+
+import dataclasses
+import sys
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.data.shared import Names, Suite, data_sources
+from fathom.commands.options import Options, command, given, opt, unset
+from fathom.commands.shared import Json, MaybePath
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from fathom.sources.lock import Checked
+
+
+@dataclass(frozen=True)
+class VerifyOptions(Options):
+    """Options."""
+
+    names: Names = given(())
+    folder: Annotated[
+        MaybePath,
+        opt("Folder to check; by default the data folder in fathom's cache.", flag="--in", metavar="FOLDER"),
+    ] = unset
+    _: KW_ONLY
+    suite: Suite = None
+
+
+@command(VerifyOptions)
+def verify(options: VerifyOptions) -> "list[Checked]":
+    """Compare fetched files with their checksums; exit 1 if one is changed or missing. Needs no network.
+
+    Without names, all data sources of which the folder has a file.
+
+    A file is unrecorded where no checksum of it is known: fetch compares it with the hub and records it.
+    """
+    from fathom.sources.lock import data_folder, recorded, verify
+    from fathom.sources.registry import sources
+
+    place = options.folder or data_folder()
+    wanted = data_sources(options.names, options.suite) or recorded(list(sources().values()), place)
+    if not wanted:
+        raise FathomError(f"{place}: no data sources were fetched there; `fathom data fetch --suite hundred` does it")
+    return verify(wanted, place)
+
+
+@dataclass(frozen=True)
+class Line(VerifyOptions, Json):
+    """Options."""
+
+
+def main(line: Line) -> int:
+    """Print how each file stands; 1 where one is changed or missing."""
+    from fathom.commands.terminal import print_records
+    from fathom.sources.lock import data_folder
+
+    checked = verify.body(line)
+    if line.as_json:
+        print_records([{**dataclasses.asdict(one), "path": str(one.path)} for one in checked], as_json=True)
+    else:
+        print_records([_record(one, Path(line.folder or data_folder())) for one in checked], as_json=False)
+    wrong = [one for one in checked if one.status in ("changed", "missing")]
+    for one in wrong:
+        if one.detail:
+            print(f"{one.path}: {one.detail}", file=sys.stderr)
+    if wrong:
+        again = " ".join(dict.fromkeys(one.source for one in wrong))
+        print(
+            f"{len(wrong)} of {len(checked)} files are changed or missing; fetch them with `fathom data fetch {again}"
+            f"{f' --to {line.folder}' if line.folder else ''}`",
+            file=sys.stderr,
+        )
+    return int(bool(wrong))
+
+
+def _record(one: "Checked", folder: Path) -> dict[str, object]:
+    return {
+        "source": one.source,
+        "status": one.status,
+        "file": one.path.relative_to(folder),
+        "revision": one.revision[:12] or "-",
+        "licence": one.licence,
+    }
