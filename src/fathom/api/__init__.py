@@ -3,11 +3,8 @@
 Heavy libraries are imported by the functions that need them, so that importing this package costs nothing.
 """
 
-from fathom.api.adaptive import compress_adaptive
 from fathom.api.board import board_build, board_bundle, board_check, board_diff
 from fathom.api.board_server import board_backup, board_restore, board_serve, board_token, board_tokens
-from fathom.api.compression import SELECTIONS, compress_estimate, compress_select, compress_validate
-from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, compress_study
 from fathom.api.data import data_fetch, data_verify
 from fathom.commands.analyze import NAMES as STUDIES
 from fathom.commands.analyze import analyze
@@ -31,6 +28,14 @@ from fathom.commands.analyze.steady import steady as analyze_steady
 from fathom.commands.analyze.thinking import thinking as analyze_thinking
 from fathom.commands.analyze.truncation import truncation as analyze_truncation
 from fathom.commands.build import build
+from fathom.commands.compress.adaptive import adaptive as compress_adaptive
+from fathom.commands.compress.embed import embed as compress_embed
+from fathom.commands.compress.estimate import estimate as compress_estimate
+from fathom.commands.compress.select import SELECTIONS
+from fathom.commands.compress.select import select as compress_select
+from fathom.commands.compress.study import COMPRESSION_STUDIES
+from fathom.commands.compress.study import study as compress_study
+from fathom.commands.compress.validate import validate as compress_validate
 from fathom.commands.export import export
 from fathom.commands.judge import check_judge, judge
 from fathom.commands.likelihood import likelihood

@@ -10,7 +10,7 @@ from fathom.commands.front import Group
 
 MOVED = (
     *("list", "build", "show", "export", "run", "status", "likelihood", "judge"),
-    *("rows", "score", "report", "plot", "analyze"),
+    *("rows", "score", "report", "plot", "analyze", "compress"),
 )
 """Commands that declare their options (``fathom.commands``); the others are declared for typer."""
 NAMES = (

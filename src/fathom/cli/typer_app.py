@@ -5,9 +5,6 @@ import typer
 from fathom.cli import (
     board,
     board_serve,
-    compress,
-    compress_adaptive,
-    compress_studies,
     data,
 )
 
@@ -21,10 +18,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-compress_adaptive.add_to(compress.app)
-compress_studies.add_to(compress.app)
 board_serve.add_to(board.app)
-app.add_typer(compress.app, name="compress")
 app.add_typer(board.app, name="board")
 app.add_typer(data.app, name="data")
 
