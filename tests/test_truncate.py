@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fathom.build import build, order
-from fathom.cli.arguments import depths_of
+from fathom.commands.values import depths_of
 from fathom.compose import Shelf, compose
 from fathom.compose.truncate import truncated
 from fathom.counts import TokenCounter
@@ -294,5 +294,5 @@ def test_depths_have_names() -> None:
     assert depths_of("random") == ()
     assert depths_of("front, middle,rear") == (0.0, 0.5, 1.0)
     assert depths_of("0,Rear,0.25") == (0.0, 1.0, 0.25)
-    with pytest.raises(FathomError, match="front, middle, rear"):
+    with pytest.raises(FathomError, match="front, middle, end"):
         depths_of("behind")

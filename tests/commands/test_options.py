@@ -349,9 +349,3 @@ def test_a_flag_turns_off_what_is_on_by_default(tmp_path: Path, capsys: pytest.C
     assert run_line(front, ["--config", str(file)]) == 0
     assert run_line(front, ["--marks"]) == 2
     assert options.table(OffOptions).splitlines()[-1] == "| `--no-marks` | Without marks. |  |"
-
-
-def test_a_group_alone_shows_its_help(call: Call) -> None:
-    code, out, err = call("data")
-    assert (code, err) == (2, "")
-    assert out.startswith("Usage: fathom data")

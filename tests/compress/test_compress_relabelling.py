@@ -16,12 +16,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from fathom import api
-from fathom.api.adaptive import Adapted
+from fathom.commands.compress.adaptive import Adapted
 from fathom.compress.design import select
 from fathom.compress.minilongbench import select as select_mini
 from fathom.compress.minilongbench import write_mini
 from fathom.compress.tables import of_rows, write_matrix, write_sampled
 from fathom.rows import to_frame, write_rows
+from fathom.stats.outcomes import Unanswered
 from fathom.subsetfile import read_subset
 from fathom.types import STATUSES, FathomError, Row, Status
 from made_scores import made_scores
@@ -68,7 +69,7 @@ def replies(items: Sequence[str], called: Collection[str] = (), **other: Any) ->
     return to_frame(rows)
 
 
-def estimated(subset: Path, rows: pl.DataFrame, tmp_path: Path, unanswered: str = "zero") -> Any:
+def estimated(subset: Path, rows: pl.DataFrame, tmp_path: Path, unanswered: Unanswered = "zero") -> Any:
     """The estimate of the new model; None where it has none."""
     path = tmp_path / "rows.parquet"
     write_rows(rows, path)
@@ -155,7 +156,7 @@ def test_both_estimates_and_the_numbers_are_shown(call: Any, subsets: dict[str, 
     assert "unanswered" in out.splitlines()[0]
     assert "drop" in out.splitlines()[0]
     code, out, err = call("compress", "estimate", "r.parquet", "--subset", subsets["sampled"], "--unanswered", "none")
-    assert (code, "--unanswered none: choose zero or drop" in err) == (2, True)
+    assert (code, "--unanswered none: expected zero, drop" in err) == (2, True)
 
 
 def test_a_sample_with_a_failed_repeat_is_missing() -> None:
@@ -169,7 +170,9 @@ def test_a_sample_with_a_failed_repeat_is_missing() -> None:
 # --------------------------------------------------------------------------------------------------------- adaptive
 
 
-def adapted(patch: pytest.MonkeyPatch, folder: Path, *, unanswered: str = "zero", **other: Any) -> Adapted | None:
+def adapted(
+    patch: pytest.MonkeyPatch, folder: Path, *, unanswered: Unanswered = "zero", **other: Any
+) -> Adapted | None:
     """An adaptive evaluation of the new model, whose wrong replies have another word; None where it gives up."""
 
     def load(paths: Sequence[Path]) -> pl.DataFrame:

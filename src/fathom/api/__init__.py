@@ -3,9 +3,6 @@
 Heavy libraries are imported by the functions that need them, so that importing this package costs nothing.
 """
 
-from fathom.api.adaptive import compress_adaptive
-from fathom.api.compression import SELECTIONS, compress_estimate, compress_select, compress_validate
-from fathom.api.compression_studies import COMPRESSION_STUDIES, compress_embed, compress_study
 from fathom.commands.analyze import NAMES as STUDIES
 from fathom.commands.analyze import analyze
 from fathom.commands.analyze.agreement import agreement as analyze_agreement
@@ -37,6 +34,14 @@ from fathom.commands.board.serve import serve as board_serve
 from fathom.commands.board.token import token as board_token
 from fathom.commands.board.token import tokens as board_tokens
 from fathom.commands.build import build
+from fathom.commands.compress.adaptive import adaptive as compress_adaptive
+from fathom.commands.compress.embed import embed as compress_embed
+from fathom.commands.compress.estimate import estimate as compress_estimate
+from fathom.commands.compress.select import SELECTIONS
+from fathom.commands.compress.select import select as compress_select
+from fathom.commands.compress.study import COMPRESSION_STUDIES
+from fathom.commands.compress.study import study as compress_study
+from fathom.commands.compress.validate import validate as compress_validate
 from fathom.commands.data.fetch import fetch as data_fetch
 from fathom.commands.data.verify import verify as data_verify
 from fathom.commands.export import export

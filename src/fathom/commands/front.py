@@ -135,7 +135,7 @@ def _help(field: Field) -> str:
     if field.required:
         return field.option.help + ("" if field.option.position else "  [required]")
     shown = f"  [default: {field.shown_default}]" if field.shown_default else ""
-    return field.option.help + shown
+    return field.option.help + shown + (f"  [env: {field.option.env}]" if field.option.env else "")
 
 
 class _Kind(click.ParamType[Any]):
@@ -170,6 +170,7 @@ def _parameter(field: Field) -> click.Parameter:
     rest: dict[str, Any] = {
         "help": field.option.help,
         "required": field.required,
+        "envvar": field.option.env or None,
     }
     if field.flag.startswith("--no-"):
         return click.Option(names, is_flag=True, flag_value=False, type=bool, **rest)

@@ -105,6 +105,7 @@ class Option:
         check: Says what was expected where a value is wrong, else "".
         many: May be given several times on the command line.
         position: An argument, which is given by its place.
+        env: An environment variable that gives the value too, on the command line.
         hidden: For Python alone, such as a callback.
     """
 
@@ -117,6 +118,7 @@ class Option:
     check: Callable[[Any], str] | None = None
     many: bool = False
     position: bool = False
+    env: str = ""
     hidden: bool = False
 
 

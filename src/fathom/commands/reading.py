@@ -15,21 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fathom.analysis import Filtered, Policy
-    from fathom.stats.outcomes import Unanswered
-
-
-def unanswered_of(choice: str) -> Unanswered:
-    """How replies count that were not answered, from the option.
-
-    Raises:
-        FathomError: It is not one of the choices.
-    """
-    from fathom.stats.outcomes import UNANSWERED
-
-    found = next((known for known in UNANSWERED if known == choice), None)
-    if found is None:
-        raise FathomError(f"--unanswered {choice}: choose {' or '.join(UNANSWERED)}")
-    return found
 
 
 def load(sources: Iterable[Path | str], judge: str | None = None) -> pl.DataFrame:

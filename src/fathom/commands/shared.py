@@ -38,6 +38,7 @@ Lengths: TypeAlias = Annotated[
 Retries: TypeAlias = Annotated[int, opt("Further attempts after a failure that may pass.", check=at_least(0))]
 Timeout: TypeAlias = Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))]
 Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.", metavar="NAME,...", read=names_of)]
+Epochs: TypeAlias = Annotated[int, opt("How often each sample is asked.", check=at_least(1))]
 Limit: TypeAlias = Annotated[int | None, opt("Samples per task, language and length.", check=at_least(1))]
 Subset: TypeAlias = Annotated[
     MaybePath, opt("File of a subset: only samples that it names, or whose item it names.", metavar="FILE")
@@ -126,7 +127,7 @@ class Choice(Options):
     lengths: Lengths = unset
     tasks: Tasks = unset
     limit: Limit = None
-    epochs: Annotated[int, opt("How often each sample is asked.", check=at_least(1))] = 1
+    epochs: Epochs = 1
     subset: Subset = unset
     where: Where = unset
 

@@ -25,7 +25,7 @@ def lengths_of(given: Sequence[int | str] | str | int) -> tuple[int, ...]:
     return tuple(map(length_of, _parts(given)))
 
 
-def names_of(given: Sequence[str] | str) -> tuple[str, ...]:
+def names_of(given: Sequence[object] | str) -> tuple[str, ...]:
     """Names, of a list or of text with commas."""
     return tuple(map(str, _parts(given)))
 

@@ -11,7 +11,7 @@ Querying (Wu, Nair and Candès 2026, arXiv:2601.20251); the way here, a growing 
 may have any bounded score, is our own.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -20,9 +20,12 @@ from numpy.typing import NDArray
 
 from fathom.compress.abilities import Abilities, expected, learn
 from fathom.compress.assisted import BELIEF, FEWEST, Estimates, Z, estimated, stretched
-from fathom.compress.design import Design, groups_of
-from fathom.compress.matrix import Floats
+from fathom.compress.design import ADAPTIVE, Design, groups_of
+from fathom.compress.estimates import ModelEstimate, estimate
+from fathom.compress.matrix import ENDED, Floats, ScoreMatrix
 from fathom.compress.sampling import draw, inclusion, likeness_tree
+from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered
+from fathom.types import FathomError, Json, Member, Subset
 
 FIRST = 100  # items of the first round: fewer say too little of a model's abilities and of the error
 STEP = 20
@@ -209,3 +212,99 @@ def _spread(design: Design, progress: Progress) -> Floats:
     own, others = guess * (1 - guess) + _FLOOR, known.means * (1 - known.means) + _FLOOR
     found: Floats = known.spread * np.clip(np.sqrt(own / others), _LEAST, _MOST)
     return found
+
+
+# --------------------------------------------------------------------------------------------- what a model answered
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model said to the items of a round: scores by both choices of ``unanswered``, and how replies ended.
+
+    The scores are NaN where a reply is missing, or by ``drop`` was not answered. ``ended`` has the columns of
+    ``fathom.compress.matrix.ENDED``.
+    """
+
+    zero: Floats
+    drop: Floats
+    ended: NDArray[np.int64]
+
+
+def answers_of(scores: ScoreMatrix, names: Sequence[str]) -> Answers:
+    """The answers to some items, from the scores of one model's run (``fathom.compress.tables.of_rows``)."""
+    assert scores.other is not None
+    assert scores.ended is not None
+    numbers = {name: number for number, name in enumerate(scores.items)}
+    places = [numbers.get(name, -1) for name in names]
+    there = np.array(places) >= 0
+    return Answers(
+        np.where(there, scores.scores[0, places], np.nan),
+        np.where(there, scores.other[0, places], np.nan),
+        np.where(there[:, None], scores.ended[0, places], 0),
+    )
+
+
+def counted(answers: Sequence[Answers], unanswered: Unanswered, name: str) -> Floats:
+    """The scores of the last round: few missing ones of all rounds count 0, and with more there is no estimate.
+
+    Args:
+        answers: Those of all rounds.
+        unanswered: How replies count that were not answered.
+        name: What the rounds are called, for the error.
+
+    Raises:
+        FathomError: More are missing.
+    """
+    if unanswered == "drop":
+        return answers[-1].drop
+    every = np.concatenate([one.zero for one in answers])
+    missing = int(np.isnan(every).sum())
+    if missing > MISSING_AT_MOST * len(every):
+        raise FathomError(
+            f"{name}: {missing:,} of the {len(every):,} items asked so far are missing, more than 2%: requests that "
+            "failed, or replies that nobody has judged. The same command asks failed requests again; --unanswered drop "
+            "estimates from what was answered"
+        )
+    return np.nan_to_num(answers[-1].zero)
+
+
+def subset_of(design: Design, progress: Progress, choices: Mapping[str, Json]) -> Subset:
+    """All items that were asked, as a subset."""
+    matrix = design.matrix
+    members = tuple(
+        Member(
+            matrix.items[item],
+            float(matrix.weights[item] / progress.chances[item]),
+            matrix.tasks[item],
+            float(progress.chances[item]),
+        )
+        for item in progress.items.tolist()
+    )
+    return Subset(ADAPTIVE, members, ADAPTIVE, choices, {"models": list(matrix.models), "items": len(matrix.items)})
+
+
+def estimate_of(
+    model: str, subset: Subset, design: Design, progress: Progress, answers: Sequence[Answers], unanswered: Unanswered
+) -> ModelEstimate:
+    """The estimate of the model, with the one by the other choice and what became of the replies.
+
+    Raises:
+        FathomError: No item was answered.
+    """
+
+    def made_of(scores: Floats) -> ModelEstimate | None:
+        row = np.full((1, len(design.matrix.items)), np.nan)
+        row[0, progress.items] = scores
+        if np.isnan(row).all():
+            return None
+        matrix = replace(design.matrix, models=(model,), scores=row, other=None, ended=None)
+        return next(iter(estimate(subset, matrix, design.matrix)), None)
+
+    found = made_of(progress.scores)
+    if found is None:
+        raise FathomError(f"{model}: none of the {len(progress.items):,} items that were asked was answered")
+    ended = np.concatenate([one.ended for one in answers]).sum(axis=0).tolist()
+    other = made_of(np.concatenate([np.nan_to_num(one.zero) if unanswered == "drop" else one.drop for one in answers]))
+    return replace(
+        found, other=None if other is None else other.overall.value, ended=dict(zip(ENDED, ended, strict=True))
+    )

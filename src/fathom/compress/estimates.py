@@ -1,6 +1,7 @@
 """Estimates of a benchmark's score from the scores on a subset of it, for people: values, intervals, ranks, ties."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from fathom.compress.assisted import Estimates, Z, estimated, stretched
 from fathom.compress.design import ADAPTIVE, METHOD, OVERALL, design, strata_of
 from fathom.compress.matrix import ENDED, Floats, ScoreMatrix, check_scores
 from fathom.compress.methods import ratio
+from fathom.compress.minilongbench import MiniBenchmark, MiniScore, predict
 from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered
 from fathom.stats.ranks import ranks_of
 from fathom.types import FathomError, Subset
@@ -282,3 +284,55 @@ def _direct(subset: Subset, scores: ScoreMatrix, row: int) -> float:
 def _one(found: Estimates, row: int, place: int) -> Estimate:
     value, low, high = (float(part[row, place]) for part in (found.values, found.low, found.high))
     return Estimate(value, None if np.isnan(low) else low, None if np.isnan(high) else high)
+
+
+def of_subset(
+    chosen: Subset, scores: ScoreMatrix, known: ScoreMatrix | None, mini: MiniBenchmark | None, unanswered: Unanswered
+) -> tuple[list[ModelEstimate], list[Unestimated]]:
+    """Estimates of the models that enough is there of, with those by the other choice beside them.
+
+    Args:
+        chosen: The subset.
+        scores: Scores on its items or on more.
+        known: The scores that it was chosen by.
+        mini: The subset with its parameters, where MiniLongBench's method chose it.
+        unanswered: How replies count that were not answered.
+
+    Returns:
+        The estimates, the best first, and the models that too much is missing of.
+
+    Raises:
+        FathomError: Too much is missing of every model.
+    """
+
+    def made(of: ScoreMatrix) -> list[ModelEstimate]:
+        return estimate(chosen, of, known) if mini is None else ranked([_of_mini(one) for one in predict(mini, of)])
+
+    whole, left_out = whole_enough(chosen, scores, unanswered)
+    if not whole.models:
+        if all(one.missing == one.items for one in left_out):
+            made(scores)  # which says that they are of another benchmark
+        raise FathomError(
+            f"{left_out[0]}, more than 2%: run the same subset again, which asks for failed requests again, and judge "
+            "what has to be judged; or give --unanswered drop for an estimate from what is there"
+        )
+    found = with_outcomes(made(whole), chosen, whole)
+    if whole.other is None or np.array_equal(whole.other, whole.scores, equal_nan=True):
+        return found, left_out
+    beside, _ = whole_enough(chosen, replace(whole, scores=whole.other), "drop" if unanswered == "zero" else "zero")
+    others: dict[str, float] = {}
+    for number in np.flatnonzero(~np.isnan(beside.scores).all(axis=1)).tolist():
+        with suppress(FathomError):  # nothing was answered of what the estimate needs
+            others |= {one.model: one.overall.value for one in made(beside.of_models([number]))}
+    return [replace(one, other=others.get(one.model)) for one in found], left_out
+
+
+def _of_mini(one: MiniScore) -> ModelEstimate:
+    return ModelEstimate(
+        model=one.model,
+        overall=Estimate(one.predicted),
+        categories={name: Estimate(value) for name, value in one.categories.items()},
+        items=one.items,
+        others={"direct": one.direct, "weighted": one.weighted},
+        full=one.full,
+    )

@@ -1,0 +1,58 @@
+"""Embed the texts of items, for the studies of MiniLongBench's method."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+from fathom.commands.options import Options, arg, command, hidden, opt
+
+
+@dataclass(frozen=True)
+class EmbedOptions(Options):
+    """Options."""
+
+    source: Annotated[Path | str, arg("A built suite, or a table with fields item and text.")]
+    out: Annotated[Path | str, opt("The .npz file, with arrays items and embeddings.", "-o", metavar="FILE")]
+    _: KW_ONLY
+    model: Annotated[
+        str, opt("tfidf, sentence-transformers/NAME, or openai/NAME for a server.", "-m", metavar="NAME")
+    ] = "tfidf"
+    base_url: Annotated[
+        str | None,
+        opt(
+            "Address of a server such as http://127.0.0.1:8000/v1; it needs no key.",
+            flag="--model-base-url",
+            metavar="URL",
+        ),
+    ] = None
+    tell: Annotated[Callable[[str], None] | None, hidden("Told how many texts were cut.")] = None
+
+
+@command(EmbedOptions)
+def embed(options: EmbedOptions) -> tuple[int, int]:
+    """Embed the texts of items, for the studies of MiniLongBench's method.
+
+    In Python it returns how many items there are, and of how many dimensions their embeddings are.
+    """
+    from fathom.compress.embedding import check_suffix, embedder, item_texts, write_vectors
+    from fathom.run.embedding import CHARACTERS
+
+    out = Path(options.out)
+    check_suffix(out)
+    embedding = embedder(options.model, base_url=options.base_url)
+    found = item_texts(Path(options.source))
+    if found.shortened and options.tell is not None:
+        cut, texts = f"{found.shortened:,}", f"{len(found.items):,}"
+        options.tell(f"{cut} of {texts} texts are longer than {CHARACTERS:,} characters and were cut")
+    vectors = embedding(found.texts)
+    write_vectors(found.items, vectors, out)
+    return vectors.shape[0], vectors.shape[1]
+
+
+def main(options: EmbedOptions) -> None:
+    """Print how many items were embedded."""
+    from fathom.commands.terminal import tell
+
+    items, dimensions = embed.body(replace(options, tell=tell))
+    tell(f"{options.out}: {items:,} items, {dimensions:,} dimensions")

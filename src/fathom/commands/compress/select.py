@@ -1,0 +1,105 @@
+"""Choose items that stand for a whole benchmark."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
+
+from fathom.commands.compress.shared import Embeddings, print_json, vectors_of
+from fathom.commands.options import OptionError, Options, arg, at_least, command, opt, unset
+from fathom.commands.shared import Json, Names
+from fathom.commands.values import names_of, paths_of
+from fathom.names import unknown
+
+if TYPE_CHECKING:
+    from fathom.compress.matrix import ScoreMatrix
+    from fathom.types import Subset
+
+Selection: TypeAlias = Literal["sampled", "minilongbench"]
+SELECTIONS: tuple[Selection, ...] = get_args(Selection)
+
+
+@dataclass(frozen=True)
+class SelectOptions(Options):
+    """Options."""
+
+    sources: Annotated[
+        Iterable[Path | str] | Path | str,
+        arg(
+            "Scores of known models, as for the other commands; or a suite folder without any scores.",
+            many=True,
+            read=paths_of,
+        ),
+    ]
+    budget: Annotated[float, opt("Items to choose or, with --unit cost, what they may cost.")]
+    out: Annotated[Path | str, opt("File of the subset, for instance small.json.", "-o", metavar="FILE")]
+    _: KW_ONLY
+    method: Annotated[
+        Selection, opt("sampled: a probability sample, with intervals. minilongbench: as MiniLongBench does.")
+    ] = "sampled"
+    unit: Annotated[
+        Literal["items", "cost"],
+        opt("What the budget counts: items, or cost (tokens of prompts, unless a table has costs of its own)."),
+    ] = "items"
+    models: Annotated[
+        Names, opt("Models to choose by, separated by commas; all by default.", metavar="NAME,...", read=names_of)
+    ] = unset
+    embeddings: Embeddings = unset
+    seed: Annotated[int, opt("Seed of the draw.", check=at_least(0))] = 0
+
+
+@command(SelectOptions)
+def select(options: SelectOptions) -> "Subset":
+    """Choose items that stand for a whole benchmark: `fathom run --subset` asks no others.
+
+    By default a probability sample: every item can be drawn, those that tell models apart more often, so that estimates
+    have intervals.
+    """
+    from fathom.compress import design, minilongbench
+    from fathom.compress.tables import read_matrix, write_sampled
+
+    sampled, budget, out = options.method == "sampled", options.budget, Path(options.out)
+    if not sampled and options.unit != "items":
+        raise OptionError("unit", options.unit, "method minilongbench counts items; leave it out, or use sampled")
+    known = read_matrix(paths_of(options.sources), least=0 if sampled else 2)
+    if options.models is not None:
+        known = _of_models(known, options.models)
+    if sampled:
+        subset = design.select(known, budget, unit=options.unit, seed=options.seed)
+        write_sampled(subset, known, out)
+        return subset
+    if not budget.is_integer():
+        raise OptionError("budget", budget, "expected a whole number of items")
+    vectors = vectors_of(options.embeddings, known)
+    mini = minilongbench.select(known, int(budget), embeddings=vectors, seed=options.seed)
+    minilongbench.write_mini(mini, out)
+    return mini.subset
+
+
+def _of_models(matrix: "ScoreMatrix", names: tuple[str, ...]) -> "ScoreMatrix":
+    places = {name: number for number, name in enumerate(matrix.models)}
+    for name in names:
+        if name not in places:
+            raise unknown("model", name, places)
+    return matrix.of_models([places[name] for name in names])
+
+
+@dataclass(frozen=True)
+class Line(SelectOptions, Json):
+    """Options."""
+
+
+def main(line: Line) -> None:
+    """Print how many items were chosen of each stratum."""
+    from fathom.commands.terminal import print_records, tell
+
+    subset = select.body(line)
+    strata = Counter(member.stratum for member in subset.members)
+    if line.as_json:
+        print_json(
+            {"subset": str(line.out), "method": subset.method, "items": len(subset.members), "strata": dict(strata)}
+        )
+        return
+    print_records([{"stratum": name or "-", "items": count} for name, count in strata.items()], as_json=False)
+    tell(f"{line.out}: {len(subset.members):,} items, {subset.method}")
