@@ -349,3 +349,19 @@ def test_a_flag_turns_off_what_is_on_by_default(tmp_path: Path, capsys: pytest.C
     assert run_line(front, ["--config", str(file)]) == 0
     assert run_line(front, ["--marks"]) == 2
     assert options.table(OffOptions).splitlines()[-1] == "| `--no-marks` | Without marks. |  |"
+
+
+def test_help_loads_no_library_of_numbers_and_no_other_command() -> None:
+    program = """
+import sys
+sys.argv = ["fathom", *sys.argv[1:]]
+from fathom.cli import main
+try:
+    main()
+finally:
+    heavy = {"numpy", "polars", "rich", "pydantic", "inspect_ai", "altair", "fathom.commands.run"} & set(sys.modules)
+    print(sorted(heavy), file=sys.stderr)
+"""
+    for words in (["--help"], ["analyze", "--help"], ["judge", "--help"], ["--version"]):
+        done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
+        assert done.stderr == "[]\n", (words, done.stderr)
