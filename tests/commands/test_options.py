@@ -365,3 +365,20 @@ finally:
     for words in (["--help"], ["analyze", "--help"], ["judge", "--help"], ["--version"]):
         done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
         assert done.stderr == "[]\n", (words, done.stderr)
+
+
+def test_choices_are_those_of_the_libraries_that_obey_them() -> None:
+    from fathom.analysis import BASE_RULES, CORRECT, POLICIES
+    from fathom.catalogue import KINDS as LISTS
+    from fathom.report.plot import KINDS
+    from fathom.stats.outcomes import UNANSWERED
+
+    def choices(command: str, option: str) -> set[str]:
+        return set(next(one for one in fields_of(MOVED[command].line) if one.name == option).choices)
+
+    assert choices("plot", "kind") == set(KINDS)
+    assert choices("list", "kind") == set(LISTS)
+    assert choices("analyze difficulty", "correct") == set(CORRECT)
+    assert choices("analyze longscore", "base") == set(BASE_RULES)
+    assert choices("report", "filter") == set(POLICIES)
+    assert choices("report", "unanswered") == set(UNANSWERED)
