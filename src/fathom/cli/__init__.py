@@ -1,4 +1,4 @@
-"""The command ``fathom``: parses, calls one function of ``fathom.api``, prints."""
+"""The command ``fathom``: finds the command that is called, and says how it failed."""
 
 import os
 import sys

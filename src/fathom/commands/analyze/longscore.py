@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.scores import print_scores
-from fathom.commands.analyze.shared import OfScores, print_json, print_section, profiles_of, score_tables, telling
+from fathom.commands.analyze.scores import print_longscore, print_study
+from fathom.commands.analyze.shared import OfScores, profiles_of
 from fathom.commands.options import command
 from fathom.commands.shared import Json
-from fathom.commands.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.analysis import LongScore
@@ -28,11 +27,4 @@ class Line(OfScores, Json):
 
 def main(line: Line) -> None:
     """Print tables, or JSON."""
-    from fathom.commands.analyze.scores import print_longscore
-
-    line = telling(line)
-    plain = not (line.as_json or line.base or line.lengths or score_tables(paths_of(line.sources)))
-    if plain:
-        return print_section(line, "longscore")
-    found = longscore.body(line)
-    return print_json(found) if line.as_json else print_scores(found, print_longscore)
+    print_study(line, longscore.body, print_longscore, "longscore")

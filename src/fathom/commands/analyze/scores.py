@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fathom.commands.analyze.shared import print_tables
+from fathom.commands.analyze.shared import print_json, print_section, print_tables, score_tables, telling
 from fathom.commands.terminal import print_records
+from fathom.commands.values import paths_of
 from fathom.names import system_name
 from fathom.printing import printable
 
@@ -19,13 +20,24 @@ if TYPE_CHECKING:
     from fathom.stats.intervals import Interval
 
 
-def print_scores(found: Sequence[Any], shown: Callable[[Sequence[Any]], None]) -> None:
-    """Results with their notes.
+def print_study(
+    line: Any, body: Callable[[Any], Sequence[Any]], shown: Callable[[Any], None], section: str = ""
+) -> None:
+    """Print a study of scores by length, with its notes.
 
     Args:
-        found: What a study gave.
+        line: Its options.
+        body: The study.
         shown: How its results are printed: one of the functions that follow.
+        section: The section of the report that shows the same of rows without further options; "" where there is none.
     """
+    line = telling(line)
+    chosen = line.as_json or line.base or line.lengths or score_tables(paths_of(line.sources))
+    if section and not chosen:
+        return print_section(line, section)
+    found = body(line)
+    if line.as_json:
+        return print_json(found)
     kept = _broken_down(found)
     shown(kept)
     for note in _notes_of(kept):

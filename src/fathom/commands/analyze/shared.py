@@ -167,16 +167,17 @@ def profiles_of(options: OfScores) -> "list[Profile]":
 
     paths, lengths = paths_of(options.sources), options.lengths
     tables = score_tables(paths)
-    reading = {"items": options.items, "scale": options.scale, "where": options.where, "chance": options.chance}
-    found = [
-        profile
-        for path in tables
-        for profile in score_profiles(
-            read_scores(path, **reading, several=lengths is not None),  # type: ignore[arg-type]
-            base=options.base,
-            seed=options.seed,
+    found: list[Profile] = []
+    for path in tables:
+        table = read_scores(
+            path,
+            items=options.items,
+            scale=options.scale,
+            where=options.where,
+            chance=options.chance,
+            several=lengths is not None,
         )
-    ]
+        found += score_profiles(table, base=options.base, seed=options.seed)
     others = [path for path in paths if path not in tables]
     if others or not tables:
         left = known_removed(dataclasses.replace(options, sources=others))

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.scores import print_scores
-from fathom.commands.analyze.shared import OfScores, print_json, profiles_of, telling
+from fathom.commands.analyze.scores import print_steady, print_study
+from fathom.commands.analyze.shared import OfScores, profiles_of
 from fathom.commands.options import command
 from fathom.commands.shared import Json
 
@@ -27,7 +27,4 @@ class Line(OfScores, Json):
 
 def main(line: Line) -> None:
     """Print tables, or JSON."""
-    from fathom.commands.analyze.scores import print_steady
-
-    found = steady.body(telling(line))
-    return print_json(found) if line.as_json else print_scores(found, print_steady)
+    print_study(line, steady.body, print_steady)

@@ -85,8 +85,8 @@ def adaptive(options: AdaptiveOptions) -> Adapted:
     """Evaluate one model on as few items as a narrow interval takes.
 
     Rounds of items are chosen by what the model has shown so far, until the 95% interval of its score on the whole
-    benchmark is as narrow as wanted. Stopped or killed, the same command goes on where it stopped. Limits on tokens and
-    cost hold for each round.
+    benchmark is as narrow as wanted. Stopped or killed, the same command resumes. Limits on tokens and cost hold for
+    each round.
     """
     import numpy as np
 
@@ -133,7 +133,7 @@ def adaptive(options: AdaptiveOptions) -> Adapted:
 
 
 def _asked(options: AdaptiveOptions, names: Sequence[str], folder: Path, choices: Mapping[str, JsonValue]) -> "Answers":
-    """The answers of the model to some items: the run goes on where it stopped, or is over already."""
+    """The answers of the model to some items: the run resumes, or is finished already."""
     from fathom.commands.run import run
     from fathom.compress.adaptive import answers_of
     from fathom.compress.tables import of_rows
