@@ -5,23 +5,23 @@ Heavy libraries are imported by the functions that need them, so that importing 
 
 from fathom.commands.analyze import NAMES as STUDIES
 from fathom.commands.analyze import analyze
+from fathom.commands.analyze.adjacent import adjacent as analyze_adjacent
 from fathom.commands.analyze.agreement import agreement as analyze_agreement
 from fathom.commands.analyze.answers import answers as analyze_answers
 from fathom.commands.analyze.breakdown import breakdown as analyze_breakdown
 from fathom.commands.analyze.categories import categories as analyze_categories
+from fathom.commands.analyze.closed_book import closed_book as analyze_closed_book
 from fathom.commands.analyze.compare import compare as analyze_compare
 from fathom.commands.analyze.counts import counts as analyze_counts
 from fathom.commands.analyze.curve import curve as analyze_curve
 from fathom.commands.analyze.difficulty import difficulty as analyze_difficulty
 from fathom.commands.analyze.judge import judge as analyze_judge
-from fathom.commands.analyze.known import known as analyze_known
 from fathom.commands.analyze.length import length as analyze_length
 from fathom.commands.analyze.longscore import longscore as analyze_longscore
-from fathom.commands.analyze.neighbours import neighbours as analyze_neighbours
 from fathom.commands.analyze.position import position as analyze_position
 from fathom.commands.analyze.repeats import repeats as analyze_repeats
+from fathom.commands.analyze.retention import retention as analyze_retention
 from fathom.commands.analyze.shared import score_tables
-from fathom.commands.analyze.steady import steady as analyze_steady
 from fathom.commands.analyze.thinking import thinking as analyze_thinking
 from fathom.commands.analyze.truncation import truncation as analyze_truncation
 from fathom.commands.board.backup import backup as board_backup
@@ -59,6 +59,9 @@ from fathom.commands.show import show
 from fathom.commands.status import status
 from fathom.plugins import use as use_plugin
 
+# Former names.
+analyze_known, analyze_neighbours, analyze_steady = analyze_closed_book, analyze_adjacent, analyze_retention
+
 __all__ = [
     "COMPRESSION_STUDIES",
     "ORIGINS",
@@ -66,10 +69,12 @@ __all__ = [
     "STUDIES",
     "THRESHOLD",
     "analyze",
+    "analyze_adjacent",
     "analyze_agreement",
     "analyze_answers",
     "analyze_breakdown",
     "analyze_categories",
+    "analyze_closed_book",
     "analyze_compare",
     "analyze_counts",
     "analyze_curve",
@@ -81,6 +86,7 @@ __all__ = [
     "analyze_neighbours",
     "analyze_position",
     "analyze_repeats",
+    "analyze_retention",
     "analyze_steady",
     "analyze_thinking",
     "analyze_truncation",

@@ -144,7 +144,7 @@ def test_the_command_prints_groups_and_tasks(tmp_path: Path, call: Call) -> None
     printed = {}
     for options in ((), ("--tasks",), ("--json",)):
         _, printed[options], _ = call("analyze", "categories", path, *options)
-    assert "0.500" in printed[()]
+    assert " 50.0 " in printed[()]
     assert "count_it" not in printed[()]
     assert "count_it" in printed["--tasks",]
     assert [one["task"] for one in json.loads(printed["--json",])] == ["count_it", "all", "lcc", "all", "all"]

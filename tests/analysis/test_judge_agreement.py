@@ -266,8 +266,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
             assert (found["replies"], found["unmatched"], found["kappa"]) == (5, 1, 1.0)
             assert found["bias_interval"]["low"] <= 0 <= found["bias_interval"]["high"]
         else:
-            assert "kappa" in out
-            assert "labels that belong to no reply in these rows: 1" in err
+            assert "Kappa" in out
+            assert "labels without a reply in these rows: 1" in err
     with pytest.raises(TypeError, match="needs labels"):
         api.analyze("judge", ["rows.parquet"])
     with pytest.raises(TypeError, match="has no argument 'labels'"):

@@ -15,9 +15,10 @@ import click
 import pytest
 
 from fathom import api
-from fathom.cli.app import commands
+from fathom.cli.app import command, commands
+from fathom.commands.analyze import FORMER
 from fathom.commands.board import token
-from fathom.commands.front import Command
+from fathom.commands.front import Command, run_line
 from fathom.commands.options import Options, fields_of
 
 FILE = Path(__file__).with_name("command_lines.json")
@@ -32,11 +33,12 @@ def lines_of(function: str) -> list[tuple[str, dict[str, Any]]]:
 
 def options(words: list[str]) -> Options:
     """The options that a command line gives."""
+    words = [words[0], FORMER.get(words[1], words[1]), *words[2:]] if words[0] == "analyze" else words
     known = commands()
     name = next(name for name in (" ".join(words[:2]), words[0]) if isinstance(known.get(name), Command))
-    command = known[name]
-    command.main_of_module = lambda line: line
-    found: Options = click.Command.main(command, words[len(name.split()) :], standalone_mode=False)
+    one = known[name]
+    one.main_of_module = lambda line: line
+    found: Options = click.Command.main(one, words[len(name.split()) :], standalone_mode=False)
     return found
 
 
@@ -76,3 +78,10 @@ def test_old_command_lines_mean_what_they_meant(function: str, tmp_path: Path, m
     assert lines
     changed = {line: difference(line, function, arguments) for line, arguments in lines}
     assert {line: how for line, how in changed.items() if how} == {}
+
+
+@pytest.mark.parametrize("former", FORMER)
+def test_former_names_of_studies_work(former: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_line(command, ["analyze", former, "--help"]) == 0
+    assert f"analyze {former} " in capsys.readouterr().out
+    assert getattr(api, f"analyze_{former}") is getattr(api, "analyze_" + FORMER[former].replace("-", "_"))

@@ -44,7 +44,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_longscore_of_a_table_of_scores(call: Call) -> None:
     code, out, _ = call("longscore", "scores.csv")
     assert code == 0
-    assert "-37.5" in out
+    assert "−37.5" in out
     assert "undefined" in out
     assert "b, kv: the base of 0.0%" in out
     assert "base as given in the table" in out
@@ -112,8 +112,8 @@ def test_averages_are_over_the_lengths_that_all_models_have(call: Call) -> None:
     said = "not all models have the same lengths (32k only by long)"
     assert said in long["note"]
     out = call("longscore", "uneven.csv")[1]
-    assert "-10.0" in out
-    assert "-40.0" not in out
+    assert "−10.0" in out
+    assert "−40.0" not in out
     assert out.count(said) == 1
     assert "averaged over 8k, 16k" in out
     assert "--lengths 8k,16k" in call("steady", "uneven.csv")[1]
@@ -138,8 +138,8 @@ def test_tables_fit_a_narrow_terminal(call: Call, monkeypatch: pytest.MonkeyPatc
     lines = [f"llama-3.1-8B,{task},{at},50" for task in ("kv", "passage_retrieval") for at in ("base", *lengths)]
     Path("wide.csv").write_text("model,task,length,score\n" + "\n".join(lines), "utf-8")
     out = call("longscore", "wide.csv")[1]
-    (heading,) = [line.split() for line in out.splitlines() if line.startswith("task")]
-    assert heading == ["task", "base", "LongScore", *lengths]
+    (heading,) = [line.split() for line in out.splitlines() if line.startswith("Task")]
+    assert heading == ["Task", "Base", "LongScore", *lengths]
     assert max(map(len, out.splitlines()[: out.splitlines().index("base as given in the table") - 1])) <= 80
 
 

@@ -200,7 +200,7 @@ def test_every_option_is_said_in_plain_words_and_once(name: str) -> None:
 def test_functions_show_every_option(name: str) -> None:
     from fathom import api
 
-    function: Any = getattr(api, FUNCTIONS.get(name, name.replace(" ", "_")))
+    function: Any = getattr(api, FUNCTIONS.get(name, name.replace(" ", "_").replace("-", "_")))
     shown = inspect.signature(function).parameters
     assert set(shown) == {one.name for one in dataclasses.fields(function.options) if one.name != "_"}
     assert all(f"    {one.name}: " in function.__doc__ for one in fields_of(function.options))

@@ -185,16 +185,19 @@ def _parameter(field: Field) -> click.Parameter:
 class Group(click.Group):
     """Commands that are imported when they are called: each is a module, or a package of more, of one package."""
 
-    def __init__(self, package: str, names: tuple[str, ...], **rest: Any) -> None:
+    def __init__(
+        self, package: str, names: tuple[str, ...], former: Mapping[str, str] | None = None, **rest: Any
+    ) -> None:
         """Make a group of commands.
 
         Args:
             package: The package.
             names: Names of the commands, in the order of the help.
+            former: Today's names by former ones, which keep working.
             rest: What ``click.Group`` takes.
         """
         super().__init__(context_settings=SETTINGS, no_args_is_help=True, **rest)
-        self.package, self.names = package, names
+        self.package, self.names, self.former = package, names, former or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the work."""
@@ -202,18 +205,25 @@ class Group(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
+        cmd_name = self.former.get(cmd_name, cmd_name)
         if cmd_name not in self.names:
             return None
         module = importlib.import_module(f"{self.package}.{_module(cmd_name)}")
         if hasattr(module, "NAMES"):
-            return Group(module.__name__, module.NAMES, name=cmd_name, help=module.__doc__)
+            former = getattr(module, "FORMER", None)
+            return Group(module.__name__, module.NAMES, former, name=cmd_name, help=module.__doc__)
         return Command(cmd_name, module)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called; a wrong name is an error that names the nearest one."""
-        if args and args[0] not in self.names and not args[0].startswith("-") and not ctx.resilient_parsing:
+        if (
+            args
+            and args[0] not in (*self.names, *self.former)
+            and not args[0].startswith("-")
+            and not ctx.resilient_parsing
+        ):
             near = difflib.get_close_matches(args[0], self.names, n=1)
             ctx.fail(f"no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)

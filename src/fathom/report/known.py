@@ -74,7 +74,7 @@ def known_tables(results: Results) -> list[Table]:
     about = " ".join((about, *([SAME] if several else []), *map(printable, filtered.notes)))
     columns = (Column("Model", number=False), Column("Task", number=False), *KNOWN)
     rows = tuple(
-        (Cell(_system(one).name, series=number.get(_system(one))), Cell(printable(one.task)), *_cells(one))
+        (Cell(_system(one).name, series=number.get(_system(one))), Cell(printable(one.task)), *known_cells(one))
         for one in found
     )
     return [Table("known", "known", "Prior knowledge", about, columns, rows)]
@@ -84,7 +84,8 @@ def _system(one: Known) -> System:
     return System(printable(one.model), printable(one.variant))
 
 
-def _cells(one: Known) -> list[Cell]:
+def known_cells(one: Known) -> list[Cell]:
+    """What a model answers closed-book on a task, under the columns ``KNOWN``."""
     return [
         Cell(words.count(one.questions)),
         Cell(words.percent(one.score), words.bounds(one.interval)),

@@ -106,25 +106,27 @@ def _counts(results: Results, system: System | None, kind: str) -> Table:
     one = system or results.systems[0]
     if kind == "model":
         rows = [
-            (Cell(name.name, series=number), *_cells(results.every(name)))
+            (Cell(name.name, series=number), *count_cells(results.every(name)))
             for number, name in enumerate(results.systems)
         ]
     elif kind == "task":
-        rows = [(Cell(task), *_cells(results.every(one, task))) for task in results.tasks]
+        rows = [(Cell(task), *count_cells(results.every(one, task))) for task in results.tasks]
     else:
         rows = [
-            (Cell(words.tokens(length)), *_cells(results.by_length.get((one, length)))) for length in results.lengths
+            (Cell(words.tokens(length)), *count_cells(results.by_length.get((one, length))))
+            for length in results.lengths
         ]
     if system is not None:
         name = f"counts-{results.systems.index(system) + 1}-{kind}"
         return Table(name, "counts", f"{system.name}, by {kind}", "", columns, tuple(rows), detail=True)
     if kind == "task":
-        rows.append((Cell("all tasks"), *_cells(results.every(one))))
+        rows.append((Cell("all tasks"), *count_cells(results.every(one))))
     removed = results.filtered is not None and any(one.removed for one in results.filtered.removed)
     return Table("counts", "counts", "Counts", ABOUT + (KNOWN if removed else ""), columns, tuple(rows))
 
 
-def _cells(one: Counts | None) -> list[Cell]:
+def count_cells(one: Counts | None) -> list[Cell]:
+    """What became of replies, under the columns ``COUNTS``."""
     if one is None:
         return [Cell()] * len(COUNTS)
     failed = (one.invalid, one.cut, one.unanswered, one.overflow, one.missing, one.truncated)

@@ -8,10 +8,12 @@ from typing import Any
 from fathom.names import unknown
 
 NAMES = (
-    *("longscore", "steady", "curve", "length", "truncation", "answers", "counts", "compare", "agreement"),
-    *("known", "position", "judge", "categories", "breakdown", "repeats", "neighbours", "thinking", "difficulty"),
+    *("longscore", "retention", "curve", "length", "truncation", "answers", "counts", "compare", "agreement"),
+    *("closed-book", "position", "judge", "categories", "breakdown", "repeats", "adjacent", "thinking", "difficulty"),
 )
 """The studies, in the order of the help."""
+FORMER = {"steady": "retention", "neighbours": "adjacent", "known": "closed-book"}
+"""Former names of studies, which keep working."""
 
 
 def analyze(study: str, sources: Iterable[Path | str], **options: Any) -> Sequence[Any]:
@@ -26,8 +28,10 @@ def analyze(study: str, sources: Iterable[Path | str], **options: Any) -> Sequen
         FathomError: There is no such study, or see there.
         TypeError: The study has no such option; the message names the nearest one.
     """
-    if study not in NAMES:
+    name = FORMER.get(study, study).replace("_", "-")
+    if name not in NAMES:
         raise unknown("study", study, NAMES)
-    function = getattr(importlib.import_module(f"{__name__}.{study}"), study)
+    module = name.replace("-", "_")
+    function = getattr(importlib.import_module(f"{__name__}.{module}"), module)
     found: Sequence[Any] = function(sources, **options)
     return found

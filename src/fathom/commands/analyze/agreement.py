@@ -1,17 +1,14 @@
 """How often every two models, or two ways of asking one, give the same answer."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.shared import Study, print_flat, print_json, study_rows, telling
-from fathom.commands.options import command
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import Study, on_line, study, study_rows
 
 if TYPE_CHECKING:
     from fathom.analysis import Agreement
 
 
-@command(Study)
+@study(Study)
 def agreement(options: Study) -> "list[Agreement]":
     """How often every two models, or two ways of asking one, give the same answer."""
     from fathom.analysis import agreement
@@ -19,18 +16,6 @@ def agreement(options: Study) -> "list[Agreement]":
     return agreement(study_rows(options), seed=options.seed)
 
 
-@dataclass(frozen=True)
-class Line(Study, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print a table, or JSON."""
-    from fathom.commands.terminal import tell
-
-    found = agreement.body(telling(line))
-    if line.as_json:
-        return print_json(found)
-    if not found:
-        tell("no two models or variants in these rows have a score for the same sample; name runs of one suite")
-    print_flat(found)
+Line, main = on_line(
+    agreement, empty="no two models or variants in these rows have a score for the same sample; name runs of one suite"
+)

@@ -1,17 +1,14 @@
 """Replies that follow the instructions or copy their example; chance, shortcuts, orders, position bias."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
-from fathom.commands.options import command
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import Study, on_line, study, study_rows
 
 if TYPE_CHECKING:
     from fathom.analysis import AnswerPoint
 
 
-@command(Study)
+@study(Study)
 def answers(options: Study) -> "list[AnswerPoint]":
     """Replies that follow the instructions or copy their example; chance, shortcuts, orders, position bias."""
     from fathom.analysis import answers
@@ -19,22 +16,7 @@ def answers(options: Study) -> "list[AnswerPoint]":
     return answers(study_rows(options), seed=options.seed)
 
 
-@dataclass(frozen=True)
-class Line(Study, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print tables, or JSON."""
-    from fathom.commands.terminal import tell
-    from fathom.report.answers import answers_tables
-
-    found = answers.body(telling(line))
-    if line.as_json:
-        return print_json(found)
-    if not found:
-        tell(
-            "no task in these rows has a chance level above 0 and a reply with a score, or an example in its "
-            "instructions"
-        )
-    print_tables(answers_tables(found))
+Line, main = on_line(
+    answers,
+    empty="no task in these rows has a chance level above 0 and a scored reply, or an example in its instructions",
+)

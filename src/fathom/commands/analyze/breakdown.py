@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.analyze.shared import Dimensions, Study, print_json, print_tables, study_rows, telling
-from fathom.commands.options import Read, command, given, opt, unset
+from fathom.commands.analyze.shared import Dimensions, Study, print_results, study, study_rows, telling
+from fathom.commands.options import Read, given, opt, unset
 from fathom.commands.shared import Json
 from fathom.commands.values import names_of
 
@@ -25,7 +25,7 @@ class BreakdownOptions(Study):
     ] = given("mean")
 
 
-@command(BreakdownOptions)
+@study(BreakdownOptions)
 def breakdown(options: BreakdownOptions) -> "list[GroupScore]":
     """Mean over questions in each group, best of n and pass at n, as in LongBench Pro."""
     from fathom.analysis import DIMENSIONS, breakdown
@@ -41,14 +41,6 @@ class Line(BreakdownOptions, Json):
 
 def main(line: Line) -> None:
     """Print tables, or JSON."""
-    from fathom.commands.terminal import tell
-    from fathom.report.breakdown import score_tables
-
     if line.by and not line.as_json:  # tables have a column for the whole
         line = replace(line, by=tuple(dict.fromkeys(("overall", *line.by))))
-    found = breakdown.body(telling(line))
-    if line.as_json:
-        return print_json(found)
-    if not found:
-        return tell("no row has a score")
-    print_tables(score_tables(found))
+    print_results(line, breakdown.body(telling(line)), "no row has a score")

@@ -1,11 +1,10 @@
 """Mean of the tasks of each category, and of the categories, as in LongBench."""
 
-import dataclasses
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.analyze.shared import Study, print_flat, print_json, study_rows, telling
-from fathom.commands.options import command, opt
+from fathom.commands.analyze.shared import Study, print_results, study, study_rows, telling
+from fathom.commands.options import opt
 from fathom.commands.shared import Json
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ class CategoriesOptions(Study):
     compensated: Annotated[bool, opt("Give replies of the wrong form the chance level instead of 0.")] = False
 
 
-@command(CategoriesOptions)
+@study(CategoriesOptions)
 def categories(options: CategoriesOptions) -> "list[CategoryScore]":
     """Mean of the tasks of each category, and of the categories, as in LongBench."""
     from fathom.analysis import categories
@@ -41,13 +40,7 @@ class Line(CategoriesOptions, Json):
 
 
 def main(line: Line) -> None:
-    """Print a table, or JSON."""
-    from fathom.commands.terminal import tell
-
+    """Print tables, or JSON."""
     found = categories.body(telling(line))
-    if line.as_json:
-        return print_json(found)
-    if not found:
-        tell("no row has a score")
-    # Without their tasks the column says "all" everywhere: a field that is empty in all is not printed.
-    print_flat(found if line.tasks else [dataclasses.replace(one, task="") for one in found if one.task == "all"])
+    shown = [one for one in found if line.tasks or line.as_json or one.task == "all"]
+    print_results(line, shown, "no row has a score")

@@ -1,19 +1,16 @@
 """Paired differences between every two models on the items that they share."""
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.shared import Study, print_flat, print_json, study_rows, telling
-from fathom.commands.options import command
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import Study, on_line, study, study_rows
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.analysis import Comparison
 
 
-@command(Study)
+@study(Study)
 def compare(options: Study) -> "list[Comparison]":
     """Paired differences between every two models on the items that they share."""
     from fathom.analysis import compare
@@ -29,18 +26,6 @@ def compare(options: Study) -> "list[Comparison]":
     ]
 
 
-@dataclass(frozen=True)
-class Line(Study, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print a table, or JSON."""
-    from fathom.commands.terminal import tell
-
-    found = compare.body(telling(line))
-    if line.as_json:
-        return print_json(found)
-    if not found:
-        tell("no two models or variants in these rows have a score for the same sample; name runs of one suite")
-    print_flat(found)
+Line, main = on_line(
+    compare, empty="no two models or variants in these rows have a score for the same sample; name runs of one suite"
+)

@@ -1,18 +1,15 @@
 """Replies by status, validity, truncation, tokens and cost."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.shared import Study, print_json, print_section, telling
-from fathom.commands.options import command
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import Study, on_line, study
 from fathom.commands.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.analysis import Counts
 
 
-@command(Study)
+@study(Study)
 def counts(options: Study) -> "list[Counts]":
     """Replies by status, validity, truncation, tokens and cost, of all rows."""
     from fathom.analysis import counts
@@ -24,11 +21,4 @@ def counts(options: Study) -> "list[Counts]":
     return counts(frame)
 
 
-@dataclass(frozen=True)
-class Line(Study, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print the table of the report, or JSON."""
-    return print_json(counts.body(telling(line))) if line.as_json else print_section(line, "counts")
+Line, main = on_line(counts, section="counts")

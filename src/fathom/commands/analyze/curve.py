@@ -1,18 +1,14 @@
 """Mean score at each length, with intervals and chance."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.scores import print_curve, print_study
-from fathom.commands.analyze.shared import OfScores, profiles_of
-from fathom.commands.options import command
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import OfScores, on_line, profiles_of, study
 
 if TYPE_CHECKING:
     from fathom.analysis import CurvePoint
 
 
-@command(OfScores)
+@study(OfScores)
 def curve(options: OfScores) -> "list[CurvePoint]":
     """Mean score at each length, with intervals and chance."""
     from fathom.analysis import curve_of
@@ -20,11 +16,4 @@ def curve(options: OfScores) -> "list[CurvePoint]":
     return curve_of(profiles_of(options))
 
 
-@dataclass(frozen=True)
-class Line(OfScores, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print tables, or JSON."""
-    print_study(line, curve.body, print_curve, "scores")
+Line, main = on_line(curve)

@@ -6,8 +6,8 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fathom.commands.analyze.shared import OfRows, finite, known_removed, telling
-from fathom.commands.options import at_least, command, opt, unset
+from fathom.commands.analyze.shared import OfRows, finite, known_removed, print_results, study, telling
+from fathom.commands.options import at_least, opt, unset
 from fathom.commands.shared import Json, MaybePath
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class DifficultyOptions(OfRows):
     ] = unset
 
 
-@command(DifficultyOptions)
+@study(DifficultyOptions)
 def difficulty(options: DifficultyOptions) -> "list[Difficulty]":
     """Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is.
 
@@ -64,17 +64,11 @@ class Line(DifficultyOptions, Json):
 
 def main(line: Line) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import print_records
-
-    (found,) = difficulty.body(telling(line))
+    (found,) = made = difficulty.body(telling(line))
     if line.as_json:
         print(json.dumps(finite(as_record(found)), indent=2))
         return
-    print_records(_lines(found), as_json=False)
-    if found.labels:
-        print(f"agreement {found.agreement:.3f}: how likely other models of these tiers give a question the same label")
-    for note in found.notes:
-        print(note)
+    print_results(line, made)
     if line.out is not None:
         print(f"labels of {len(found.labels):,} questions: {line.out}")
 
@@ -90,21 +84,3 @@ def as_record(found: "Difficulty") -> dict[str, Any]:
         "notes": list(found.notes),
         "labels": label_table(found).to_dicts(),
     }
-
-
-def _lines(found: "Difficulty") -> list[Mapping[str, str]]:
-    """One line for each label: its questions, and how likely other models would give them which."""
-    asked = sum(found.counts.values())
-    return [
-        {
-            "label": label,
-            "questions": str(count),
-            "share": f"{count / asked:.3f}" if asked else "",
-            **{f"→ {other}": _share(found.moved.get((label, other))) for other in found.counts},
-        }
-        for label, count in found.counts.items()
-    ]
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"

@@ -1,13 +1,12 @@
 """A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
 
-import dataclasses
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.analyze.shared import flat_record, print_json
-from fathom.commands.options import Options, command, opt
-from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Tell
+from fathom.commands.analyze.shared import on_line, study
+from fathom.commands.options import Options, opt
+from fathom.commands.shared import JudgeOfRows, Seed, Sources, Tell
 from fathom.commands.values import paths_of
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class JudgeStudyOptions(Options):
     tell: Tell = None
 
 
-@command(JudgeStudyOptions)
+@study(JudgeStudyOptions)
 def judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
     """A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
     from fathom.analysis import judge_agreement
@@ -39,38 +38,10 @@ def judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
     sources = paths_of(options.sources)
     frame = load(sources, options.judge)
     tell_unfinished(sources, options.tell)
-    return judge_agreement(frame, read_labels(Path(options.labels)), seed=options.seed)
+    found = judge_agreement(frame, read_labels(Path(options.labels)), seed=options.seed)
+    if options.tell is not None and found and found[0].unmatched:
+        options.tell(f"labels without a reply in these rows: {found[0].unmatched:,}")
+    return found
 
 
-@dataclass(frozen=True)
-class Line(JudgeStudyOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print a table, or JSON."""
-    import sys
-
-    from fathom.commands.terminal import print_records
-
-    found = judge.body(line)
-    if line.as_json:
-        return print_json(found)
-    if found and found[0].unmatched:
-        print(f"labels that belong to no reply in these rows: {found[0].unmatched}", file=sys.stderr)
-    flat = [flat_record(dataclasses.asdict(one)) for one in found]
-    table = [
-        {
-            "replies": record["group"] or record["by"],
-            "count": record["replies"],
-            "failed": record["failed"],
-            "bias": record["bias"],
-            "bias 95%": record["bias_interval"],
-            "exact": record["exact"],
-            "kappa": record["kappa"],
-            "weighted": record["kappa_weighted"],
-            "right": record["kappa_right"],
-        }
-        for record in flat
-    ]
-    print_records(table, as_json=False)
+Line, main = on_line(judge)

@@ -1,18 +1,14 @@
 """Effective context length under three definitions, with intervals."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.scores import print_length, print_study
-from fathom.commands.analyze.shared import OfScores, profiles_of
-from fathom.commands.options import command
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import OfScores, on_line, profiles_of, study
 
 if TYPE_CHECKING:
     from fathom.analysis import EffectiveLength
 
 
-@command(OfScores)
+@study(OfScores)
 def length(options: OfScores) -> "list[EffectiveLength]":
     """Effective context length under three definitions, with intervals."""
     from fathom.analysis import effective_length_of
@@ -20,11 +16,4 @@ def length(options: OfScores) -> "list[EffectiveLength]":
     return effective_length_of(profiles_of(options))
 
 
-@dataclass(frozen=True)
-class Line(OfScores, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print tables, or JSON."""
-    print_study(line, length.body, print_length, "effective")
+Line, main = on_line(length)

@@ -1,18 +1,14 @@
 """Change from base ability (2k, 4k, 6k) at each length, as in 100-LongBench."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.scores import print_longscore, print_study
-from fathom.commands.analyze.shared import OfScores, profiles_of
-from fathom.commands.options import command
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import OfScores, on_line, profiles_of, study
 
 if TYPE_CHECKING:
     from fathom.analysis import LongScore
 
 
-@command(OfScores)
+@study(OfScores)
 def longscore(options: OfScores) -> "list[LongScore]":
     """Change from base ability (2k, 4k, 6k) at each length, as in 100-LongBench."""
     from fathom.analysis import longscore_of
@@ -20,11 +16,4 @@ def longscore(options: OfScores) -> "list[LongScore]":
     return longscore_of(profiles_of(options))
 
 
-@dataclass(frozen=True)
-class Line(OfScores, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print tables, or JSON."""
-    print_study(line, longscore.body, print_longscore, "longscore")
+Line, main = on_line(longscore)

@@ -3,9 +3,8 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.analyze.shared import Study, print_flat, print_json, print_tables, study_rows, telling
-from fathom.commands.options import at_least, command, opt
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import Study, on_line, study, study_rows
+from fathom.commands.options import at_least, opt
 
 if TYPE_CHECKING:
     from fathom.analysis import PositionContrast, PositionPoint
@@ -19,7 +18,7 @@ class PositionOptions(Study):
     bins: Annotated[int, opt("Equal parts of the context for depths that were drawn at random.", check=at_least(1))] = 5
 
 
-@command(PositionOptions)
+@study(PositionOptions)
 def position(options: PositionOptions) -> "list[PositionPoint | PositionContrast]":
     """Score by where in the context the gold text lies, and front, middle and end against each other.
 
@@ -32,21 +31,7 @@ def position(options: PositionOptions) -> "list[PositionPoint | PositionContrast
     return [*points, *position_contrasts(frame, seed=options.seed)]
 
 
-@dataclass(frozen=True)
-class Line(PositionOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print tables, or JSON."""
-    from fathom.analysis import PositionPoint
-    from fathom.commands.terminal import tell
-    from fathom.report.position import contrast_tables
-
-    found = position.body(telling(line))
-    if line.as_json:
-        return print_json(found)
-    if not found:
-        tell("no reply in these rows has a score and a depth; build with --depths front,middle,end to study positions")
-    print_flat([one for one in found if isinstance(one, PositionPoint)])
-    print_tables(contrast_tables([one for one in found if not isinstance(one, PositionPoint)]), details=True)
+Line, main = on_line(
+    position,
+    empty="no reply in these rows has a score and a depth; build with --depths front,middle,end to study positions",
+)

@@ -1,17 +1,14 @@
 """How much of a mean's error is due to the questions, and how much to few repeats; best of n and pass at n."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
-from fathom.commands.options import command
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import Study, on_line, study, study_rows
 
 if TYPE_CHECKING:
     from fathom.analysis import Repeats
 
 
-@command(Study)
+@study(Study)
 def repeats(options: Study) -> "list[Repeats]":
     """How much of a mean's error is due to the questions, and how much to few repeats; best of n and pass at n."""
     from fathom.analysis import repeats
@@ -19,21 +16,7 @@ def repeats(options: Study) -> "list[Repeats]":
     return repeats(study_rows(options), seed=options.seed)
 
 
-@dataclass(frozen=True)
-class Line(Study, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print tables, or JSON."""
-    from fathom.commands.terminal import tell
-    from fathom.report.breakdown import run_tables
-
-    found = repeats.body(telling(line))
-    if line.as_json:
-        return print_json(found)
-    if not found:
-        return tell(
-            "no reply has a score; of published averages see `fathom analyze breakdown --measures best_of,pass_at`"
-        )
-    print_tables(run_tables(found))
+Line, main = on_line(
+    repeats,
+    empty="no reply has a score; of published averages see `fathom analyze breakdown --measures best_of,pass_at`",
+)

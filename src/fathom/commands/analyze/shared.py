@@ -1,15 +1,16 @@
 """What studies share: options, the rows that they are of, and how results are printed."""
 
 import dataclasses
+import functools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
-from fathom.commands.options import Read, arg, at_least, opt, unset
-from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
+from fathom.commands.options import Command, Options, Read, arg, at_least, command, opt, unset
+from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
 from fathom.commands.values import lengths_of, levels_of, names_of, paths_of, texts_of
 from fathom.names import system_name
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fathom.analysis import Filtered, Profile
-    from fathom.report import Table
 
+P = ParamSpec("P")
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 NAMED = 4
 """Cells without a score that a note names."""
 
@@ -186,7 +189,105 @@ def profiles_of(options: OfScores) -> "list[Profile]":
     return found if lengths is None else at_lengths(found, lengths)
 
 
-# --------------------------------------------------------------------------------------------------------- printing
+# -------------------------------------------------------------------------------------------------------- results
+
+
+class StudyResults(list[Result]):
+    """The results of a study: a list that is shown as the tables that the command prints."""
+
+    def __repr__(self) -> str:
+        """The tables as text."""
+        from fathom.report.studies import as_text
+
+        return as_text(self) or "no results"
+
+    def _repr_html_(self) -> str:
+        from fathom.report.studies import as_html
+
+        return as_html(self) or "<p>no results</p>"
+
+    def frame(self) -> "pl.DataFrame":
+        """One row for each result; the ends of an interval are columns such as ``interval_low``."""
+        import polars as pl
+
+        return pl.DataFrame([_flat(dataclasses.asdict(_any(one))) for one in self], infer_schema_length=None)
+
+
+def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        flat |= _flat(value, f"{before}{name}_") if isinstance(value, dict) else {f"{before}{name}": value}
+    return flat
+
+
+def _any(one: object) -> Any:
+    return one
+
+
+def study(
+    options: Callable[P, Given],
+) -> Callable[[Callable[[Given], list[Result]]], Command[P, Given, StudyResults[Result]]]:
+    """Make a body that takes options a study: a function that takes each option by name and gives ``StudyResults``.
+
+    Args:
+        options: The class of its options.
+    """
+
+    def wrap(body: Callable[[Given], list[Result]]) -> Command[P, Given, StudyResults[Result]]:
+        @functools.wraps(body)
+        def found(given: Given) -> StudyResults[Result]:
+            return StudyResults(body(given))
+
+        return command(options)(found)
+
+    return wrap
+
+
+def on_line(
+    function: Any, *, empty: str = "", section: str = "", line: type | None = None
+) -> tuple[type[Options], Callable[[Any], None]]:
+    """The command of a study: the class of its options, and what prints its results.
+
+    Args:
+        function: The study.
+        empty: A note where it found nothing.
+        section: The section of the report that is printed instead of the results, with all that it holds.
+        line: The class of its options, where the command has more than ``--json`` beside those of the function.
+    """
+    kind = line or dataclasses.make_dataclass("Line", (), bases=(function.options, Json), frozen=True)
+
+    def main(given: Any) -> None:
+        if section and not given.as_json:
+            return print_section(given, section, empty)
+        print_results(given, function.body(telling(given)), empty)
+
+    return kind, main
+
+
+def print_section(line: Any, section: str, empty: str = "") -> None:
+    """Print the tables of a section of the report; ``empty`` is a note where it has none."""
+    from fathom.commands.terminal import tell
+    from fathom.report import show, tables
+
+    shown = tables(known_removed(telling(line)), seed=line.seed, unanswered=line.unanswered)
+    chosen = [one for one in shown if one.section == section]
+    if not chosen and empty:
+        tell(empty)
+    show(chosen, details=True)
+
+
+def print_results(line: Any, found: Sequence[Any], empty: str = "") -> None:
+    """Print results as tables or, with ``--json``, as JSON; ``empty`` is a note where there are none."""
+    from fathom.commands.terminal import tell
+    from fathom.report import show, studies
+
+    if line.as_json:
+        return print_json(found)
+    if not found and empty:
+        tell(empty)
+    show(studies.tables_of(found), details=True)
+    for note in studies.notes_of(found):
+        print(note)
 
 
 def print_json(found: Sequence[Any]) -> None:
@@ -201,64 +302,6 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def print_tables(tables: "Sequence[Table]", *, details: bool = False) -> None:
-    """Tables as the report has them."""
-    from fathom.report import show
-
-    show(tables, details=details)
-
-
-def print_section(options: Study, section: str) -> None:
-    """The tables that the report has in one of its sections."""
-    from fathom.report import tables
-
-    left = known_removed(options)
-    print_tables(
-        [one for one in tables(left, seed=options.seed, unanswered=options.unanswered) if one.section == section],
-        details=True,
-    )
-
-
-HEADINGS = {"agreement": "same answer", "interval": "95%"}
-"""Headings that fold between words where the name of a field would break within one."""
-_NONE = {f"{name}{side}": "0" for name in ("unanswered", "cut", "overflow", "missing") for side in ("", "_a", "_b")}
-"""Numbers that a table has a column of only where one of them is more than none."""
-
-
-def print_flat(results: Sequence[Any]) -> None:
-    """Results as they are, one a line, without the fields that are empty in all."""
-    from fathom.commands.terminal import print_records
-
-    flat = [_with_systems(flat_record(dataclasses.asdict(result))) for result in results]
-    used = [
-        name for name in (flat[0] if flat else ()) if any(record[name] not in ("", _NONE.get(name)) for record in flat)
-    ]
-    print_records([{HEADINGS.get(name, name): record[name] for name in used} for record in flat], as_json=False)
-
-
-def _with_systems(line: dict[str, str]) -> dict[str, str]:
-    """A line about two systems with one cell for each: its model, and its variant where it has one."""
-    if "variant_a" not in line:
-        return line
-    sides = {side: ", ".join(filter(None, (line[f"model_{side}"], line[f"variant_{side}"]))) for side in "ab"}
-    return sides | {name: text for name, text in line.items() if name[:-1] not in ("model_", "variant_")}
-
-
-def flat_record(record: dict[str, Any]) -> dict[str, str]:
-    """One line of a table, with intervals written out."""
-    from fathom.length import format_length
-
-    flat: dict[str, str] = {}
-    for name, value in record.items():
-        if isinstance(value, dict):
-            flat[name] = f"[{value['low']:.3f}, {value['high']:.3f}]"
-        elif name == "length":
-            flat[name] = "all" if value is None else format_length(value)
-        else:
-            flat[name] = "" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
-    return flat
 
 
 def telling(line: Any) -> Any:

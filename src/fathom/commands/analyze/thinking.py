@@ -3,9 +3,8 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.shared import Dimensions, Study, print_json, print_tables, study_rows, telling
-from fathom.commands.options import command, unset
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import Dimensions, Study, on_line, study, study_rows
+from fathom.commands.options import unset
 
 if TYPE_CHECKING:
     from fathom.analysis import ThinkingGain
@@ -19,7 +18,7 @@ class ThinkingOptions(Study):
     by: Dimensions = unset
 
 
-@command(ThinkingOptions)
+@study(ThinkingOptions)
 def thinking(options: ThinkingOptions) -> "list[ThinkingGain]":
     """What models gain by thinking, over the questions that they answered both ways."""
     from fathom.analysis import thinking_gain
@@ -27,19 +26,6 @@ def thinking(options: ThinkingOptions) -> "list[ThinkingGain]":
     return thinking_gain(study_rows(options), by=options.by or ("overall",), seed=options.seed)
 
 
-@dataclass(frozen=True)
-class Line(ThinkingOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print tables, or JSON."""
-    from fathom.commands.terminal import tell
-    from fathom.report.breakdown import gain_tables
-
-    found = thinking.body(telling(line))
-    if line.as_json:
-        return print_json(found)
-    if not found:
-        return tell("no model of these rows has scores both with thinking and without; run it with both modes")
-    print_tables(gain_tables(found))
+Line, main = on_line(
+    thinking, empty="no model of these rows has scores both with thinking and without; run it with both modes"
+)

@@ -1,18 +1,15 @@
 """Whole prompts against the same ones cut: how much of each task needs the full text."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
-from fathom.commands.options import command
-from fathom.commands.shared import Json
+from fathom.commands.analyze.shared import Study, on_line, study, study_rows
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.analysis import Truncation
 
 
-@command(Study)
+@study(Study)
 def truncation(options: Study) -> "list[Truncation]":
     """Whole prompts against the same ones cut: how much of each task needs the full text."""
     from fathom.analysis import truncation
@@ -25,14 +22,4 @@ def truncation(options: Study) -> "list[Truncation]":
     )
 
 
-@dataclass(frozen=True)
-class Line(Study, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
-    """Print tables, or JSON."""
-    from fathom.report.truncation import truncation_tables
-
-    found = truncation.body(telling(line))
-    return print_json(found) if line.as_json else print_tables(truncation_tables(found))
+Line, main = on_line(truncation)

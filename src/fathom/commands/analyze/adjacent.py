@@ -1,0 +1,19 @@
+"""Models from the highest score to the lowest, and which are indistinguishable from the next one below."""
+
+from typing import TYPE_CHECKING
+
+from fathom.commands.analyze.shared import Study, on_line, study, study_rows
+
+if TYPE_CHECKING:
+    from fathom.analysis import Neighbour
+
+
+@study(Study)
+def adjacent(options: Study) -> "list[Neighbour]":
+    """Models from the highest score to the lowest, and which are indistinguishable from the next one below."""
+    from fathom.analysis import neighbours
+
+    return neighbours(study_rows(options), seed=options.seed)
+
+
+Line, main = on_line(adjacent, empty="no reply has a score; published averages cannot be compared question by question")

@@ -1,0 +1,469 @@
+"""The tables of studies, for a terminal and for notebooks: made from their results alone."""
+
+import io
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from markupsafe import Markup, escape
+
+from fathom import analysis
+from fathom.analysis.ability import APART
+from fathom.analysis.effective import Reach
+from fathom.analysis.steady import Estimate
+from fathom.printing import printable
+from fathom.report import words
+from fathom.report.answers import answers_tables
+from fathom.report.breakdown import gain_tables, run_tables, score_tables
+from fathom.report.known import KNOWN, known_cells
+from fathom.report.lengths import LENGTHS
+from fathom.report.position import contrast_tables
+from fathom.report.results import ALL, System, system_of
+from fathom.report.table import Cell, Column, Table
+from fathom.report.tables import category_tables, neighbour_tables
+from fathom.report.tally import COUNTS, count_cells
+from fathom.report.terminal import show
+from fathom.report.truncation import truncation_tables
+from fathom.stats.intervals import Interval
+
+Result = TypeVar("Result")
+Key = TypeVar("Key", bound=Hashable)
+WHOLE = "All lengths"
+PERCENT = "Scores in percent, with 95% intervals."
+ABOUT_PAIRS = (
+    "Paired differences in percentage points, the first model minus the second, with 95% intervals and p-values."
+)
+
+
+def tables_of(found: Sequence[Any]) -> list[Table]:
+    """The tables of the results of a study; none of none.
+
+    Args:
+        found: Results of one study, as ``fathom.analysis`` gives them.
+    """
+    kinds = dict.fromkeys(type(one) for one in found)
+    return [table for kind in kinds for table in TABLES[kind]([one for one in found if type(one) is kind])]
+
+
+def notes_of(found: Iterable[Any]) -> list[str]:
+    """Notes below the tables of scores by length: why a measure is undefined, and cautions about single models or all.
+
+    Of curves and effective lengths only what concerns all.
+    """
+    shared: dict[str, None] = {}
+    own = []
+    for one in found:
+        if isinstance(one, analysis.CurvePoint | analysis.EffectiveLength):
+            shared |= {APART: None} if APART in one.note else {}
+        elif isinstance(one, analysis.LongScore | analysis.Steady):
+            if one.undefined:
+                own.append(f"{one.model}, {one.task}: {one.undefined}")
+            for note in filter(None, one.note.split("; ")):
+                if note.startswith("the base is known only"):
+                    own.append(f"{one.model}, {one.task}: {note}")
+                else:
+                    shared[note] = None
+        elif isinstance(one, analysis.Difficulty):
+            own.extend(one.notes)
+    return [printable(note) for note in (*shared, *own)]
+
+
+def as_text(found: Sequence[Any], width: int | None = None) -> str:
+    """The tables and notes as a terminal shows them.
+
+    Args:
+        found: See ``tables_of``.
+        width: Columns of text; None for those of the terminal.
+    """
+    from rich.console import Console
+
+    stream = io.StringIO()
+    show(tables_of(found), Console(file=stream, width=width, color_system=None), details=True)
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    return "\n".join((*lines, *notes_of(found))).strip("\n")
+
+
+def as_html(found: Sequence[Any]) -> str:
+    """The tables and notes for a notebook; every text is escaped."""
+    return "\n".join((*map(_html, tables_of(found)), *(Markup("<p>{}</p>").format(note) for note in notes_of(found))))
+
+
+def _html(table: Table) -> Markup:
+    """One table, with the headings of groups before those of their columns."""
+    headings = "".join(
+        Markup("<th>{}</th>").format(" ".join(filter(None, (one.group, one.label)))) for one in table.columns
+    )
+    rows = "".join("<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in table.rows)
+    notes = "".join(Markup("<p>{}</p>").format(note) for note in table.notes)
+    about = Markup("<p>{}</p>").format(table.about) if table.about else ""
+    title = escape(table.title)
+    return Markup(
+        f"<h4>{title}</h4>{about}<table><thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+    )
+
+
+def _html_cell(cell: Cell) -> Markup:
+    small = Markup("").join(Markup("<br><small>{}</small>").format(line) for line in cell.small)
+    return Markup("<td>{}{}</td>").format(cell.text, small)
+
+
+# ---------------------------------------------------------------------------------------------- scores by length
+
+
+def curve_tables(found: Sequence[analysis.CurvePoint]) -> list[Table]:
+    """Score at each length, and chance."""
+    lengths = sorted({one.length for one in found})
+
+    def cells(own: Sequence[analysis.CurvePoint]) -> list[Cell]:
+        at = {one.length: one for one in own}
+        chance = Cell(words.span(one.chance for one in own))
+        return [*(_score(at.get(length)) for length in lengths), chance]
+
+    return _by_system(found, [*map(_length, lengths), Column("Chance")], cells, PERCENT)
+
+
+def _score(one: analysis.CurvePoint | None) -> Cell:
+    if one is None:
+        return Cell()
+    return Cell(words.percent(one.mean), words.bounds(one.interval), f"Not measured: {one.gap}." if one.gap else "")
+
+
+def length_tables(found: Sequence[analysis.EffectiveLength]) -> list[Table]:
+    """Effective length under each definition."""
+
+    def cells(own: Sequence[analysis.EffectiveLength]) -> list[Cell]:
+        return [_reach(one) for one in own]
+
+    return _by_system(found, LENGTHS, cells, "Effective context length in tokens, with 95% intervals.")
+
+
+def longscore_tables(found: Sequence[analysis.LongScore]) -> list[Table]:
+    """Base, mean LongScore over the lengths that all models have, and LongScore at each length."""
+    lengths = sorted({point.length for one in found for point in one.points})
+
+    def cells(own: Sequence[analysis.LongScore]) -> list[Cell]:
+        (one,) = own
+        values = {point.length: point.value for point in one.points}
+        mean = Cell(words.change(one.shared_average), _whole(one.shared_interval, "+"))
+        return [
+            Cell(words.percent(one.base), _whole(one.base_interval)),
+            Cell("undefined") if one.undefined else mean,
+            *(Cell(_rounded(values.get(length))) for length in lengths),
+        ]
+
+    columns = (Column("Base"), Column("LongScore"), *map(_length, lengths))
+    return _by_system(found, columns, cells, "Percent, with 95% intervals.")
+
+
+def retention_tables(found: Sequence[analysis.Steady]) -> list[Table]:
+    """Base in percent; retention, log-ratio and area as ratios; L85 and L50 in tokens."""
+
+    def cells(own: Sequence[analysis.Steady]) -> list[Cell]:
+        (one,) = own
+        return [
+            Cell(words.percent(one.base.value), _whole(one.base.interval)) if one.base else Cell(),
+            *(_ratio(each, sign) for each, sign in ((one.retention, ""), (one.log_ratio, "+"), (one.area, ""))),
+            *map(_reach, (one.l85, one.l50)),
+        ]
+
+    names = ("Base", "Retention", "Log-ratio", "Area", "L85", "L50")
+    about = "Base in percent, L85 and L50 in tokens, the others are ratios; with 95% intervals."
+    return _by_system(found, list(map(Column, names)), cells, about)
+
+
+def _by_system(
+    found: Sequence[Result], columns: Sequence[Column], cells: Callable[[Sequence[Result]], list[Cell]], about: str
+) -> list[Table]:
+    """The mean over tasks model by model, then each model task by task; one table where there is one task only.
+
+    Args:
+        found: Results with a model, variant and task.
+        columns: Those after the first.
+        cells: Makes the cells of the results of one model on one task.
+        about: A sentence above the first table.
+    """
+    grouped = _grouped(found, lambda one: (system_of(_any(one)), str(_any(one).task)))
+    tasks = list(dict.fromkeys(task for _, task in grouped))
+    # With one task the mean over tasks says the same again.
+    overall = tasks[0] if len([task for task in tasks if task != ALL]) == 1 else ALL
+    made = [("all tasks" if overall == ALL else overall, "Model", [one for one in grouped if one[1] == overall])]
+    if overall == ALL:
+        for system in dict.fromkeys(system for system, _ in grouped):
+            made.append((system.name, "Task", [one for one in grouped if one[0] == system and one[1] != ALL]))
+    return [
+        Table(
+            name=f"study-{number}",
+            section="",
+            title=printable(title),
+            about="" if number else about,
+            columns=(Column(heading, number=False), *columns),
+            rows=tuple(
+                (Cell(system.name if heading == "Model" else printable(task)), *cells(grouped[system, task]))
+                for system, task in keys
+            ),
+        )
+        for number, (title, heading, keys) in enumerate(one for one in made if one[2])
+    ]
+
+
+def _any(one: object) -> Any:
+    return one
+
+
+def _grouped(found: Iterable[Result], key: Callable[[Result], Key]) -> dict[Key, list[Result]]:
+    groups: dict[Key, list[Result]] = {}
+    for one in found:
+        groups.setdefault(key(one), []).append(one)
+    return groups
+
+
+def _length(length: int | None) -> Column:
+    return Column(WHOLE if length is None else words.tokens(length))
+
+
+def _whole(interval: Interval | None, sign: str = "") -> str:
+    """An interval in whole percent."""
+    if interval is None:
+        return ""
+    return _minus(f"[{100 * interval.low:{sign}.0f}, {100 * interval.high:{sign}.0f}]")
+
+
+def _rounded(value: float | None) -> str:
+    return words.ABSENT if value is None else _minus(f"{100 * value:+.0f}")
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def _ratio(one: Estimate | None, sign: str) -> Cell:
+    if one is None:
+        return Cell("undefined")
+    interval = f"[{one.interval.low:{sign}z.2f}, {one.interval.high:{sign}z.2f}]"
+    return Cell(_minus(f"{one.value:{sign}z.2f}"), _minus(interval))
+
+
+def _reach(one: Reach | analysis.EffectiveLength | None) -> Cell:
+    """A length with its interval."""
+    if one is None or one.interval is None:
+        return Cell("undefined")
+    shown = "< shortest" if one.tokens is None else words.tokens(one.tokens)
+    return Cell(f"≥ {shown}" if one.censored == "above" else shown, words.token_bounds(one.interval))
+
+
+# ------------------------------------------------------------------------------------------------------- two models
+
+
+def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
+    """Differences between every two models: a table a pair, tasks down, lengths to the right."""
+
+    def cell(one: analysis.Comparison) -> Cell:
+        return Cell(
+            words.change(one.difference),
+            words.bounds(one.interval, signed=True),
+            beneath=(words.chance_of(one.p_value),),
+        )
+
+    def more(one: analysis.Comparison) -> list[Cell]:
+        counts = (
+            f"{words.count(number)} {name}, {side}"
+            for name in ("unanswered", "cut", "missing")
+            for side, number in (("first", getattr(one, f"{name}_a")), ("second", getattr(one, f"{name}_b")))
+            if number
+        )
+        return [Cell(words.count(one.items), beneath=tuple(counts))]
+
+    return _by_pair(found, "{} − {}", ABOUT_PAIRS, cell, [Column("Items")], more)
+
+
+def agreement_tables(found: Sequence[analysis.Agreement]) -> list[Table]:
+    """Share of the same answers of every two models: a table a pair, tasks down, lengths to the right."""
+
+    def more(one: analysis.Agreement) -> list[Cell]:
+        return [Cell(words.percent(one.score_a)), Cell(words.percent(one.score_b)), Cell(words.count(one.items))]
+
+    columns = [Column("Score of first"), Column("Score of second"), Column("Items")]
+    about = "How often both give the same answer, in percent with 95% intervals, and the scores of both in percent."
+    return _by_pair(
+        found,
+        "{} and {}",
+        about,
+        lambda one: Cell(words.percent(one.agreement), words.bounds(one.interval)),
+        columns,
+        more,
+    )
+
+
+def _by_pair(
+    found: Sequence[Result],
+    title: str,
+    about: str,
+    cell: Callable[[Any], Cell],
+    columns: Sequence[Column],
+    more: Callable[[Any], list[Cell]],
+) -> list[Table]:
+    """A table for every two models: tasks down; lengths, then further columns of the whole to the right."""
+    made: list[Table] = []
+    pairs = _grouped(
+        found,
+        lambda one: (
+            System(_any(one).model_a, _any(one).variant_a).name,
+            System(_any(one).model_b, _any(one).variant_b).name,
+        ),
+    )
+    for names, own in pairs.items():
+        lengths = sorted({_any(one).length for one in own}, key=lambda length: (length is None, length))
+        rows = []
+        for task, line in _grouped(own, lambda one: str(_any(one).task)).items():
+            at = {_any(one).length: one for one in line}
+            heading = "all tasks" if task == ALL else printable(task)
+            cells = (cell(at[length]) if length in at else Cell() for length in lengths)
+            rows.append((Cell(heading), *cells, *more(at.get(None, line[-1]))))
+        heads = (Column("Task", number=False), *map(_length, lengths), *columns)
+        name = f"pair-{len(made) + 1}"
+        made.append(Table(name, "", title.format(*names), "" if made else about, heads, tuple(rows)))
+    return made
+
+
+# ------------------------------------------------------------------------------------------------------------ others
+
+
+def position_tables(found: Sequence[analysis.PositionPoint]) -> list[Table]:
+    """Score by depth: a table a model, tasks and lengths down, depths to the right."""
+    made: list[Table] = []
+    for system, own in _grouped(found, system_of).items():
+        depths = sorted({(one.depth_low, one.depth_high) for one in own})
+        rows = []
+        for (task, length), line in _grouped(own, lambda one: (one.task, one.length)).items():
+            at = {(one.depth_low, one.depth_high): _mean(one) for one in line}
+            cells = (at.get(depth, Cell()) for depth in depths)
+            items = Cell(words.count(max(one.items for one in line)))
+            rows.append((Cell(printable(task)), Cell(words.tokens(length)), *cells, items))
+        columns = (
+            Column("Task", number=False),
+            Column("Length"),
+            *(Column(_depth(low, high), group="Depth") for low, high in depths),
+            Column("Items", help="At each depth, at most"),
+        )
+        about = "" if made else f"{PERCENT} Depth 0% is the front of the context, 100% its end."
+        made.append(Table(f"depths-{len(made) + 1}", "", f"{system.name}: depths", about, columns, tuple(rows)))
+    return made
+
+
+def _mean(one: analysis.PositionPoint) -> Cell:
+    return Cell(words.percent(one.mean), words.bounds(one.interval))
+
+
+def _depth(low: float, high: float) -> str:
+    return f"{100 * low:.0f}%" if low == high else f"{100 * low:.0f}–{100 * high:.0f}%"
+
+
+def categories_tables(found: Sequence[analysis.CategoryScore]) -> list[Table]:
+    """Models down and categories to the right; where tasks are among the results, then each model task by task."""
+    systems = list(dict.fromkeys(map(system_of, found)))
+    made = category_tables(found, systems)
+    for system in systems:
+        own = [one for one in found if system_of(one) == system and one.task != ALL]
+        rows = tuple(
+            (
+                Cell(printable(one.task)),
+                Cell(printable(one.group)),
+                Cell(words.percent(one.score), words.bounds(one.interval), one.note),
+                Cell(words.count(one.items)),
+            )
+            for one in own
+        )
+        columns = (Column("Task", number=False), Column("Category", number=False), Column("Score"), Column("Items"))
+        if rows:
+            made.append(Table(f"categories-{len(made)}", "", system.name, "", columns, rows))
+    return made
+
+
+def judge_tables(found: Sequence[analysis.JudgeAgreement]) -> list[Table]:
+    """A judge beside people: one table, groups of replies down."""
+    columns = (
+        Column("Replies", number=False),
+        Column("Count"),
+        Column("Failed", help="Replies that the judge could not score"),
+        Column("Bias", help="The judge's mean score less that of people, in percentage points"),
+        Column("Exact", help="Share of the same scores, percent"),
+        *(Column(f"Kappa{name}") for name in ("", ", weighted", " of right or wrong")),
+    )
+    rows = tuple(
+        (
+            Cell(printable(one.group or one.by)),
+            Cell(words.count(one.replies)),
+            Cell(words.count(one.failed), quiet=not one.failed),
+            Cell(words.change(one.bias), words.bounds(one.bias_interval, signed=True)),
+            Cell(words.percent(one.exact), words.bounds(one.exact_interval)),
+            *(Cell(_kappa(value)) for value in (one.kappa, one.kappa_weighted, one.kappa_right)),
+        )
+        for one in found
+    )
+    about = "Bias in percentage points and share of the same scores in percent, with 95% intervals; Cohen's kappa."
+    return [Table("judge", "", "Judge and people", about, columns, rows)]
+
+
+def _kappa(value: float | None) -> str:
+    return words.ABSENT if value is None else _minus(f"{value:.2f}")
+
+
+def difficulty_tables(found: Sequence[analysis.Difficulty]) -> list[Table]:
+    """Labels down: their questions, and how likely other models would give them which label."""
+    made = []
+    for one in found:
+        asked = sum(one.counts.values())
+        columns = (
+            Column("Label", number=False),
+            Column("Questions"),
+            Column("Share"),
+            *(Column(f"→ {label}", help="By other models") for label in one.counts),
+        )
+        rows = tuple(
+            (
+                Cell(label),
+                Cell(words.count(count)),
+                Cell(words.percent(count / asked if asked else None)),
+                *(Cell(words.percent(one.moved.get((label, other)))) for other in one.counts),
+            )
+            for label, count in one.counts.items()
+        )
+        about = "Shares in percent. Other models of these tiers give a question the same label "
+        about += f"{words.percent(one.agreement)}% of the time." if one.labels else "in no question."
+        made.append(Table("difficulty", "", "Difficulty", about, columns, rows))
+    return made
+
+
+def closed_book_tables(found: Sequence[analysis.Known]) -> list[Table]:
+    """What each model answers closed-book."""
+    columns = (Column("Model", number=False), Column("Task", number=False), *KNOWN)
+    rows = tuple((Cell(system_of(one).name), Cell(printable(one.task)), *known_cells(one)) for one in found)
+    return [Table("known", "", "Closed-book", "", columns, rows)]
+
+
+def count_tables(found: Sequence[analysis.Counts]) -> list[Table]:
+    """What became of the replies of each model."""
+    rows = tuple((Cell(system_of(one).name), *count_cells(one)) for one in found)
+    return [Table("counts", "", "Counts", "", (Column("Model", number=False), *COUNTS), rows)]
+
+
+TABLES: Mapping[type, Callable[[Any], list[Table]]] = {
+    analysis.LongScore: longscore_tables,
+    analysis.Steady: retention_tables,
+    analysis.CurvePoint: curve_tables,
+    analysis.EffectiveLength: length_tables,
+    analysis.Truncation: truncation_tables,
+    analysis.AnswerPoint: answers_tables,
+    analysis.Counts: count_tables,
+    analysis.Comparison: comparison_tables,
+    analysis.Agreement: agreement_tables,
+    analysis.Known: closed_book_tables,
+    analysis.PositionPoint: position_tables,
+    analysis.PositionContrast: contrast_tables,
+    analysis.JudgeAgreement: judge_tables,
+    analysis.CategoryScore: categories_tables,
+    analysis.GroupScore: score_tables,
+    analysis.Repeats: run_tables,
+    analysis.Neighbour: neighbour_tables,
+    analysis.ThinkingGain: gain_tables,
+    analysis.Difficulty: difficulty_tables,
+}
