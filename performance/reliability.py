@@ -1,7 +1,7 @@
 """Every fault that fathom promises to bear, injected many times: what was repeated, lost, changed or crashed. All zero.
 
-A part for each row of the table in ``docs/reliability.md``. Commands are killed at random moments, started twice, run
-out of disk (``performance/interrupted.py``); servers fail (``performance/soak.py``), bits flip
+A part for each row of the table in ``docs/explanation/reliability.md``. Commands are killed at random moments, started
+twice, run out of disk (``performance/interrupted.py``); servers fail (``performance/soak.py``), bits flip
 (``performance/bit_flips.py``), command lines, inputs and bundles are hostile (``performance/command_fuzz.py``,
 ``performance/bundle_fuzz.py``), and wrong replies are said to be no answers. For each part it prints:
 

@@ -5,7 +5,7 @@ code 2; a ``text`` block that follows is what they print, ``...`` standing for a
 ``toml file=NAME`` are written to a file first. Python blocks that begin with ``# NAME.py`` are modules of a package of
 someone's own.
 
-    python tests/test_docs.py    # writes the tables of options into docs/commands.md
+    python tests/test_docs.py    # writes the tables of options into docs/reference/commands
 """
 
 from __future__ import annotations
@@ -38,10 +38,18 @@ from fathom.score.registry import metrics
 from made import make_document
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ROOT / "docs" / "commands.md"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+COMMANDS = sorted((DOCS / "reference" / "commands").glob("*.md"))
 GROUPS = ("analyze", "board", "compress", "data")
-RUNNABLE = [COMMANDS, ROOT / "docs" / "longscore.md", ROOT / "docs" / "getting-started.md"]
+# Pages whose commands are run. Those of one list are run in this order and share a folder.
+COMMAND_PAGES = ("index", "build", "run", "results", "analyze", "length")
+RUNNABLE = [
+    [DOCS / "reference" / "commands" / f"{name}.md" for name in COMMAND_PAGES],
+    [DOCS / "explanation" / "longscore.md"],
+    [DOCS / "tutorials" / "getting-started.md"],
+]
+MOST_LINES = 400
 
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -99,19 +107,19 @@ def with_tables(text: str) -> str:
 
 
 def test_every_command_and_option_is_documented() -> None:
-    text = COMMANDS.read_text("utf-8")
-    documented = [name for _, name, _ in MARKED.findall(text)]
+    pages = [page.read_text("utf-8") for page in COMMANDS]
+    documented = [name for text in pages for _, name, _ in MARKED.findall(text)]
     expected = [name for name, command in commands().items() if name not in GROUPS or command.params]
     assert sorted(documented) == sorted(expected)
-    headings = re.findall(r"^#{2,3} `fathom ?(.*?)`$", text, re.MULTILINE)
-    assert headings == list(commands())
-    assert text == with_tables(text), "run `python tests/test_docs.py` to write the tables of options anew"
+    headings = [name for text in pages for name in re.findall(r"^#{2,3} `fathom ?(.*?)`$", text, re.MULTILINE)]
+    assert sorted(headings) == sorted(commands())
+    assert pages == [with_tables(text) for text in pages], "run `python tests/test_docs.py` to update the tables"
 
 
 def test_every_command_has_a_function_and_an_example() -> None:
     from fathom import api
 
-    shown = {" ".join(words[1:3]) for block in blocks_of(COMMANDS) for words in _fathom_lines(block)}
+    shown = {" ".join(words[1:3]) for page in COMMANDS for block in blocks_of(page) for words in _fathom_lines(block)}
     for name in commands():
         first = name.split(" ")[0]
         assert any(f"{words} ".startswith(f"{name} ") for words in shown) or name in ("", *GROUPS), name
@@ -133,7 +141,7 @@ def _fathom_lines(block: Block) -> Iterator[list[str]]:
         yield from (words for words in command_lines(block) if words[0] == "fathom")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_line_parses(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for block in blocks_of(page):
@@ -147,7 +155,7 @@ def test_every_command_line_parses(page: Path, tmp_path: Path, monkeypatch: pyte
                 pytest.fail(f"{page.name}: {shlex.join(words)}: {error}")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_targets_of_make_and_tasks_of_inspect_exist(page: Path) -> None:
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     for block in blocks_of(page):
@@ -168,7 +176,7 @@ def scripts_of(page: Path) -> list[list[str]]:
     return shown + [words for words in lines if words[0] == "pytest" or words[:1] == ["python"]]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_scripts_and_their_options_exist_and_tests_have_the_names(page: Path) -> None:
     for words in scripts_of(page):
         files = [ROOT / word for word in words[1:] if word.startswith(("performance/", "tests/"))]
@@ -185,7 +193,7 @@ def test_the_parts_of_the_matrix_of_faults_are_those_that_the_page_names() -> No
     sys.path.insert(0, str(ROOT / "performance"))
     from reliability import PARTS, chosen_parts
 
-    page = ROOT / "docs" / "reliability.md"
+    page = DOCS / "explanation" / "reliability.md"
     named = [words[words.index("--parts") + 1] for words in scripts_of(page) if "--parts" in words]
     shown = {name for parts in named for name in chosen_parts(parts, quick=False)}
     of_other_scripts = {"faults of servers", "flipped bits", "hostile command lines", "hostile bundles"}
@@ -238,14 +246,15 @@ def prepare(page: Path) -> None:
 # Inspect's model layer still uses what the library that it retries with has deprecated.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.stem)
-def test_commands_do_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pages", RUNNABLE, ids=lambda pages: pages[0].stem)
+def test_commands_do_what_the_pages_say(pages: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for variable in [name for name in os.environ if "OPENAI" in name or name == "FATHOM_PRICES"]:
         monkeypatch.delenv(variable)
-    prepare(page)
+    for page in pages:
+        prepare(page)
     printed, ran = "", 0
-    for block in blocks_of(page):
+    for block in [block for page in pages for block in blocks_of(page)]:
         mode = block.info[1] if len(block.info) > 1 else ""
         if block.info[0] == "sh" and mode in ("run", "fails"):
             printed = ""
@@ -258,7 +267,7 @@ def test_commands_do_what_the_page_says(page: Path, tmp_path: Path, monkeypatch:
             assert says(block.text, printed), f"{block.text}\nis not in\n{printed}"
         else:
             printed = ""
-    assert ran > (2 if page.stem == "longscore" else 10)
+    assert ran > (2 if pages[0].stem == "longscore" else 10)
 
 
 # ------------------------------------------------------------------------------------------------- examples
@@ -305,7 +314,7 @@ sys.exit(pytest.main(["-qq", "-p", "no:cacheprovider", "-p", "no:hypothesispytes
 
 @pytest.mark.slow
 def test_tasks_of_the_examples_register_build_and_score(tmp_path: Path) -> None:
-    guide = ROOT / "docs" / "adding-a-task.md"
+    guide = DOCS / "how-to" / "adding-a-task.md"
     modules = modules_of(guide)
     assert set(modules) == {"lost_umbrella.py", "quote_source.py", "test_quote_source.py"}
     for name, text in modules.items():
@@ -341,7 +350,24 @@ def test_the_library_example_runs(
 # -------------------------------------------------------------------------------------------- names and links
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def linked(page: Path) -> list[Path]:
+    """Pages that a page links to."""
+    targets = [target.partition("#")[0] for target in LINK.findall(FENCE.sub("", page.read_text("utf-8")))]
+    return [(page.parent / target).resolve() for target in targets if target.endswith(".md") and "://" not in target]
+
+
+def test_the_index_lists_every_page_once_and_the_readme_names_the_index() -> None:
+    listed = linked(DOCS / "index.md")
+    assert sorted(listed) == [page.resolve() for page in PAGES[1:] if page != DOCS / "index.md"]
+    assert (DOCS / "index.md").resolve() in linked(ROOT / "README.md")
+
+
+def test_no_page_is_long() -> None:
+    lines = {page.name: len(page.read_text("utf-8").splitlines()) for page in PAGES}
+    assert max(lines.values()) <= MOST_LINES, lines
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_and_images_resolve(page: Path) -> None:
     text = FENCE.sub("", page.read_text("utf-8"))
     for target in LINK.findall(text):
@@ -357,9 +383,9 @@ def test_links_and_images_resolve(page: Path) -> None:
 
 
 def test_every_task_suite_metric_and_reader_is_documented() -> None:
-    text = (ROOT / "docs" / "tasks.md").read_text("utf-8")
+    text = (DOCS / "reference" / "tasks.md").read_text("utf-8")
     for name in [*tasks(), *suites(), *metrics(), *readers()]:
-        assert f"| `{name}` |" in text, f"{name} has no line in docs/tasks.md"
+        assert f"| `{name}` |" in text, f"{name} has no line in docs/reference/tasks.md"
     listed = set(re.findall(r"^\| `([\w/-]+)` \|", text, re.MULTILINE))
     assert listed == {*tasks(), *suites(), *metrics(), *readers()}
 
@@ -374,14 +400,14 @@ def test_the_layers_name_every_module_and_folder() -> None:
         "__init__",
         "__pycache__",
     }
-    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    text = (DOCS / "architecture.md").read_text("utf-8")
     assert set(re.findall(r"^fathom\.(\w+) ", text, re.MULTILINE)) == there
 
 
 def test_the_layers_are_those_of_the_import_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     layers = [name for line in contracts[0]["layers"] for name in line.split(" : ")]
-    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    text = (DOCS / "architecture.md").read_text("utf-8")
     assert re.findall(r"^(fathom\.\w+) ", text, re.MULTILINE) == layers
 
 
@@ -405,4 +431,5 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
 
 
 if __name__ == "__main__":
-    COMMANDS.write_text(with_tables(COMMANDS.read_text("utf-8")), "utf-8")
+    for page in COMMANDS:
+        page.write_text(with_tables(page.read_text("utf-8")), "utf-8")

@@ -16,7 +16,7 @@ from fathom.registry import get_task, suites, tasks
 from fathom.suitefile import open_suite
 from fathom.types import FathomError
 
-GUIDE = Path(__file__).parents[1] / "docs" / "adding-a-task.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "how-to" / "adding-a-task.md"
 SMALL = ("--lengths", "1k,2k", "--items", "2")
 
 

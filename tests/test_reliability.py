@@ -1,4 +1,4 @@
-"""A few cases of every fault in docs/reliability.md; ``performance/reliability.py`` has all of them."""
+"""A few cases of every fault in docs/explanation/reliability.md; ``performance/reliability.py`` has all of them."""
 
 from __future__ import annotations
 

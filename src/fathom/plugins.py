@@ -184,7 +184,7 @@ def _run(path: Path, content: bytes, digest: str) -> ModuleType:
         raise FathomError(f"{place}: cannot be used: {type(error).__name__}: {printable(str(error))}") from error
     declared = [kind for kind in DECLARED if hasattr(module, kind)]
     if not declared:
-        raise FathomError(f"{path}: declares none of {', '.join(DECLARED)}; see docs/adding-a-task.md")
+        raise FathomError(f"{path}: declares none of {', '.join(DECLARED)}; see docs/how-to/adding-a-task.md")
     for kind in declared:
         values = getattr(module, kind)
         if not isinstance(values, tuple | list):

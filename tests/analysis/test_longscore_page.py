@@ -1,4 +1,4 @@
-"""The tables of docs/longscore.md hold what the program says of the scores on that page."""
+"""The tables of docs/explanation/longscore.md hold what the program says of the scores on that page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from fathom.analysis import LongScore, Steady, longscore_of, read_scores, score_profiles, steady_of
 from fathom.length import format_length
 
-PAGE = Path(__file__).parents[2] / "docs" / "longscore.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "longscore.md"
 
 
 def measured(folder: Path) -> list[tuple[LongScore, Steady]]:

@@ -350,7 +350,7 @@ def test_the_declaration_names_one_file_of_the_hub() -> None:
 
 
 def test_the_page_shows_a_record_that_is_read_and_names_all_tasks_and_fields() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "suites" / "pro.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "suites" / "pro.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert read_record(json.loads(shown), "here").meta["id"] == "harbour-001"
     table = page.partition("| field | what it holds |")[2].partition("\n\n")[0]
@@ -361,7 +361,7 @@ def test_the_page_shows_a_record_that_is_read_and_names_all_tasks_and_fields() -
 
 
 def test_the_page_shows_an_error_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "suites" / "pro.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "suites" / "pro.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```text\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
     rows = make_all(60)
     rows[6]["answer"] = "B"

@@ -75,7 +75,7 @@ def test_fathom_list_data() -> None:
 
 
 def test_the_page_about_data_lists_every_source_with_its_pin() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "data.md").read_text(encoding="utf-8")
     for source in registry.sources().values():
         row = next(line for line in page.splitlines() if line.startswith(f"| `{source.name}` |"))
         assert source.dataset in row

@@ -1,6 +1,6 @@
 """Steadier measures beside LongScore, for every model and task: retention, log-ratio, area, L50 and L85.
 
-``docs/longscore.md`` shows what each is good for, and where LongScore misleads.
+``docs/explanation/longscore.md`` shows what each is good for, and where LongScore misleads.
 """
 
 from collections.abc import Sequence

@@ -440,7 +440,7 @@ def read_config(path: Path, options: type) -> Config:
 
 
 def table(options: type) -> str:
-    """The options of a command as a table in Markdown, for ``docs/commands.md``."""
+    """The options of a command as a table in Markdown, for ``docs/reference/commands``."""
     rows = ["| argument or option | what it is | default |", "| --- | --- | --- |"]
     for field in fields_of(options):
         if not field.option.hidden:

@@ -416,7 +416,7 @@ def difficulty_tables(found: Sequence[analysis.Difficulty]) -> list[Table]:
             Column("Label", number=False),
             Column("Questions"),
             Column("Share"),
-            *(Column(f"→ {label}", help="By other models") for label in one.counts),
+            *(Column(f"→{label}", help="By other models") for label in one.counts),
         )
         rows = tuple(
             (

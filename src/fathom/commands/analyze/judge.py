@@ -21,7 +21,7 @@ class JudgeStudyOptions(Options):
     _: KW_ONLY
     labels: Annotated[
         Path | str,
-        opt("CSV or JSONL with a score in [0, 1] for each labelled sample; see docs/judges.md.", metavar="FILE"),
+        opt("CSV or JSONL with a score in [0, 1] for each labelled sample; see docs/how-to/judges.md.", metavar="FILE"),
     ]
     seed: Seed = 0
     judge: JudgeOfRows = None

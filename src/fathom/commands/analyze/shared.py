@@ -62,7 +62,7 @@ class OfScores(Study):
     sources: Annotated[
         Iterable[Path | str] | Path | str,
         arg(
-            "Run folders and rows files; or tables of scores by model, task and length, see docs/longscore.md.",
+            "Run folders and rows files; or tables of scores, see docs/explanation/longscore.md.",
             many=True,
             read=paths_of,
         ),
