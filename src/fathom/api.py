@@ -49,7 +49,6 @@ from fathom.commands.judge import check_judge, judge
 from fathom.commands.likelihood import likelihood
 from fathom.commands.list_ import catalogue
 from fathom.commands.plot import plot
-from fathom.commands.reading import filtered
 from fathom.commands.report import report
 from fathom.commands.rows import ORIGINS, rows
 from fathom.commands.run import run
@@ -58,6 +57,7 @@ from fathom.commands.shared import THRESHOLD
 from fathom.commands.show import show
 from fathom.commands.status import status
 from fathom.plugins import use as use_plugin
+from fathom.report.reading import filtered
 
 __all__ = [
     "COMPRESSION_STUDIES",

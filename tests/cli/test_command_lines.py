@@ -17,8 +17,8 @@ import pytest
 from fathom import api
 from fathom.cli.app import commands
 from fathom.commands.board import token
-from fathom.commands.front import Command
-from fathom.commands.options import Options, fields_of
+from fathom.options.declare import Options, fields_of
+from fathom.options.line import Command
 
 FILE = Path(__file__).with_name("command_lines.json")
 SAVED = json.loads(FILE.read_text("utf-8"))

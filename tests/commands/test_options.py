@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from command_line import Call
 from fathom.cli.app import commands
-from fathom.commands import options
-from fathom.commands.front import Command, run_line
-from fathom.commands.options import OptionError, Options, Read, arg, at_least, command, fields_of, hidden, opt, unset
-from fathom.commands.values import lengths_of, pairs_of, where_of
+from fathom.options import declare
+from fathom.options.declare import OptionError, Options, Read, arg, at_least, command, fields_of, hidden, opt, unset
+from fathom.options.line import Command, run_line
+from fathom.options.values import lengths_of, pairs_of, where_of
 from fathom.types import FathomError
 
 
@@ -127,7 +127,7 @@ def test_line_call_and_file_give_the_same_options(
 
 def test_a_former_name_still_works_and_is_not_shown() -> None:
     assert line("x", "--sort", "warm") == attempt("x", kind="warm")
-    assert "--sort" not in options.table(TryOptions)
+    assert "--sort" not in declare.table(TryOptions)
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
@@ -281,8 +281,8 @@ import contextlib, inspect, io, json, sys
 from pathlib import Path
 from fathom import api
 from fathom.cli.app import commands
-from fathom.commands import options
-from fathom.commands.front import run_line
+from fathom.options import declare
+from fathom.options.line import run_line
 from fathom.commands.run import RunOptions
 
 command = commands()["run"]
@@ -294,24 +294,24 @@ command.main_of_module = lambda line: print(json.dumps(line.record(RunOptions)["
 run_line(command, ["s", "-m", "x", "-k", "5"])
 run_line(command, ["s", "-m", "x", "--config", "run.toml"])
 print("-k, --top-k INTEGER" in shown.getvalue())
-print("--top-k" in options.table(command.line), "top_k" in inspect.signature(api.run).parameters)
+print("--top-k" in declare.table(command.line), "top_k" in inspect.signature(api.run).parameters)
 print("top_k: Tokens to choose" in api.run.__doc__)
 try:
     api.run("s", "x", top_k=0)
-except options.OptionError as error:
+except declare.OptionError as error:
     print(error)
 """
 
 
 @pytest.mark.slow
 def test_an_option_of_run_is_one_line_in_one_file(tmp_path: Path) -> None:
-    package = Path(options.__file__).parents[1]
+    package = Path(declare.__file__).parents[1]
     shutil.copytree(package, tmp_path / "fathom", ignore=shutil.ignore_patterns("__pycache__"))
     file = tmp_path / "fathom" / "commands" / "run.py"
     text = file.read_text("utf-8")
     place = "    _: KW_ONLY\n"
     text = text.replace(place, place + NEW, 1)
-    text = re.sub(r"(from fathom\.commands\.options import) ", r"\1 at_least, ", text, count=1)
+    text = re.sub(r"(from fathom\.options\.declare import) ", r"\1 at_least, ", text, count=1)
     file.write_text(text, "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
@@ -348,7 +348,7 @@ def test_a_flag_turns_off_what_is_on_by_default(tmp_path: Path, capsys: pytest.C
     assert run_line(front, ["--no-marks"]) == off(marks=False) == 0
     assert run_line(front, ["--config", str(file)]) == 0
     assert run_line(front, ["--marks"]) == 2
-    assert options.table(OffOptions).splitlines()[-1] == "| `--no-marks` | Without marks. |  |"
+    assert declare.table(OffOptions).splitlines()[-1] == "| `--no-marks` | Without marks. |  |"
 
 
 def test_help_loads_no_library_of_numbers_and_no_other_command() -> None:

@@ -5,9 +5,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.options import Read, arg, command, given, hidden, opt, unset
 from fathom.commands.shared import Build, Lengths, Recorded, Several, Terminal, Where
-from fathom.commands.values import folders_of, lengths_of
+from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
+from fathom.options.values import folders_of, lengths_of
 
 if TYPE_CHECKING:
     from fathom.build import Built
@@ -129,7 +129,7 @@ class Line(BuildOptions, Terminal):
 
 def main(line: Line) -> None:
     """Build, and print what was built."""
-    from fathom.commands.terminal import progress_bars, tell_below
+    from fathom.terminal import progress_bars, tell_below
 
     with progress_bars(line.quiet) as bars:
         built = build.body(replace(line, progress=bars("building"), reading=bars("reading threads", in_bytes=True)))

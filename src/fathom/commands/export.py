@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fathom.commands.options import Options, arg, command, opt, unset
 from fathom.commands.shared import Lengths, MaybePath, Subset, Tasks, Where
+from fathom.options.declare import Options, arg, command, opt, unset
 
 
 @dataclass(frozen=True)

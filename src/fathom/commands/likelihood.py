@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.options import Options, arg, at_least, command, hidden, opt, unset
 from fathom.commands.shared import Lengths, Limit, MaybePath, Retries, Tasks, Terminal, Timeout
-from fathom.commands.values import folder_name
+from fathom.options.declare import Options, arg, at_least, command, hidden, opt, unset
+from fathom.options.values import folder_name
 
 if TYPE_CHECKING:
     from fathom.run import Progress, RunSummary
@@ -82,7 +82,7 @@ class Line(LikelihoodOptions, Terminal):
 
 def main(line: Line) -> None:
     """Answer, and print how many replies there are."""
-    from fathom.commands.terminal import progress_bar, tell
+    from fathom.terminal import progress_bar, tell
 
     with progress_bar("scoring", line.quiet) as bar:
         asked = replace(

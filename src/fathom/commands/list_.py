@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fathom.commands.options import Options, arg, command
 from fathom.commands.shared import Json
+from fathom.options.declare import Options, arg, command
 
 if TYPE_CHECKING:
     from fathom.catalogue import Records
@@ -47,7 +47,7 @@ class Line(ListOptions, Json):
 
 def main(line: Line) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import print_records, tell
+    from fathom.terminal import print_records, tell
 
     records: list[dict[str, Any]] = catalogue.body(line)
     if line.as_json:

@@ -4,9 +4,9 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import command, opt
 from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Unanswered
-from fathom.commands.values import paths_of
+from fathom.options.declare import command, opt
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.report import Table
@@ -28,9 +28,10 @@ class ReportOptions(Known):
 @command(ReportOptions)
 def report(options: ReportOptions) -> "tuple[Table, ...]":
     """Write one self-contained HTML page about runs; returns its tables, which `fathom.report.show` prints."""
-    from fathom.commands.reading import filtered, unfinished
     from fathom.report import report
     from fathom.report.page import TITLE
+    from fathom.report.reading import filtered
+    from fathom.rows import unfinished
 
     sources = paths_of(options.sources)
     left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed)
@@ -53,8 +54,8 @@ class Line(ReportOptions):
 
 def main(line: Line) -> None:
     """Write the page, and print its tables."""
-    from fathom.commands.reading import tell_unfinished
-    from fathom.commands.terminal import tell
+    from fathom.report.reading import tell_unfinished
+    from fathom.terminal import tell
 
     tables = report.body(line)
     print(line.out)

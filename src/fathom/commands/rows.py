@@ -5,9 +5,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from fathom.commands.options import Read, arg, command, given, opt, unset
 from fathom.commands.shared import JudgeOfRows, Known, Tell
-from fathom.commands.values import paths_of
+from fathom.options.declare import Read, arg, command, given, opt, unset
+from fathom.options.values import paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def rows(options: RowsOptions) -> "pl.DataFrame":
     import polars
 
     from fathom import rows as table
-    from fathom.commands.reading import PriorKnowledge, without_known
     from fathom.registry import results
+    from fathom.report.reading import without_known
 
     paths, origin, tell = paths_of(options.sources), options.origin, options.tell
     if origin == "fathom":
@@ -62,8 +62,7 @@ def rows(options: RowsOptions) -> "pl.DataFrame":
     else:
         raise FathomError(f"--from {origin}: choose {', '.join(dict.fromkeys((*ORIGINS, *results())))}")
     if options.filter is not None or options.panel:
-        how = PriorKnowledge(**options.of(Known), judge=options.judge)
-        frame = without_known(frame, how).rows
+        frame = without_known(frame, **options.of(Known), judge=options.judge).rows
     if options.out is not None:
         table.write_rows(frame, Path(options.out))
     return frame
@@ -78,7 +77,7 @@ class Line(RowsOptions):
 
 def main(line: Line) -> None:
     """Write the table, and say how long it is."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     frame = rows.body(replace(line, tell=tell))
     print(f"{line.out}: {len(frame):,} rows")

@@ -8,9 +8,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import arg, command, fields_of, hidden, opt, unset
 from fathom.commands.shared import Asking, Build, Choice, Limits, MaybePath, Reasoning, Recorded, Sampling
-from fathom.commands.values import folder_name
+from fathom.options.declare import arg, command, fields_of, hidden, opt, unset
+from fathom.options.values import folder_name
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def main(line: Line) -> int:
     from fathom.commands.judge import Line as JudgeLine
     from fathom.commands.judge import check_judge
     from fathom.commands.judge import main as judge_runs
-    from fathom.commands.terminal import progress_bar, tell_below
+    from fathom.terminal import progress_bar, tell_below
 
     judge = None if line.judge == "none" else line.judge
     if judge is not None:
@@ -147,7 +147,7 @@ def main(line: Line) -> int:
 
 def confirmed(plan: "Preflight", yes: bool, quiet: bool) -> bool:
     """Show what is ahead; ask, unless told to start, there is nothing to pay for, or nobody is there to answer."""
-    from fathom.commands.terminal import ask_to_start
+    from fathom.terminal import ask_to_start
 
     if not plan.requests:
         return True
@@ -157,8 +157,8 @@ def confirmed(plan: "Preflight", yes: bool, quiet: bool) -> bool:
 
 
 def _print_preflight(plan: "Preflight") -> None:
-    from fathom.commands.terminal import price_range
     from fathom.length import format_length
+    from fathom.terminal import price_range
 
     print(
         f"{plan.model}: {plan.requests:,} requests, {plan.tokens_in:,} tokens in, at most {plan.tokens_out:,} out, "

@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.options import Options, arg, command, opt
 from fathom.commands.shared import Json
+from fathom.options.declare import Options, arg, command, opt
 
 if TYPE_CHECKING:
     from fathom.score.files import ScoreSummary
@@ -70,7 +70,7 @@ def main(line: Line) -> int:
 
 def _print_counts(summary: "ScoreSummary", check: bool) -> None:
     """A line for each metric, then the first rows that are not as they should be."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     print_records(
         [

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from fathom.commands.options import Config, Options, Read, arg, at_least, given, hidden, opt, unset
-from fathom.commands.values import (
+from fathom.options.declare import Config, Options, Read, arg, at_least, given, hidden, opt, unset
+from fathom.options.values import (
     depths_of,
     length_of,
     lengths_of,

@@ -5,8 +5,8 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from fathom.commands.options import Options, arg, command, opt
 from fathom.commands.shared import Json
+from fathom.options.declare import Options, arg, command, opt
 from fathom.types import FathomError
 
 
@@ -70,7 +70,7 @@ class Line(ShowOptions, Json):
 
 def main(line: Line) -> None:
     """Print the prompt, JSON, or a table of the facts."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     shown = show.body(line)
     if line.text:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import Options, arg, command
 from fathom.commands.shared import Json
+from fathom.options.declare import Options, arg, command
 
 if TYPE_CHECKING:
     from fathom.run import RunStatus
@@ -35,7 +35,7 @@ class Line(StatusOptions, Json):
 
 def main(line: Line) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     found = status.body(line)
     if line.as_json:

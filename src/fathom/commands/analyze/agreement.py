@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_flat, print_json, study_rows, telling
-from fathom.commands.options import command
 from fathom.commands.shared import Json
+from fathom.options.declare import command
 
 if TYPE_CHECKING:
     from fathom.analysis import Agreement
@@ -26,7 +26,7 @@ class Line(Study, Json):
 
 def main(line: Line) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     found = agreement.body(telling(line))
     if line.as_json:

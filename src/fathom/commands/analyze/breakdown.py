@@ -5,9 +5,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import Dimensions, Study, print_json, print_tables, study_rows, telling
-from fathom.commands.options import Read, command, given, opt, unset
 from fathom.commands.shared import Json
-from fathom.commands.values import names_of
+from fathom.options.declare import Read, command, given, opt, unset
+from fathom.options.values import names_of
 
 if TYPE_CHECKING:
     from fathom.analysis import GroupScore
@@ -41,8 +41,8 @@ class Line(BreakdownOptions, Json):
 
 def main(line: Line) -> None:
     """Print tables, or JSON."""
-    from fathom.commands.terminal import tell
     from fathom.report.breakdown import score_tables
+    from fathom.terminal import tell
 
     if line.by and not line.as_json:  # tables have a column for the whole
         line = replace(line, by=tuple(dict.fromkeys(("overall", *line.by))))

@@ -5,8 +5,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import Study, print_flat, print_json, study_rows, telling
-from fathom.commands.options import command, opt
 from fathom.commands.shared import Json
+from fathom.options.declare import command, opt
 
 if TYPE_CHECKING:
     from fathom.analysis import CategoryScore
@@ -42,7 +42,7 @@ class Line(CategoriesOptions, Json):
 
 def main(line: Line) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     found = categories.body(telling(line))
     if line.as_json:

@@ -5,8 +5,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_flat, print_json, study_rows, telling
-from fathom.commands.options import command
 from fathom.commands.shared import Json
+from fathom.options.declare import command
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Line(Study, Json):
 
 def main(line: Line) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     found = compare.body(telling(line))
     if line.as_json:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_json, print_section, telling
-from fathom.commands.options import command
 from fathom.commands.shared import Json
-from fathom.commands.values import paths_of
+from fathom.options.declare import command
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.analysis import Counts
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 def counts(options: Study) -> "list[Counts]":
     """Replies by status, validity, truncation, tokens and cost, of all rows."""
     from fathom.analysis import counts
-    from fathom.commands.reading import load, tell_unfinished
+    from fathom.report.reading import tell_unfinished
+    from fathom.rows import load
 
     sources = paths_of(options.sources)
-    frame = load(sources, options.judge)
+    frame = load(sources, judge=options.judge)
     tell_unfinished(sources, options.tell)
     return counts(frame)
 

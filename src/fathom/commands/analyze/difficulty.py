@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fathom.commands.analyze.shared import OfRows, finite, known_removed, telling
-from fathom.commands.options import at_least, command, opt, unset
 from fathom.commands.shared import Json, MaybePath
+from fathom.options.declare import at_least, command, opt, unset
 
 if TYPE_CHECKING:
     from fathom.analysis import Difficulty
@@ -64,7 +64,7 @@ class Line(DifficultyOptions, Json):
 
 def main(line: Line) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     (found,) = difficulty.body(telling(line))
     if line.as_json:

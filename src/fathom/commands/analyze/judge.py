@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import flat_record, print_json
-from fathom.commands.options import Options, command, opt
 from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Tell
-from fathom.commands.values import paths_of
+from fathom.options.declare import Options, command, opt
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.analysis import JudgeAgreement
@@ -33,11 +33,11 @@ class JudgeStudyOptions(Options):
 def judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
     """A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
     from fathom.analysis import judge_agreement
-    from fathom.commands.reading import load, tell_unfinished
-    from fathom.rows import read_labels
+    from fathom.report.reading import tell_unfinished
+    from fathom.rows import load, read_labels
 
     sources = paths_of(options.sources)
-    frame = load(sources, options.judge)
+    frame = load(sources, judge=options.judge)
     tell_unfinished(sources, options.tell)
     return judge_agreement(frame, read_labels(Path(options.labels)), seed=options.seed)
 
@@ -51,7 +51,7 @@ def main(line: Line) -> None:
     """Print a table, or JSON."""
     import sys
 
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     found = judge.body(line)
     if line.as_json:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, known_removed, print_json, print_section, telling
-from fathom.commands.options import command
 from fathom.commands.shared import Json
+from fathom.options.declare import command
 
 if TYPE_CHECKING:
     from fathom.analysis import Known

@@ -4,8 +4,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import Study, print_flat, print_json, print_tables, study_rows, telling
-from fathom.commands.options import at_least, command, opt
 from fathom.commands.shared import Json
+from fathom.options.declare import at_least, command, opt
 
 if TYPE_CHECKING:
     from fathom.analysis import PositionContrast, PositionPoint
@@ -40,8 +40,8 @@ class Line(PositionOptions, Json):
 def main(line: Line) -> None:
     """Print tables, or JSON."""
     from fathom.analysis import PositionPoint
-    from fathom.commands.terminal import tell
     from fathom.report.position import contrast_tables
+    from fathom.terminal import tell
 
     found = position.body(telling(line))
     if line.as_json:

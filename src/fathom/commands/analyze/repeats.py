@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
-from fathom.commands.options import command
 from fathom.commands.shared import Json
+from fathom.options.declare import command
 
 if TYPE_CHECKING:
     from fathom.analysis import Repeats
@@ -26,8 +26,8 @@ class Line(Study, Json):
 
 def main(line: Line) -> None:
     """Print tables, or JSON."""
-    from fathom.commands.terminal import tell
     from fathom.report.breakdown import run_tables
+    from fathom.terminal import tell
 
     found = repeats.body(telling(line))
     if line.as_json:

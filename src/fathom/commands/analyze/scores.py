@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fathom.commands.analyze.shared import print_json, print_section, print_tables, score_tables, telling
-from fathom.commands.terminal import print_records
-from fathom.commands.values import paths_of
 from fathom.names import system_name
+from fathom.options.values import paths_of
 from fathom.printing import printable
+from fathom.terminal import print_records
 
 if TYPE_CHECKING:
     from fathom.analysis import CurvePoint, EffectiveLength, LongScore, Steady

@@ -8,10 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from fathom.commands.options import Read, arg, at_least, opt, unset
 from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
-from fathom.commands.values import lengths_of, levels_of, names_of, paths_of, texts_of
 from fathom.names import system_name
+from fathom.options.declare import Read, arg, at_least, opt, unset
+from fathom.options.values import lengths_of, levels_of, names_of, paths_of, texts_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,7 +117,7 @@ def study_rows(options: Study) -> "pl.DataFrame":
 
 def known_removed(options: OfRows) -> "Filtered":
     """The rows of the sources without known questions, and what was removed."""
-    from fathom.commands.reading import filtered
+    from fathom.report.reading import filtered
 
     own = options.of(Known)
     return filtered(paths_of(options.sources), **own, judge=options.judge, seed=options.seed, tell=options.tell)
@@ -229,7 +229,7 @@ _NONE = {f"{name}{side}": "0" for name in ("unanswered", "cut", "overflow", "mis
 
 def print_flat(results: Sequence[Any]) -> None:
     """Results as they are, one a line, without the fields that are empty in all."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     flat = [_with_systems(flat_record(dataclasses.asdict(result))) for result in results]
     used = [
@@ -263,6 +263,6 @@ def flat_record(record: dict[str, Any]) -> dict[str, str]:
 
 def telling(line: Any) -> Any:
     """The options with notes on standard error."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     return dataclasses.replace(line, tell=tell)

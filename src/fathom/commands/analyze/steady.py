@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.scores import print_steady, print_study
 from fathom.commands.analyze.shared import OfScores, profiles_of
-from fathom.commands.options import command
 from fathom.commands.shared import Json
+from fathom.options.declare import command
 
 if TYPE_CHECKING:
     from fathom.analysis import Steady

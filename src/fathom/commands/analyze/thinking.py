@@ -4,8 +4,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Dimensions, Study, print_json, print_tables, study_rows, telling
-from fathom.commands.options import command, unset
 from fathom.commands.shared import Json
+from fathom.options.declare import command, unset
 
 if TYPE_CHECKING:
     from fathom.analysis import ThinkingGain
@@ -34,8 +34,8 @@ class Line(ThinkingOptions, Json):
 
 def main(line: Line) -> None:
     """Print tables, or JSON."""
-    from fathom.commands.terminal import tell
     from fathom.report.breakdown import gain_tables
+    from fathom.terminal import tell
 
     found = thinking.body(telling(line))
     if line.as_json:

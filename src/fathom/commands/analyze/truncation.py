@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
-from fathom.commands.options import command
 from fathom.commands.shared import Json
+from fathom.options.declare import command
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.board.shared import Paths, Published, Title
-from fathom.commands.options import Options, arg, command, given, hidden, opt, unset
 from fathom.commands.shared import Json, JudgeOfRows, MaybePath, Several, Terminal, Unanswered
-from fathom.commands.values import paths_of
+from fathom.options.declare import Options, arg, command, given, hidden, opt, unset
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.board.build import Built
@@ -109,8 +109,8 @@ class Line(BuildOptions, Terminal, Json):
 
 def main(line: Line) -> None:
     """Build, and print a table of the boards, or JSON."""
-    from fathom.commands.terminal import print_records, progress_bar, tell
     from fathom.printing import printable_json
+    from fathom.terminal import print_records, progress_bar, tell
 
     with progress_bar("building", line.quiet) as bar:
         built = build.body(replace(line, progress=bar))

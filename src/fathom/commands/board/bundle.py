@@ -5,9 +5,9 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import Options, arg, command, opt
 from fathom.commands.shared import JudgeOfRows
-from fathom.commands.values import paths_of
+from fathom.options.declare import Options, arg, command, opt
+from fathom.options.values import paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import Paths
-from fathom.commands.options import Options, arg, command, given, opt
 from fathom.commands.shared import Json
-from fathom.commands.values import paths_of
+from fathom.options.declare import Options, arg, command, given, opt
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.board.bundles.check import Checked

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import Options, arg, command, opt, unset
 from fathom.commands.shared import Json, MaybePath
+from fathom.options.declare import Options, arg, command, opt, unset
 
 if TYPE_CHECKING:
     from fathom.board.changes import Changes

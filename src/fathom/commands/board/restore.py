@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import STORE, Store, libraries
-from fathom.commands.options import Options, arg, command, opt
+from fathom.options.declare import Options, arg, command, opt
 
 if TYPE_CHECKING:
     from fathom.board.serve.backup import Held

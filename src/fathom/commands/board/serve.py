@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import STORE, Paths, Published, Store, Title, libraries
-from fathom.commands.options import Options, Read, arg, command, given, hidden, opt
-from fathom.commands.values import paths_of
+from fathom.options.declare import Options, Read, arg, command, given, hidden, opt
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.board.serve.checking import Policy
@@ -122,7 +122,7 @@ def serve(options: ServeOptions) -> None:
 
 def main(line: ServeOptions) -> None:
     """Serve, and say where."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     def ready(address: str) -> None:
         tell(f"the board is at {address}, its moderation page at {address}moderate")

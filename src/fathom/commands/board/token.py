@@ -6,8 +6,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.board.shared import STORE, Store, libraries
-from fathom.commands.options import Options, arg, command, opt
 from fathom.commands.shared import Json
+from fathom.options.declare import Options, arg, command, opt
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def main(line: Line) -> None:
 
 
 def _print_tokens(found: "list[Token]", as_json: bool) -> None:
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     records = [
         {

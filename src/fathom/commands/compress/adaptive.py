@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.compress.shared import half_width, print_json
-from fathom.commands.options import arg, at_least, command, hidden, opt
 from fathom.commands.shared import Asking, Epochs, Json, Limits, Reasoning, Recorded, Sampling, Unanswered
+from fathom.options.declare import arg, at_least, command, hidden, opt
 from fathom.types import FathomError, Member, Subset
 from fathom.types import Json as JsonValue
 
@@ -168,7 +168,7 @@ class Line(AdaptiveOptions, Asking, Json):
 def main(line: Line) -> None:
     """Print a line after each round, and the estimate."""
     from fathom.commands.run import confirmed
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     def told(items: int, value: float, half: float) -> None:
         if not line.quiet:

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from fathom.commands.options import Options, arg, command, hidden, opt
+from fathom.options.declare import Options, arg, command, hidden, opt
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def embed(options: EmbedOptions) -> tuple[int, int]:
 
 def main(options: EmbedOptions) -> None:
     """Print how many items were embedded."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     items, dimensions = embed.body(replace(options, tell=tell))
     tell(f"{options.out}: {items:,} items, {dimensions:,} dimensions")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.compress.shared import Published, Scores, print_json
-from fathom.commands.options import OptionError, Options, command, opt, unset
 from fathom.commands.shared import Json, MaybePath, Unanswered
-from fathom.commands.values import paths_of
+from fathom.options.declare import OptionError, Options, command, opt, unset
+from fathom.options.values import paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Line(EstimateOptions, Json):
 
 def main(line: Line) -> None:
     """Print a table of the models, and how the estimates agree with the scores where these are known."""
-    from fathom.commands.terminal import print_records, tell
+    from fathom.terminal import print_records, tell
 
     found = estimate.body(line)
     if line.as_json:

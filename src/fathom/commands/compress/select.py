@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
 from fathom.commands.compress.shared import Embeddings, print_json, vectors_of
-from fathom.commands.options import OptionError, Options, arg, at_least, command, opt, unset
 from fathom.commands.shared import Json, Names
-from fathom.commands.values import names_of, paths_of
 from fathom.names import unknown
+from fathom.options.declare import OptionError, Options, arg, at_least, command, opt, unset
+from fathom.options.values import names_of, paths_of
 
 if TYPE_CHECKING:
     from fathom.compress.matrix import ScoreMatrix
@@ -92,7 +92,7 @@ class Line(SelectOptions, Json):
 
 def main(line: Line) -> None:
     """Print how many items were chosen of each stratum."""
-    from fathom.commands.terminal import print_records, tell
+    from fathom.terminal import print_records, tell
 
     subset = select.body(line)
     strata = Counter(member.stratum for member in subset.members)

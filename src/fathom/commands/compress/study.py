@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from fathom.commands.compress.shared import Scores, print_json
-from fathom.commands.options import Options, Read, arg, at_least, command, hidden, opt, unset
 from fathom.commands.shared import Json, MaybePath, Names, Terminal
-from fathom.commands.values import names_of, paths_of
+from fathom.options.declare import Options, Read, arg, at_least, command, hidden, opt, unset
+from fathom.options.values import names_of, paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -255,8 +255,8 @@ class Line(StudyOptions, Terminal, Json):
 
 def main(line: Line) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import print_records, tell
     from fathom.compress.study import summarised
+    from fathom.terminal import print_records, tell
 
     frame = study.body(replace(line, tell=None if line.quiet or not sys.stderr.isatty() else tell))
     if line.as_json:

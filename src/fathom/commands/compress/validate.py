@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.compress.shared import Embeddings, Scores, half_width, print_json, vectors_of
-from fathom.commands.options import Options, Read, at_least, command, given, hidden, opt, unset
 from fathom.commands.shared import Json, MaybePath, Names, Terminal
-from fathom.commands.values import names_of, paths_of
+from fathom.options.declare import Options, Read, at_least, command, given, hidden, opt, unset
+from fathom.options.values import names_of, paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Line(ValidateOptions, Terminal, Json):
 
 def main(line: Line) -> None:
     """Print a table for each kind of split and budget, and of the items that a width takes."""
-    from fathom.commands.terminal import print_records, progress_bar, tell
+    from fathom.terminal import print_records, progress_bar, tell
 
     with progress_bar("validating", line.quiet) as progress:
         found = validate.body(replace(line, progress=progress))
@@ -165,7 +165,7 @@ def main(line: Line) -> None:
 
 def _print_summary(lines: Sequence[dict[str, Any]]) -> None:
     """A table for each kind of split and budget, and target where there are several; the least error first."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     tables: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
     for line in lines:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.data.shared import Names, Suite, data_sources
-from fathom.commands.options import Options, command, given, hidden, opt, unset
 from fathom.commands.shared import Json, MaybePath, Terminal
+from fathom.options.declare import Options, command, given, hidden, opt, unset
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class Line(FetchOptions, Terminal, Json):
 
 def main(line: Line) -> None:
     """Fetch, and print the files; those that came are shown also where another source failed."""
-    from fathom.commands.terminal import print_records
     from fathom.sources.lock import data_folder
+    from fathom.terminal import print_records
 
     folder = Path(line.folder or data_folder())
     files: list[Fetched] = []

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.data.shared import Names, Suite, data_sources
-from fathom.commands.options import Options, command, given, opt, unset
 from fathom.commands.shared import Json, MaybePath
+from fathom.options.declare import Options, command, given, opt, unset
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class Line(VerifyOptions, Json):
 
 def main(line: Line) -> int:
     """Print how each file stands; 1 where one is changed or missing."""
-    from fathom.commands.terminal import print_records
     from fathom.sources.lock import data_folder
+    from fathom.terminal import print_records
 
     checked = verify.body(line)
     if line.as_json:

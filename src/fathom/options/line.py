@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from fathom.commands.options import Config, Field, OptionError, Options, fields_of, read_config
+from fathom.options.declare import Config, Field, OptionError, Options, fields_of, read_config
 from fathom.types import FathomError
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -30,7 +30,7 @@ _LONG = 100
 class Command(click.Command):
     """A command that is made from its declaration.
 
-    Its module has a function of the command's name (``fathom.commands.options.command``); where the command line has
+    Its module has a function of the command's name (``fathom.options.declare.command``); where the command line has
     options of its own, a class ``Line`` of all of them; and where it prints something, ``main``, which takes them and
     returns the exit code.
     """
