@@ -41,7 +41,11 @@ def options(words: list[str]) -> Options:
 
 
 def values(found: Options, kind: type) -> dict[str, Any]:
-    shown = {field.name: getattr(found, field.name) for field in fields_of(kind) if not field.option.hidden}
+    shown = {
+        field.name: getattr(found, field.name)
+        for field in fields_of(kind)
+        if not (field.option.hidden or field.line_only)
+    }
     return {name: value for name, value in shown.items() if value not in (None, {}, ())}
 
 

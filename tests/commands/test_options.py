@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,14 +22,25 @@ from hypothesis import strategies as st
 from command_line import Call
 from fathom.cli.app import commands
 from fathom.options import declare
-from fathom.options.declare import OptionError, Options, Read, arg, at_least, command, fields_of, hidden, opt, unset
+from fathom.options.declare import (
+    OptionError,
+    Options,
+    Read,
+    arg,
+    at_least,
+    command,
+    fields_of,
+    hidden,
+    line_only,
+    opt,
+    unset,
+)
 from fathom.options.line import Command, run_line
 from fathom.options.values import lengths_of, pairs_of, where_of
 from fathom.types import FathomError
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shared(Options):
+class Shared(Options, kw_only=True):
     """Shared."""
 
     lengths: Annotated[
@@ -39,10 +50,7 @@ class Shared(Options):
     pairs: Annotated[dict[str, Any] | None, opt("Pairs.", "-P", many=True, read=pairs_of)] = None
 
 
-@dataclass(frozen=True)
 class TryOptions(Shared):
-    """Options."""
-
     name: Annotated[str, arg("A name.")]
     _: KW_ONLY
     count: Annotated[int, opt("How many.", "-c", check=at_least(1))] = 3
@@ -50,6 +58,7 @@ class TryOptions(Shared):
     loud: Annotated[bool, opt("Whether.")] = False
     share: Annotated[float | None, opt("How much.")] = None
     told: Annotated[Any, hidden("A callback.")] = None
+    tone: Annotated[Literal["high", "low"], opt("How it is printed.")] = line_only("low")
 
 
 @command(TryOptions)
@@ -120,7 +129,7 @@ def test_line_call_and_file_give_the_same_options(
     called = attempt("x", **values)
     assert line("x", *as_words(values)) == called
     assert line("x", "--config", str(file)) == called
-    again = {name: value for name, value in called.record(TryOptions)["options"].items() if name != "name"}
+    again = {name: value for name, value in called.record()["options"].items() if name != "name"}
     assert attempt("x", **again) == called
     assert dataclasses.replace(called) == called
 
@@ -128,6 +137,15 @@ def test_line_call_and_file_give_the_same_options(
 def test_a_former_name_still_works_and_is_not_shown() -> None:
     assert line("x", "--sort", "warm") == attempt("x", kind="warm")
     assert "--sort" not in declare.table(TryOptions)
+
+
+def test_an_option_of_the_command_line_alone_is_no_argument_and_is_not_recorded() -> None:
+    given = line("x", "--tone", "high").but(count=5)
+    assert (given.tone, given.count) == ("high", 5)
+    assert given.record() == {"options": {"name": "x", "count": 5}}
+    assert message("x", "--tone", "hihg") == "--tone hihg: expected high, low; did you mean high?"
+    with pytest.raises(TypeError, match=re.escape("attempt() has no argument 'tone'")):
+        attempt("x", tone="high")  # type: ignore[call-arg]
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
@@ -202,8 +220,8 @@ def test_functions_show_every_option(name: str) -> None:
 
     function: Any = getattr(api, FUNCTIONS.get(name, name.replace(" ", "_")))
     shown = inspect.signature(function).parameters
-    assert set(shown) == {one.name for one in dataclasses.fields(function.options) if one.name != "_"}
-    assert all(f"    {one.name}: " in function.__doc__ for one in fields_of(function.options))
+    assert set(shown) == {one.name for one in dataclasses.fields(function.options) if one.init}
+    assert all(f"    {one.name}: " in function.__doc__ for one in fields_of(function.options) if not one.line_only)
 
 
 def test_help_fits_a_terminal_and_cuts_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +308,7 @@ shown = io.StringIO()
 with contextlib.redirect_stdout(shown):
     run_line(command, ["--help"])
 Path("run.toml").write_text("top-k = 7")
-command.main_of_module = lambda line: print(json.dumps(line.record(RunOptions)["options"]["top_k"]))
+command.main_of_module = lambda line: print(json.dumps(line.record()["options"]["top_k"]))
 run_line(command, ["s", "-m", "x", "-k", "5"])
 run_line(command, ["s", "-m", "x", "--config", "run.toml"])
 print("-k, --top-k INTEGER" in shown.getvalue())
@@ -327,10 +345,7 @@ def test_an_option_of_run_is_one_line_in_one_file(tmp_path: Path) -> None:
     ], done.stderr
 
 
-@dataclass(frozen=True, kw_only=True)
-class OffOptions(Options):
-    """Options."""
-
+class OffOptions(Options, kw_only=True):
     marks: Annotated[bool, opt("Without marks.", flag="--no-marks")] = True
 
 

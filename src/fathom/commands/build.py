@@ -1,7 +1,7 @@
 """Build length-controlled samples from documents."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from fathom.corpus import Fields
 
 
-@dataclass(frozen=True)
-class BuildOptions(Build, Recorded):
-    """Options."""
-
+class BuildOptions(Build, Recorded, Terminal):
     target: Annotated[
         str | Path,
         arg("A suite, tasks separated by commas (see `fathom list`), or a .py file that declares them, which is run."),
@@ -122,17 +119,12 @@ def build(options: BuildOptions) -> "Built":
     )
 
 
-@dataclass(frozen=True)
-class Line(BuildOptions, Terminal):
-    """Options of the command line."""
-
-
-def main(line: Line) -> None:
+def main(line: BuildOptions) -> None:
     """Build, and print what was built."""
     from fathom.terminal import progress_bars, tell_below
 
     with progress_bars(line.quiet) as bars:
-        built = build.body(replace(line, progress=bars("building"), reading=bars("reading threads", in_bytes=True)))
+        built = build.body(line.but(progress=bars("building"), reading=bars("reading threads", in_bytes=True)))
     made = built.manifest
     there = "" if built.fresh else "already built, "
     print(f"{built.folder}: {there}{sum(made['samples'].values()):,} samples")

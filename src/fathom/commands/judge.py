@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
 
 
-@dataclass(frozen=True)
-class JudgeOptions(Limits):
-    """Options."""
-
+class JudgeOptions(Limits, Asking):
     runs: Annotated[Iterable[Path | str] | Path | str, arg("Run folders.", many=True, read=paths_of)]
     model: Annotated[
         str,
@@ -100,18 +97,12 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
     check_judge(model, model_base_url)
 
 
-@dataclass(frozen=True)
-class Line(JudgeOptions, Asking):
-    """Options."""
-
-
-def main(line: Line) -> int:
+def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
     from fathom.terminal import progress_bar
 
     with progress_bar("judging", line.quiet) as bar:
-        asked = replace(
-            line,
+        asked = line.but(
             confirm=lambda plan: _confirmed(plan, line.yes, line.quiet),
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
         )

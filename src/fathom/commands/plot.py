@@ -1,6 +1,6 @@
 """Draw one figure into a file."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True)
 class PlotOptions(OfScores):
-    """Options."""
-
     kind: Annotated[
         Literal[
             "curve",

@@ -1,21 +1,18 @@
 """Write one self-contained HTML page about runs, and print its tables."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Unanswered
-from fathom.options.declare import command, opt
+from fathom.options.declare import command, line_only, opt
 from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.report import Table
 
 
-@dataclass(frozen=True)
 class ReportOptions(Known):
-    """Options."""
-
     sources: Sources
     out: Annotated[Path | str, opt("The page to write.", "-o", metavar="FILE")] = "report.html"
     _: KW_ONLY
@@ -23,6 +20,7 @@ class ReportOptions(Known):
     seed: Seed = 0
     judge: JudgeOfRows = None
     unanswered: Unanswered = "zero"
+    quiet: Annotated[bool, opt("No tables in the terminal.", "-q")] = line_only(False)
 
 
 @command(ReportOptions)
@@ -45,14 +43,7 @@ def report(options: ReportOptions) -> "tuple[Table, ...]":
     )
 
 
-@dataclass(frozen=True)
-class Line(ReportOptions):
-    """Options."""
-
-    quiet: Annotated[bool, opt("No tables in the terminal.", "-q")] = False
-
-
-def main(line: Line) -> None:
+def main(line: ReportOptions) -> None:
     """Write the page, and print its tables."""
     from fathom.report.reading import tell_unfinished
     from fathom.terminal import tell

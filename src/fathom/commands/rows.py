@@ -1,28 +1,23 @@
 """Turn runs, logs of other harnesses, or published results into one table of scored replies."""
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from fathom.commands.shared import JudgeOfRows, Known, Tell
-from fathom.options.declare import Read, arg, command, given, opt, unset
+from fathom.commands.shared import JudgeOfRows, Known, MaybePath, Tell
+from fathom.options.declare import arg, command, given, opt, unset
 from fathom.options.values import paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     import polars as pl
 
+Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-o", metavar="FILE")]
 ORIGINS = ("fathom", "inspect", "lm-eval", "longbench-pro")
-Out: TypeAlias = Annotated[
-    Read[Path | str | None, Path | None], opt("A .parquet, .csv or .jsonl file.", "-o", metavar="FILE")
-]
 
 
-@dataclass(frozen=True)
 class RowsOptions(Known):
-    """Options."""
-
     sources: Annotated[
         Iterable[Path | str] | Path | str,
         arg("Run folders and rows files; or logs of another harness, or published results.", many=True, read=paths_of),
@@ -68,10 +63,7 @@ def rows(options: RowsOptions) -> "pl.DataFrame":
     return frame
 
 
-@dataclass(frozen=True)
 class Line(RowsOptions):
-    """Options."""
-
     out: Out = given(Path("rows.parquet"))
 
 
@@ -79,5 +71,5 @@ def main(line: Line) -> None:
     """Write the table, and say how long it is."""
     from fathom.terminal import tell
 
-    frame = rows.body(replace(line, tell=tell))
+    frame = rows.body(line.but(tell=tell))
     print(f"{line.out}: {len(frame):,} rows")

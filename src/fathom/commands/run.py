@@ -4,12 +4,12 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import Asking, Build, Choice, Limits, MaybePath, Reasoning, Recorded, Sampling
-from fathom.options.declare import arg, command, fields_of, hidden, opt, unset
+from fathom.options.declare import Options, arg, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import folder_name
 from fathom.types import FathomError
 
@@ -17,10 +17,17 @@ if TYPE_CHECKING:
     from fathom.run import Preflight, Progress, RunSummary
 
 
-@dataclass(frozen=True)
-class RunOptions(Choice, Sampling, Reasoning, Limits, Build, Recorded):
-    """Options."""
+class Judge(Options, kw_only=True):
+    """Judge."""
 
+    judge: Annotated[
+        str | None,
+        opt("A model that judges answers and summaries afterwards, as `fathom judge` does.", metavar="PROVIDER/NAME"),
+    ] = line_only(None)
+    judge_base_url: Annotated[str | None, opt("Address of the judge's server.", metavar="URL")] = line_only(None)
+
+
+class RunOptions(Choice, Sampling, Reasoning, Limits, Build, Recorded, Judge, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; or a suite or tasks, which are then built first.")]
     model: Annotated[
         str,
@@ -60,7 +67,7 @@ def run(options: RunOptions) -> "RunSummary":
         out=_place(folder, options),
         **options.of(Choice, Sampling, Reasoning, Limits),
         backoff=options.backoff,
-        command=options.record(RunOptions),
+        command=options.record(),
         confirm=options.confirm,
         progress=options.progress,
     )
@@ -99,21 +106,9 @@ def _place(suite: Path, options: RunOptions) -> Path:
     return Path("runs") / folder_name(name) / f"{folder_name(options.model)}{score}"
 
 
-@dataclass(frozen=True)
-class Line(RunOptions, Asking):
-    """Judge."""
-
-    judge: Annotated[
-        str | None,
-        opt("A model that judges answers and summaries afterwards, as `fathom judge` does.", metavar="PROVIDER/NAME"),
-    ] = None
-    judge_base_url: Annotated[str | None, opt("Address of the judge's server.", metavar="URL")] = None
-
-
-def main(line: Line) -> int:
+def main(line: RunOptions) -> int:
     """Run, print what came of it, and judge where that was asked for."""
-    from fathom.commands.judge import Line as JudgeLine
-    from fathom.commands.judge import check_judge
+    from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
     from fathom.terminal import progress_bar, tell_below
 
@@ -121,8 +116,7 @@ def main(line: Line) -> int:
     if judge is not None:
         check_judge(judge, line.judge_base_url)
     with progress_bar("building", line.quiet) as building, progress_bar("running", line.quiet) as bar:
-        asked = replace(
-            line,
+        asked = line.but(
             confirm=lambda plan: confirmed(plan, line.yes, line.quiet),
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
             building=building,
@@ -138,11 +132,8 @@ def main(line: Line) -> int:
         print(f"{summary.folder}: {done.finished:,} of {done.total:,} replies ({counts})")
     if judge is None:
         return 0
-    return judge_runs(
-        JudgeLine(
-            runs=(summary.folder,), model=judge, yes=line.yes, quiet=line.quiet, model_base_url=line.judge_base_url
-        )
-    )
+    options = JudgeOptions((summary.folder,), judge, model_base_url=line.judge_base_url)
+    return judge_runs(options.but(yes=line.yes, quiet=line.quiet))
 
 
 def confirmed(plan: "Preflight", yes: bool, quiet: bool) -> bool:

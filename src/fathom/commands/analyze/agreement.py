@@ -1,6 +1,5 @@
 """How often every two models, or two ways of asking one, give the same answer."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_flat, print_json, study_rows, telling
@@ -19,7 +18,6 @@ def agreement(options: Study) -> "list[Agreement]":
     return agreement(study_rows(options), seed=options.seed)
 
 
-@dataclass(frozen=True)
 class Line(Study, Json):
     """Options."""
 

@@ -1,6 +1,5 @@
 """Replies that follow the instructions or copy their example; chance, shortcuts, orders, position bias."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
@@ -19,7 +18,6 @@ def answers(options: Study) -> "list[AnswerPoint]":
     return answers(study_rows(options), seed=options.seed)
 
 
-@dataclass(frozen=True)
 class Line(Study, Json):
     """Options."""
 

@@ -1,7 +1,7 @@
 """Mean over questions in each group, best of n and pass at n, as in LongBench Pro."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import Dimensions, Study, print_json, print_tables, study_rows, telling
@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from fathom.analysis import GroupScore
 
 
-@dataclass(frozen=True)
-class BreakdownOptions(Study):
-    """Options."""
-
+class BreakdownOptions(Study, Json):
     _: KW_ONLY
     by: Dimensions = unset
     measures: Annotated[
@@ -34,18 +31,13 @@ def breakdown(options: BreakdownOptions) -> "list[GroupScore]":
     return breakdown(frame, by=by, measures=options.measures, seed=options.seed)
 
 
-@dataclass(frozen=True)
-class Line(BreakdownOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: BreakdownOptions) -> None:
     """Print tables, or JSON."""
     from fathom.report.breakdown import score_tables
     from fathom.terminal import tell
 
     if line.by and not line.as_json:  # tables have a column for the whole
-        line = replace(line, by=tuple(dict.fromkeys(("overall", *line.by))))
+        line = line.but(by=tuple(dict.fromkeys(("overall", *line.by))))
     found = breakdown.body(telling(line))
     if line.as_json:
         return print_json(found)

@@ -1,7 +1,7 @@
 """Mean of the tasks of each category, and of the categories, as in LongBench."""
 
 import dataclasses
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import Study, print_flat, print_json, study_rows, telling
@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from fathom.analysis import CategoryScore
 
 
-@dataclass(frozen=True)
 class CategoriesOptions(Study):
-    """Options."""
-
     _: KW_ONLY
     by: Annotated[
         str,
@@ -32,10 +29,7 @@ def categories(options: CategoriesOptions) -> "list[CategoryScore]":
     return categories(study_rows(options), by=options.by, compensated=options.compensated, seed=options.seed)
 
 
-@dataclass(frozen=True)
 class Line(CategoriesOptions, Json):
-    """Options."""
-
     _: KW_ONLY
     tasks: Annotated[bool, opt("Print each task of a group too.")] = False
 

@@ -1,6 +1,5 @@
 """Paired differences between every two models on the items that they share."""
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,6 @@ def compare(options: Study) -> "list[Comparison]":
     ]
 
 
-@dataclass(frozen=True)
 class Line(Study, Json):
     """Options."""
 

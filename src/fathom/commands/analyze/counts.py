@@ -1,6 +1,5 @@
 """Replies by status, validity, truncation, tokens and cost."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_json, print_section, telling
@@ -25,7 +24,6 @@ def counts(options: Study) -> "list[Counts]":
     return counts(frame)
 
 
-@dataclass(frozen=True)
 class Line(Study, Json):
     """Options."""
 

@@ -1,6 +1,5 @@
 """Mean score at each length, with intervals and chance."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.scores import print_curve, print_study
@@ -20,7 +19,6 @@ def curve(options: OfScores) -> "list[CurvePoint]":
     return curve_of(profiles_of(options))
 
 
-@dataclass(frozen=True)
 class Line(OfScores, Json):
     """Options."""
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from fathom.analysis import Difficulty
 
 
-@dataclass(frozen=True)
-class DifficultyOptions(OfRows):
-    """Options."""
-
+class DifficultyOptions(OfRows, Json):
     _: KW_ONLY
     tiers: Annotated[
         Path | str | Mapping[str, Sequence[str]],
@@ -57,12 +54,7 @@ def difficulty(options: DifficultyOptions) -> "list[Difficulty]":
     return [found]
 
 
-@dataclass(frozen=True)
-class Line(DifficultyOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: DifficultyOptions) -> None:
     """Print a table, or JSON."""
     from fathom.terminal import print_records
 

@@ -1,23 +1,20 @@
 """A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
 
 import dataclasses
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import flat_record, print_json
 from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Tell
-from fathom.options.declare import Options, command, opt
+from fathom.options.declare import command, opt
 from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.analysis import JudgeAgreement
 
 
-@dataclass(frozen=True)
-class JudgeStudyOptions(Options):
-    """Options."""
-
+class JudgeStudyOptions(Json):
     sources: Sources
     _: KW_ONLY
     labels: Annotated[
@@ -42,12 +39,7 @@ def judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
     return judge_agreement(frame, read_labels(Path(options.labels)), seed=options.seed)
 
 
-@dataclass(frozen=True)
-class Line(JudgeStudyOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: JudgeStudyOptions) -> None:
     """Print a table, or JSON."""
     import sys
 

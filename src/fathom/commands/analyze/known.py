@@ -1,6 +1,5 @@
 """Questions that models answer closed-book, and which of them are removed."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, known_removed, print_json, print_section, telling
@@ -17,7 +16,6 @@ def known(options: Study) -> "list[Known]":
     return list(known_removed(options).removed)
 
 
-@dataclass(frozen=True)
 class Line(Study, Json):
     """Options."""
 

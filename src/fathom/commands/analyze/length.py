@@ -1,6 +1,5 @@
 """Effective context length under three definitions, with intervals."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.scores import print_length, print_study
@@ -20,7 +19,6 @@ def length(options: OfScores) -> "list[EffectiveLength]":
     return effective_length_of(profiles_of(options))
 
 
-@dataclass(frozen=True)
 class Line(OfScores, Json):
     """Options."""
 

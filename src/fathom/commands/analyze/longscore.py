@@ -1,6 +1,5 @@
 """Change from base ability (2k, 4k, 6k) at each length, as in 100-LongBench."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.scores import print_longscore, print_study
@@ -20,7 +19,6 @@ def longscore(options: OfScores) -> "list[LongScore]":
     return longscore_of(profiles_of(options))
 
 
-@dataclass(frozen=True)
 class Line(OfScores, Json):
     """Options."""
 

@@ -1,6 +1,5 @@
 """Models from the highest score to the lowest, and which are indistinguishable from the next one below."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
@@ -19,7 +18,6 @@ def neighbours(options: Study) -> "list[Neighbour]":
     return neighbours(study_rows(options), seed=options.seed)
 
 
-@dataclass(frozen=True)
 class Line(Study, Json):
     """Options."""
 

@@ -1,6 +1,6 @@
 """Score by where in the context the gold text lies, and front, middle and end against each other."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import Study, print_flat, print_json, print_tables, study_rows, telling
@@ -11,10 +11,7 @@ if TYPE_CHECKING:
     from fathom.analysis import PositionContrast, PositionPoint
 
 
-@dataclass(frozen=True)
-class PositionOptions(Study):
-    """Options."""
-
+class PositionOptions(Study, Json):
     _: KW_ONLY
     bins: Annotated[int, opt("Equal parts of the context for depths that were drawn at random.", check=at_least(1))] = 5
 
@@ -32,12 +29,7 @@ def position(options: PositionOptions) -> "list[PositionPoint | PositionContrast
     return [*points, *position_contrasts(frame, seed=options.seed)]
 
 
-@dataclass(frozen=True)
-class Line(PositionOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: PositionOptions) -> None:
     """Print tables, or JSON."""
     from fathom.analysis import PositionPoint
     from fathom.report.position import contrast_tables

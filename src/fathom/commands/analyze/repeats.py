@@ -1,6 +1,5 @@
 """How much of a mean's error is due to the questions, and how much to few repeats; best of n and pass at n."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
@@ -19,7 +18,6 @@ def repeats(options: Study) -> "list[Repeats]":
     return repeats(study_rows(options), seed=options.seed)
 
 
-@dataclass(frozen=True)
 class Line(Study, Json):
     """Options."""
 

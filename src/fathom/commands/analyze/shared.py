@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -33,10 +33,7 @@ Dimensions: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True)
 class OfRows(Known):
-    """Options."""
-
     sources: Sources
     _: KW_ONLY
     seed: Seed = 0
@@ -44,15 +41,11 @@ class OfRows(Known):
     tell: Tell = None
 
 
-@dataclass(frozen=True)
 class Study(OfRows):
-    """Options."""
-
     _: KW_ONLY
     unanswered: Unanswered = "zero"
 
 
-@dataclass(frozen=True)
 class OfScores(Study):
     """Lengths and tables of scores."""
 
@@ -180,7 +173,7 @@ def profiles_of(options: OfScores) -> "list[Profile]":
         found += score_profiles(table, base=options.base, seed=options.seed)
     others = [path for path in paths if path not in tables]
     if others or not tables:
-        left = known_removed(dataclasses.replace(options, sources=others))
+        left = known_removed(options.but(sources=others))
         frame = counted_rows(left, options, lengths)
         found += profiles(frame, seed=options.seed, base=options.base or "paper")
     return found if lengths is None else at_lengths(found, lengths)
@@ -265,4 +258,4 @@ def telling(line: Any) -> Any:
     """The options with notes on standard error."""
     from fathom.terminal import tell
 
-    return dataclasses.replace(line, tell=tell)
+    return line.but(tell=tell)

@@ -1,6 +1,5 @@
 """Steadier measures beside LongScore: retention, log-ratio, area, and the lengths L85 and L50."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.scores import print_steady, print_study
@@ -20,7 +19,6 @@ def steady(options: OfScores) -> "list[Steady]":
     return steady_of(profiles_of(options))
 
 
-@dataclass(frozen=True)
 class Line(OfScores, Json):
     """Options."""
 

@@ -1,6 +1,6 @@
 """What models gain by thinking, over the questions that they answered both ways."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Dimensions, Study, print_json, print_tables, study_rows, telling
@@ -11,10 +11,7 @@ if TYPE_CHECKING:
     from fathom.analysis import ThinkingGain
 
 
-@dataclass(frozen=True)
-class ThinkingOptions(Study):
-    """Options."""
-
+class ThinkingOptions(Study, Json):
     _: KW_ONLY
     by: Dimensions = unset
 
@@ -27,12 +24,7 @@ def thinking(options: ThinkingOptions) -> "list[ThinkingGain]":
     return thinking_gain(study_rows(options), by=options.by or ("overall",), seed=options.seed)
 
 
-@dataclass(frozen=True)
-class Line(ThinkingOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: ThinkingOptions) -> None:
     """Print tables, or JSON."""
     from fathom.report.breakdown import gain_tables
     from fathom.terminal import tell

@@ -1,6 +1,5 @@
 """Whole prompts against the same ones cut: how much of each task needs the full text."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, print_json, print_tables, study_rows, telling
@@ -25,7 +24,6 @@ def truncation(options: Study) -> "list[Truncation]":
     )
 
 
-@dataclass(frozen=True)
 class Line(Study, Json):
     """Options."""
 

@@ -1,7 +1,7 @@
 """Serve a leaderboard, and accept bundles that people with tokens send: checked, decided on, published."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,8 +22,7 @@ def _size(mib: float) -> str:
     return "" if 0 <= mib <= MOST_MIB else f"expected a number from 0 to {MOST_MIB}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Accepted(Options):
+class Accepted(Options, kw_only=True):
     """Bundles."""
 
     suites: Annotated[
@@ -40,8 +39,7 @@ class Accepted(Options):
     without_logs: Annotated[bool, opt("Accept bundles without replies too; their scores are unverified.")] = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limited(Options):
+class Limited(Options, kw_only=True):
     """Limits."""
 
     max_size: Annotated[
@@ -58,10 +56,7 @@ class Limited(Options):
     per_address: Annotated[int, opt("Connections, and requests in progress, of one address; 0 for no limit.")] = 64
 
 
-@dataclass(frozen=True)
 class ServeOptions(Accepted, Limited):
-    """Options."""
-
     results: Annotated[
         Iterable[Path | str] | Path | str,
         arg("Runs, rows files and bundles that are on the site beside what is accepted.", many=True, read=paths_of),
@@ -127,4 +122,4 @@ def main(line: ServeOptions) -> None:
     def ready(address: str) -> None:
         tell(f"the board is at {address}, its moderation page at {address}moderate")
 
-    serve.body(replace(line, ready=ready))
+    serve.body(line.but(ready=ready))

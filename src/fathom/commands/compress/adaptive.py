@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 SUBSET = "subset.json"
 
 
-@dataclass(frozen=True)
-class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded):
-    """Options."""
-
+class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
     suite: Annotated[Path | str, arg("A suite folder.")]
     model: Annotated[str, opt("For instance openai/gpt-5 or vllm/NAME.", "-m", metavar="PROVIDER/NAME")]
     known: Annotated[
@@ -160,12 +157,7 @@ def _asked(options: AdaptiveOptions, names: Sequence[str], folder: Path, choices
 # -------------------------------------------------------------------------------------------------------- printing
 
 
-@dataclass(frozen=True)
-class Line(AdaptiveOptions, Asking, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: AdaptiveOptions) -> None:
     """Print a line after each round, and the estimate."""
     from fathom.commands.run import confirmed
     from fathom.terminal import tell
@@ -182,7 +174,7 @@ def main(line: Line) -> None:
         shown.extend([plan] if plan.requests else [])
         return confirmed(plan, line.yes or known, line.quiet or known)
 
-    found = adaptive.body(replace(line, told=told, confirm=confirm))
+    found = adaptive.body(line.but(told=told, confirm=confirm))
     if line.as_json:
         record = dataclasses.asdict(found)
         print_json({**record, "subset": str(found.subset), "rounds": list(map(str, found.rounds))})
