@@ -30,8 +30,8 @@ import pytest
 
 from fathom.cli import main
 from fathom.cli.app import commands
-from fathom.commands import options
-from fathom.commands.front import Command
+from fathom.options import declare
+from fathom.options.line import Command
 from fathom.registry import suites, tasks
 from fathom.run.readers import readers
 from fathom.score.registry import metrics
@@ -85,7 +85,7 @@ def command_lines(block: Block) -> list[list[str]]:
 def table(command: Any) -> str:
     """Arguments and options of a command as a table in Markdown."""
     if isinstance(command, Command):
-        return options.table(command.line)
+        return declare.table(command.line)
     rows = ["| argument or option | what it is | default |", "| --- | --- | --- |"]
     for parameter in command.params:
         is_argument = parameter.param_type_name == "argument"

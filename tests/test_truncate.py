@@ -14,11 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fathom.build import build, order
-from fathom.commands.values import depths_of
 from fathom.compose import Shelf, compose
 from fathom.compose.truncate import truncated
 from fathom.counts import TokenCounter
 from fathom.length import render
+from fathom.options.values import depths_of
 from fathom.run.options import check_choice
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens import get_tokenizer

@@ -10,6 +10,7 @@
 
 import difflib
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,10 +25,12 @@ def __getattr__(name: str) -> Any:
     if name in _OFFERED:
         return importlib.import_module(f"fathom.{name}")
     message = f"module 'fathom' has no attribute {name!r}"
-    if not name.startswith("_") and (near := difflib.get_close_matches(name, __getattr__("api").__all__, n=1)):
-        message += f"; did you mean fathom.api.{near[0]}?"
+    # ``from fathom import run`` asks here before it imports the package of this name.
+    if not name.startswith("_") and importlib.util.find_spec(f"fathom.{name}") is None:
+        near = difflib.get_close_matches(name, importlib.import_module("fathom.api").__all__, n=1)
+        message += f"; did you mean fathom.api.{near[0]}?" if near else "; its functions are in fathom.api"
     raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_OFFERED]
+    return ["__version__", *_OFFERED]

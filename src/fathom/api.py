@@ -21,7 +21,7 @@ from fathom.commands.analyze.longscore import longscore as analyze_longscore
 from fathom.commands.analyze.position import position as analyze_position
 from fathom.commands.analyze.repeats import repeats as analyze_repeats
 from fathom.commands.analyze.retention import retention as analyze_retention
-from fathom.commands.analyze.shared import score_tables
+from fathom.commands.analyze.shared import filtered, score_tables
 from fathom.commands.analyze.thinking import thinking as analyze_thinking
 from fathom.commands.analyze.truncation import truncation as analyze_truncation
 from fathom.commands.board.backup import backup as board_backup
@@ -49,7 +49,6 @@ from fathom.commands.judge import check_judge, judge
 from fathom.commands.likelihood import likelihood
 from fathom.commands.list_ import catalogue
 from fathom.commands.plot import plot
-from fathom.commands.reading import filtered
 from fathom.commands.report import report
 from fathom.commands.rows import ORIGINS, rows
 from fathom.commands.run import run

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fathom.commands.terminal import print_records
+from fathom.terminal import print_records
 
 MODEL = "openai/a\x1b[31mb"
 LONG = "fathom/lexical?window=16k&truncate=middle"

@@ -18,8 +18,8 @@ from fathom import api
 from fathom.cli.app import command, commands
 from fathom.commands.analyze import FORMER
 from fathom.commands.board import token
-from fathom.commands.front import Command, run_line
-from fathom.commands.options import Options, fields_of
+from fathom.options.declare import Options, fields_of
+from fathom.options.line import Command, run_line
 
 FILE = Path(__file__).with_name("command_lines.json")
 SAVED = json.loads(FILE.read_text("utf-8"))
@@ -43,7 +43,11 @@ def options(words: list[str]) -> Options:
 
 
 def values(found: Options, kind: type) -> dict[str, Any]:
-    shown = {field.name: getattr(found, field.name) for field in fields_of(kind) if not field.option.hidden}
+    shown = {
+        field.name: getattr(found, field.name)
+        for field in fields_of(kind)
+        if not (field.option.hidden or field.line_only)
+    }
     return {name: value for name, value in shown.items() if value not in (None, {}, ())}
 
 

@@ -10,8 +10,8 @@ import pytest
 from fathom import api
 from fathom.commands.compress.study import StudyOptions
 from fathom.commands.compress.validate import ValidateOptions
-from fathom.commands.options import OptionError
 from fathom.compress.tables import write_matrix
+from fathom.options.declare import OptionError
 from made_scores import made_scores
 
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,15 +21,26 @@ from hypothesis import strategies as st
 
 from command_line import Call
 from fathom.cli.app import commands
-from fathom.commands import options
-from fathom.commands.front import Command, run_line
-from fathom.commands.options import OptionError, Options, Read, arg, at_least, command, fields_of, hidden, opt, unset
-from fathom.commands.values import lengths_of, pairs_of, where_of
+from fathom.options import declare
+from fathom.options.declare import (
+    OptionError,
+    Options,
+    Read,
+    arg,
+    at_least,
+    command,
+    fields_of,
+    hidden,
+    line_only,
+    opt,
+    unset,
+)
+from fathom.options.line import Command, run_line
+from fathom.options.values import lengths_of, pairs_of, where_of
 from fathom.types import FathomError
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shared(Options):
+class Shared(Options, kw_only=True):
     """Shared."""
 
     lengths: Annotated[
@@ -39,10 +50,7 @@ class Shared(Options):
     pairs: Annotated[dict[str, Any] | None, opt("Pairs.", "-P", many=True, read=pairs_of)] = None
 
 
-@dataclass(frozen=True)
 class TryOptions(Shared):
-    """Options."""
-
     name: Annotated[str, arg("A name.")]
     _: KW_ONLY
     count: Annotated[int, opt("How many.", "-c", check=at_least(1))] = 3
@@ -50,6 +58,7 @@ class TryOptions(Shared):
     loud: Annotated[bool, opt("Whether.")] = False
     share: Annotated[float | None, opt("How much.")] = None
     told: Annotated[Any, hidden("A callback.")] = None
+    tone: Annotated[Literal["high", "low"], opt("How it is printed.")] = line_only("low")
 
 
 @command(TryOptions)
@@ -120,14 +129,23 @@ def test_line_call_and_file_give_the_same_options(
     called = attempt("x", **values)
     assert line("x", *as_words(values)) == called
     assert line("x", "--config", str(file)) == called
-    again = {name: value for name, value in called.record(TryOptions)["options"].items() if name != "name"}
+    again = {name: value for name, value in called.record()["options"].items() if name != "name"}
     assert attempt("x", **again) == called
     assert dataclasses.replace(called) == called
 
 
 def test_a_former_name_still_works_and_is_not_shown() -> None:
     assert line("x", "--sort", "warm") == attempt("x", kind="warm")
-    assert "--sort" not in options.table(TryOptions)
+    assert "--sort" not in declare.table(TryOptions)
+
+
+def test_an_option_of_the_command_line_alone_is_no_argument_and_is_not_recorded() -> None:
+    given = line("x", "--tone", "high").but(count=5)
+    assert (given.tone, given.count) == ("high", 5)
+    assert given.record() == {"options": {"name": "x", "count": 5}}
+    assert message("x", "--tone", "hihg") == "--tone hihg: expected high, low; did you mean high?"
+    with pytest.raises(TypeError, match=re.escape("attempt() has no argument 'tone'")):
+        attempt("x", tone="high")  # type: ignore[call-arg]
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
@@ -202,8 +220,8 @@ def test_functions_show_every_option(name: str) -> None:
 
     function: Any = getattr(api, FUNCTIONS.get(name, name.replace(" ", "_").replace("-", "_")))
     shown = inspect.signature(function).parameters
-    assert set(shown) == {one.name for one in dataclasses.fields(function.options) if one.name != "_"}
-    assert all(f"    {one.name}: " in function.__doc__ for one in fields_of(function.options))
+    assert set(shown) == {one.name for one in dataclasses.fields(function.options) if one.init}
+    assert all(f"    {one.name}: " in function.__doc__ for one in fields_of(function.options) if not one.line_only)
 
 
 def test_help_fits_a_terminal_and_cuts_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,8 +299,8 @@ import contextlib, inspect, io, json, sys
 from pathlib import Path
 from fathom import api
 from fathom.cli.app import commands
-from fathom.commands import options
-from fathom.commands.front import run_line
+from fathom.options import declare
+from fathom.options.line import run_line
 from fathom.commands.run import RunOptions
 
 command = commands()["run"]
@@ -290,28 +308,28 @@ shown = io.StringIO()
 with contextlib.redirect_stdout(shown):
     run_line(command, ["--help"])
 Path("run.toml").write_text("top-k = 7")
-command.main_of_module = lambda line: print(json.dumps(line.record(RunOptions)["options"]["top_k"]))
+command.main_of_module = lambda line: print(json.dumps(line.record()["options"]["top_k"]))
 run_line(command, ["s", "-m", "x", "-k", "5"])
 run_line(command, ["s", "-m", "x", "--config", "run.toml"])
 print("-k, --top-k INTEGER" in shown.getvalue())
-print("--top-k" in options.table(command.line), "top_k" in inspect.signature(api.run).parameters)
+print("--top-k" in declare.table(command.line), "top_k" in inspect.signature(api.run).parameters)
 print("top_k: Tokens to choose" in api.run.__doc__)
 try:
     api.run("s", "x", top_k=0)
-except options.OptionError as error:
+except declare.OptionError as error:
     print(error)
 """
 
 
 @pytest.mark.slow
 def test_an_option_of_run_is_one_line_in_one_file(tmp_path: Path) -> None:
-    package = Path(options.__file__).parents[1]
+    package = Path(declare.__file__).parents[1]
     shutil.copytree(package, tmp_path / "fathom", ignore=shutil.ignore_patterns("__pycache__"))
     file = tmp_path / "fathom" / "commands" / "run.py"
     text = file.read_text("utf-8")
     place = "    _: KW_ONLY\n"
     text = text.replace(place, place + NEW, 1)
-    text = re.sub(r"(from fathom\.commands\.options import) ", r"\1 at_least, ", text, count=1)
+    text = re.sub(r"(from fathom\.options\.declare import) ", r"\1 at_least, ", text, count=1)
     file.write_text(text, "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
@@ -327,10 +345,7 @@ def test_an_option_of_run_is_one_line_in_one_file(tmp_path: Path) -> None:
     ], done.stderr
 
 
-@dataclass(frozen=True, kw_only=True)
-class OffOptions(Options):
-    """Options."""
-
+class OffOptions(Options, kw_only=True):
     marks: Annotated[bool, opt("Without marks.", flag="--no-marks")] = True
 
 
@@ -348,7 +363,7 @@ def test_a_flag_turns_off_what_is_on_by_default(tmp_path: Path, capsys: pytest.C
     assert run_line(front, ["--no-marks"]) == off(marks=False) == 0
     assert run_line(front, ["--config", str(file)]) == 0
     assert run_line(front, ["--marks"]) == 2
-    assert options.table(OffOptions).splitlines()[-1] == "| `--no-marks` | Without marks. |  |"
+    assert declare.table(OffOptions).splitlines()[-1] == "| `--no-marks` | Without marks. |  |"
 
 
 def test_help_loads_no_library_of_numbers_and_no_other_command() -> None:

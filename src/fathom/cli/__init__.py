@@ -16,7 +16,7 @@ def main() -> None:
     1 its traceback goes before it.
     """
     from fathom.cli.app import command
-    from fathom.commands.front import run_line
+    from fathom.options.line import run_line
 
     try:
         sys.exit(run_line(command, sys.argv[1:]))

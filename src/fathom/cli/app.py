@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from fathom.commands.front import Group
+from fathom.options.line import Group
 
 NAMES = (
     *("list", "build", "show", "export", "run", "status", "likelihood", "judge"),

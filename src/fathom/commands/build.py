@@ -1,23 +1,20 @@
 """Build length-controlled samples from documents."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.options import Read, arg, command, given, hidden, opt, unset
 from fathom.commands.shared import Build, Lengths, Recorded, Several, Terminal, Where
-from fathom.commands.values import folders_of, lengths_of
+from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
+from fathom.options.values import folders_of, lengths_of
 
 if TYPE_CHECKING:
     from fathom.build import Built
     from fathom.corpus import Fields
 
 
-@dataclass(frozen=True)
-class BuildOptions(Build, Recorded):
-    """Options."""
-
+class BuildOptions(Build, Recorded, Terminal):
     target: Annotated[
         str | Path,
         arg("A suite, tasks separated by commas (see `fathom list`), or a .py file that declares them, which is run."),
@@ -122,17 +119,12 @@ def build(options: BuildOptions) -> "Built":
     )
 
 
-@dataclass(frozen=True)
-class Line(BuildOptions, Terminal):
-    """Options of the command line."""
-
-
-def main(line: Line) -> None:
+def main(line: BuildOptions) -> None:
     """Build, and print what was built."""
-    from fathom.commands.terminal import progress_bars, tell_below
+    from fathom.terminal import progress_bars, tell_below
 
     with progress_bars(line.quiet) as bars:
-        built = build.body(replace(line, progress=bars("building"), reading=bars("reading threads", in_bytes=True)))
+        built = build.body(line.but(progress=bars("building"), reading=bars("reading threads", in_bytes=True)))
     made = built.manifest
     there = "" if built.fresh else "already built, "
     print(f"{built.folder}: {there}{sum(made['samples'].values()):,} samples")

@@ -3,18 +3,15 @@
 import json
 import sys
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fathom.commands.options import Options, arg, command, opt, unset
 from fathom.commands.shared import Lengths, MaybePath, Subset, Tasks, Where
+from fathom.options.declare import Options, arg, command, opt, unset
 
 
-@dataclass(frozen=True)
 class ExportOptions(Options):
-    """Options."""
-
     folder: Annotated[Path | str, arg("A built suite.")]
     out: Annotated[MaybePath, opt("File to write; standard output if left out.", "-o", metavar="FILE")] = unset
     _: KW_ONLY

@@ -2,11 +2,10 @@
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import Read, arg, at_least, command, given, hidden, opt, unset
 from fathom.commands.shared import (
     Asking,
     Generation,
@@ -15,16 +14,14 @@ from fathom.commands.shared import (
     ReasoningEffort,
     ReasoningTokens,
 )
-from fathom.commands.values import paths_of, temperature_of
+from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
+from fathom.options.values import paths_of, temperature_of
 
 if TYPE_CHECKING:
     from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
 
 
-@dataclass(frozen=True)
-class JudgeOptions(Limits):
-    """Options."""
-
+class JudgeOptions(Limits, Asking):
     runs: Annotated[Iterable[Path | str] | Path | str, arg("Run folders.", many=True, read=paths_of)]
     model: Annotated[
         str,
@@ -100,18 +97,12 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
     check_judge(model, model_base_url)
 
 
-@dataclass(frozen=True)
-class Line(JudgeOptions, Asking):
-    """Options."""
-
-
-def main(line: Line) -> int:
+def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
-    from fathom.commands.terminal import progress_bar
+    from fathom.terminal import progress_bar
 
     with progress_bar("judging", line.quiet) as bar:
-        asked = replace(
-            line,
+        asked = line.but(
             confirm=lambda plan: _confirmed(plan, line.yes, line.quiet),
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
         )
@@ -123,7 +114,7 @@ def main(line: Line) -> int:
 
 def _confirmed(plan: "JudgePlan", yes: bool, quiet: bool) -> bool:
     """Show what is ahead; ask, unless told to start or there is nothing to pay for."""
-    from fathom.commands.terminal import ask_to_start, price_range
+    from fathom.terminal import ask_to_start, price_range
 
     if not quiet:
         there = f"; {plan.finished:,} are judged already" if plan.finished else ""
@@ -136,7 +127,7 @@ def _confirmed(plan: "JudgePlan", yes: bool, quiet: bool) -> bool:
 
 
 def _print_summary(summary: "JudgeSummary") -> None:
-    from fathom.commands.terminal import tell_below
+    from fathom.terminal import tell_below
 
     for hint in summary.hints:
         tell_below(hint)

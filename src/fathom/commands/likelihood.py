@@ -2,22 +2,19 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.options import Options, arg, at_least, command, hidden, opt, unset
 from fathom.commands.shared import Lengths, Limit, MaybePath, Retries, Tasks, Terminal, Timeout
-from fathom.commands.values import folder_name
+from fathom.options.declare import arg, at_least, command, hidden, opt, unset
+from fathom.options.values import folder_name
 
 if TYPE_CHECKING:
     from fathom.run import Progress, RunSummary
 
 
-@dataclass(frozen=True)
-class LikelihoodOptions(Options):
-    """Options."""
-
+class LikelihoodOptions(Terminal):
     suite: Annotated[Path | str, arg("A built suite's folder.")]
     model: Annotated[
         str,
@@ -75,18 +72,12 @@ def likelihood(options: LikelihoodOptions) -> "RunSummary":
     return likelihood(folder, model, out=place, **settings)
 
 
-@dataclass(frozen=True)
-class Line(LikelihoodOptions, Terminal):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: LikelihoodOptions) -> None:
     """Answer, and print how many replies there are."""
-    from fathom.commands.terminal import progress_bar, tell
+    from fathom.terminal import progress_bar, tell
 
     with progress_bar("scoring", line.quiet) as bar:
-        asked = replace(
-            line,
+        asked = line.but(
             tell=None if line.quiet else lambda words: print(words, file=sys.stderr),
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
         )

@@ -1,11 +1,10 @@
 """Show what exists: suites, tasks, metrics, boards, models, settings, data sets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fathom.commands.options import Options, arg, command
 from fathom.commands.shared import Json
+from fathom.options.declare import arg, command
 
 if TYPE_CHECKING:
     from fathom.catalogue import Records
@@ -19,10 +18,7 @@ _SHOWN = {
 """Fields of records that a table shows."""
 
 
-@dataclass(frozen=True)
-class ListOptions(Options):
-    """Options."""
-
+class ListOptions(Json):
     kind: Annotated[
         Literal["suites", "tasks", "metrics", "boards", "models", "settings", "data"],
         arg("suites, tasks, metrics, boards, models, settings or data."),
@@ -37,17 +33,9 @@ def catalogue(options: ListOptions) -> "Records":
     return catalogue(options.kind)
 
 
-list_ = catalogue
-
-
-@dataclass(frozen=True)
-class Line(ListOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: ListOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import print_records, tell
+    from fathom.terminal import print_records, tell
 
     records: list[dict[str, Any]] = catalogue.body(line)
     if line.as_json:

@@ -1,13 +1,13 @@
 """Draw one figure into a file."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.analyze.shared import OfScores, profiles_of, score_tables
-from fathom.commands.options import arg, command, opt, unset
 from fathom.commands.shared import Names, Tasks
-from fathom.commands.values import names_of, paths_of
+from fathom.options.declare import arg, command, opt, unset
+from fathom.options.values import names_of, paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True)
 class PlotOptions(OfScores):
-    """Options."""
-
     kind: Annotated[
         Literal[
             "curve",
@@ -55,17 +52,17 @@ class PlotOptions(OfScores):
 @command(PlotOptions)
 def plot(options: PlotOptions) -> Path:
     """Draw one figure of runs, rows files or tables of scores into a file."""
-    from fathom.commands.reading import PriorKnowledge, load, without_known
     from fathom.commands.shared import Known
     from fathom.report import plot
+    from fathom.report.reading import without_known
+    from fathom.rows import load
 
     paths, out, models = paths_of(options.sources), Path(options.out), options.models or ()
     if score_tables(paths):
         return plot(profiles_of(options), options.kind, out, models=models, seed=options.seed)
-    how = PriorKnowledge(**options.of(Known), judge=options.judge, seed=options.seed, tell=options.tell)
-    lengths, tasks = options.of(OfScores)["lengths"], options.tasks
-    rows = _of_tasks(_at_lengths(load(paths, options.judge), lengths), tasks)
-    left = without_known(rows, how)
+    rows = _of_tasks(_at_lengths(load(paths, judge=options.judge), options.of(OfScores)["lengths"]), options.tasks)
+    how = options.of(Known)
+    left = without_known(rows, **how, judge=options.judge, seed=options.seed, tell=options.tell)
     return plot(left, options.kind, out, models=models, seed=options.seed, unanswered=options.unanswered)
 
 

@@ -1,21 +1,18 @@
 """Write one self-contained HTML page about runs, and print its tables."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import command, opt
 from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Unanswered
-from fathom.commands.values import paths_of
+from fathom.options.declare import command, line_only, opt
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.report import Table
 
 
-@dataclass(frozen=True)
 class ReportOptions(Known):
-    """Options."""
-
     sources: Sources
     out: Annotated[Path | str, opt("The page to write.", "-o", metavar="FILE")] = "report.html"
     _: KW_ONLY
@@ -23,14 +20,16 @@ class ReportOptions(Known):
     seed: Seed = 0
     judge: JudgeOfRows = None
     unanswered: Unanswered = "zero"
+    quiet: Annotated[bool, opt("No tables in the terminal.", "-q")] = line_only(False)
 
 
 @command(ReportOptions)
 def report(options: ReportOptions) -> "tuple[Table, ...]":
     """Write one self-contained HTML page about runs; returns its tables, which `fathom.report.show` prints."""
-    from fathom.commands.reading import filtered, unfinished
     from fathom.report import report
     from fathom.report.page import TITLE
+    from fathom.report.reading import filtered
+    from fathom.rows import unfinished
 
     sources = paths_of(options.sources)
     left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed)
@@ -44,17 +43,10 @@ def report(options: ReportOptions) -> "tuple[Table, ...]":
     )
 
 
-@dataclass(frozen=True)
-class Line(ReportOptions):
-    """Options."""
-
-    quiet: Annotated[bool, opt("No tables in the terminal.", "-q")] = False
-
-
-def main(line: Line) -> None:
+def main(line: ReportOptions) -> None:
     """Write the page, and print its tables."""
-    from fathom.commands.reading import tell_unfinished
-    from fathom.commands.terminal import tell
+    from fathom.report.reading import tell_unfinished
+    from fathom.terminal import tell
 
     tables = report.body(line)
     print(line.out)

@@ -1,28 +1,23 @@
 """Turn runs, logs of other harnesses, or published results into one table of scored replies."""
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from fathom.commands.options import Read, arg, command, given, opt, unset
-from fathom.commands.shared import JudgeOfRows, Known, Tell
-from fathom.commands.values import paths_of
+from fathom.commands.shared import JudgeOfRows, Known, MaybePath, Tell
+from fathom.options.declare import arg, command, given, opt, unset
+from fathom.options.values import paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     import polars as pl
 
+Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-o", metavar="FILE")]
 ORIGINS = ("fathom", "inspect", "lm-eval", "longbench-pro")
-Out: TypeAlias = Annotated[
-    Read[Path | str | None, Path | None], opt("A .parquet, .csv or .jsonl file.", "-o", metavar="FILE")
-]
 
 
-@dataclass(frozen=True)
 class RowsOptions(Known):
-    """Options."""
-
     sources: Annotated[
         Iterable[Path | str] | Path | str,
         arg("Run folders and rows files; or logs of another harness, or published results.", many=True, read=paths_of),
@@ -47,8 +42,8 @@ def rows(options: RowsOptions) -> "pl.DataFrame":
     import polars
 
     from fathom import rows as table
-    from fathom.commands.reading import PriorKnowledge, without_known
     from fathom.registry import results
+    from fathom.report.reading import without_known
 
     paths, origin, tell = paths_of(options.sources), options.origin, options.tell
     if origin == "fathom":
@@ -62,23 +57,19 @@ def rows(options: RowsOptions) -> "pl.DataFrame":
     else:
         raise FathomError(f"--from {origin}: choose {', '.join(dict.fromkeys((*ORIGINS, *results())))}")
     if options.filter is not None or options.panel:
-        how = PriorKnowledge(**options.of(Known), judge=options.judge)
-        frame = without_known(frame, how).rows
+        frame = without_known(frame, **options.of(Known), judge=options.judge).rows
     if options.out is not None:
         table.write_rows(frame, Path(options.out))
     return frame
 
 
-@dataclass(frozen=True)
 class Line(RowsOptions):
-    """Options."""
-
     out: Out = given(Path("rows.parquet"))
 
 
 def main(line: Line) -> None:
     """Write the table, and say how long it is."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
-    frame = rows.body(replace(line, tell=tell))
+    frame = rows.body(line.but(tell=tell))
     print(f"{line.out}: {len(frame):,} rows")

@@ -4,23 +4,30 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import arg, command, fields_of, hidden, opt, unset
 from fathom.commands.shared import Asking, Build, Choice, Limits, MaybePath, Reasoning, Recorded, Sampling
-from fathom.commands.values import folder_name
+from fathom.options.declare import Options, arg, command, fields_of, hidden, line_only, opt, unset
+from fathom.options.values import folder_name
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.run import Preflight, Progress, RunSummary
 
 
-@dataclass(frozen=True)
-class RunOptions(Choice, Sampling, Reasoning, Limits, Build, Recorded):
-    """Options."""
+class Judge(Options, kw_only=True):
+    """Judge."""
 
+    judge: Annotated[
+        str | None,
+        opt("A model that judges answers and summaries afterwards, as `fathom judge` does.", metavar="PROVIDER/NAME"),
+    ] = line_only(None)
+    judge_base_url: Annotated[str | None, opt("Address of the judge's server.", metavar="URL")] = line_only(None)
+
+
+class RunOptions(Choice, Sampling, Reasoning, Limits, Build, Recorded, Judge, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; or a suite or tasks, which are then built first.")]
     model: Annotated[
         str,
@@ -60,7 +67,7 @@ def run(options: RunOptions) -> "RunSummary":
         out=_place(folder, options),
         **options.of(Choice, Sampling, Reasoning, Limits),
         backoff=options.backoff,
-        command=options.record(RunOptions),
+        command=options.record(),
         confirm=options.confirm,
         progress=options.progress,
     )
@@ -99,30 +106,17 @@ def _place(suite: Path, options: RunOptions) -> Path:
     return Path("runs") / folder_name(name) / f"{folder_name(options.model)}{score}"
 
 
-@dataclass(frozen=True)
-class Line(RunOptions, Asking):
-    """Judge."""
-
-    judge: Annotated[
-        str | None,
-        opt("A model that judges answers and summaries afterwards, as `fathom judge` does.", metavar="PROVIDER/NAME"),
-    ] = None
-    judge_base_url: Annotated[str | None, opt("Address of the judge's server.", metavar="URL")] = None
-
-
-def main(line: Line) -> int:
+def main(line: RunOptions) -> int:
     """Run, print what came of it, and judge where that was asked for."""
-    from fathom.commands.judge import Line as JudgeLine
-    from fathom.commands.judge import check_judge
+    from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
-    from fathom.commands.terminal import progress_bar, tell_below
+    from fathom.terminal import progress_bar, tell_below
 
     judge = None if line.judge == "none" else line.judge
     if judge is not None:
         check_judge(judge, line.judge_base_url)
     with progress_bar("building", line.quiet) as building, progress_bar("running", line.quiet) as bar:
-        asked = replace(
-            line,
+        asked = line.but(
             confirm=lambda plan: confirmed(plan, line.yes, line.quiet),
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
             building=building,
@@ -138,16 +132,13 @@ def main(line: Line) -> int:
         print(f"{summary.folder}: {done.finished:,} of {done.total:,} replies ({counts})")
     if judge is None:
         return 0
-    return judge_runs(
-        JudgeLine(
-            runs=(summary.folder,), model=judge, yes=line.yes, quiet=line.quiet, model_base_url=line.judge_base_url
-        )
-    )
+    options = JudgeOptions((summary.folder,), judge, model_base_url=line.judge_base_url)
+    return judge_runs(options.but(yes=line.yes, quiet=line.quiet))
 
 
 def confirmed(plan: "Preflight", yes: bool, quiet: bool) -> bool:
     """Show what is ahead; ask, unless told to start, there is nothing to pay for, or nobody is there to answer."""
-    from fathom.commands.terminal import ask_to_start
+    from fathom.terminal import ask_to_start
 
     if not plan.requests:
         return True
@@ -157,8 +148,8 @@ def confirmed(plan: "Preflight", yes: bool, quiet: bool) -> bool:
 
 
 def _print_preflight(plan: "Preflight") -> None:
-    from fathom.commands.terminal import price_range
     from fathom.length import format_length
+    from fathom.terminal import price_range
 
     print(
         f"{plan.model}: {plan.requests:,} requests, {plan.tokens_in:,} tokens in, at most {plan.tokens_out:,} out, "

@@ -3,21 +3,18 @@
 import dataclasses
 import json
 import sys
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.options import Options, arg, command, opt
 from fathom.commands.shared import Json
+from fathom.options.declare import arg, command, opt
 
 if TYPE_CHECKING:
     from fathom.score.files import ScoreSummary
 
 
-@dataclass(frozen=True)
-class ScoreOptions(Options):
-    """Options."""
-
+class ScoreOptions(Json):
     file: Annotated[Path | str, arg("A .jsonl file or another table, also with .gz or .zst.")]
     out: Annotated[
         Path | str | IO[str] | None,
@@ -45,15 +42,10 @@ def score(options: ScoreOptions) -> "ScoreSummary":
     )
 
 
-@dataclass(frozen=True)
-class Line(ScoreOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> int:
+def main(line: ScoreOptions) -> int:
     """Score, and print the scores or what came of the check."""
     stream = None if line.check else sys.stdout
-    summary = score.body(replace(line, out=line.out or stream))
+    summary = score.body(line.but(out=line.out or stream))
     if line.as_json and (line.out or line.check):
         print(json.dumps(dataclasses.asdict(summary), indent=2, default=str))
     elif line.out or line.check:
@@ -70,7 +62,7 @@ def main(line: Line) -> int:
 
 def _print_counts(summary: "ScoreSummary", check: bool) -> None:
     """A line for each metric, then the first rows that are not as they should be."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     print_records(
         [

@@ -1,12 +1,11 @@
 """Options that several commands have."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from fathom.commands.options import Config, Options, Read, arg, at_least, given, hidden, opt, unset
-from fathom.commands.values import (
+from fathom.options.declare import Config, Options, Read, arg, at_least, given, hidden, line_only, opt, unset
+from fathom.options.values import (
     depths_of,
     length_of,
     lengths_of,
@@ -77,8 +76,7 @@ ReasoningEffort: TypeAlias = Annotated[
 ReasoningTokens: TypeAlias = Annotated[int | None, opt("Tokens for reasoning.", metavar="TOKENS", check=at_least(0))]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Build(Options):
+class Build(Options, kw_only=True):
     """Build."""
 
     items: Annotated[
@@ -120,8 +118,7 @@ class Build(Options):
     exact: Annotated[bool, opt("Fill each length to the last token (slower).")] = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Choice(Options):
+class Choice(Options, kw_only=True):
     """Samples."""
 
     lengths: Lengths = unset
@@ -132,8 +129,7 @@ class Choice(Options):
     where: Where = unset
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sampling(Options):
+class Sampling(Options, kw_only=True):
     """Model."""
 
     model_base_url: Annotated[
@@ -173,8 +169,7 @@ class Sampling(Options):
     ] = "always"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reasoning(Options):
+class Reasoning(Options, kw_only=True):
     """Reasoning."""
 
     thinking: Annotated[
@@ -202,8 +197,7 @@ class Reasoning(Options):
     reasoning_tokens: ReasoningTokens = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits(Options):
+class Limits(Options, kw_only=True):
     """Limits."""
 
     max_connections: Annotated[int, opt("Requests in flight at once.", check=at_least(1))] = 16
@@ -217,25 +211,22 @@ class Limits(Options):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Recorded(Options):
+class Recorded(Options, kw_only=True):
     """Other."""
 
     config: Annotated[Config | None, hidden("The file that options were read from; the manifest names it.")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Terminal(Options):
+class Terminal(Options, kw_only=True):
     """Other."""
 
-    quiet: Annotated[bool, opt("No progress bar.", "-q")] = False
+    quiet: Annotated[bool, opt("No progress bar.", "-q")] = line_only(False)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asking(Terminal):
+class Asking(Terminal, kw_only=True):
     """Other."""
 
-    yes: Annotated[bool, opt("Start without asking.", "-y")] = False
+    yes: Annotated[bool, opt("Start without asking.", "-y")] = line_only(False)
 
 
 Sources: TypeAlias = Annotated[
@@ -259,8 +250,7 @@ THRESHOLD = 0.5
 """Score without any context from which on a question is known; that of ``fathom.analysis.known``."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Known(Options):
+class Known(Options, kw_only=True):
     """Known questions."""
 
     filter: Annotated[
@@ -284,8 +274,7 @@ class Known(Options):
     ] = unset
 
 
-@dataclass(frozen=True, kw_only=True)
-class Json(Options):
+class Json(Options, kw_only=True):
     """Other."""
 
-    as_json: Annotated[bool, opt("Print JSON instead of a table.", flag="--json")] = False
+    as_json: Annotated[bool, opt("Print JSON instead of a table.", flag="--json")] = line_only(False)

@@ -1,19 +1,16 @@
 """Show one sample: its facts, where its text comes from, or its prompt."""
 
 import json
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated, Any
 
-from fathom.commands.options import Options, arg, command, opt
 from fathom.commands.shared import Json
+from fathom.options.declare import arg, command, opt
 from fathom.types import FathomError
 
 
-@dataclass(frozen=True)
-class ShowOptions(Options):
-    """Options."""
-
+class ShowOptions(Json):
     folder: Annotated[Path | str, arg("A built suite.")]
     sample: Annotated[str, arg("Sample or item id; the first sample if left out.")] = ""
     _: KW_ONLY
@@ -63,14 +60,9 @@ def show(options: ShowOptions) -> dict[str, Any]:
     return facts
 
 
-@dataclass(frozen=True)
-class Line(ShowOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: ShowOptions) -> None:
     """Print the prompt, JSON, or a table of the facts."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     shown = show.body(line)
     if line.text:

@@ -2,21 +2,17 @@
 
 import dataclasses
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import Options, arg, command
 from fathom.commands.shared import Json
+from fathom.options.declare import arg, command
 
 if TYPE_CHECKING:
     from fathom.run import RunStatus
 
 
-@dataclass(frozen=True)
-class StatusOptions(Options):
-    """Options."""
-
+class StatusOptions(Json):
     folder: Annotated[Path | str, arg("A run folder.")]
 
 
@@ -28,14 +24,9 @@ def status(options: StatusOptions) -> "RunStatus":
     return status(Path(options.folder))
 
 
-@dataclass(frozen=True)
-class Line(StatusOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: StatusOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     found = status.body(line)
     if line.as_json:

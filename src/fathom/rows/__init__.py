@@ -7,7 +7,7 @@ else.
 from fathom.rows.inspect_log import rows_from_inspect
 from fathom.rows.labels import read_labels
 from fathom.rows.lm_eval_log import rows_from_lm_eval
-from fathom.rows.runs import load, rows_from_run
+from fathom.rows.runs import load, rows_from_run, unfinished
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, rows_from_results, to_frame, write_rows
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "rows_from_results",
     "rows_from_run",
     "to_frame",
+    "unfinished",
     "write_rows",
 ]

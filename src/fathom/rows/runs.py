@@ -12,6 +12,7 @@ from fathom.registry import task_name
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.run.manifest import read_manifest
+from fathom.run.progress import status
 from fathom.run.store import StoredReply, replies, unasked
 from fathom.tokens import public_name
 from fathom.types import FathomError, Row
@@ -85,6 +86,19 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
         origins += [str(path)] * len(frame)
     together = pl.concat(frames).with_columns(pl.Series("origin", origins, dtype=pl.String))
     return _without_duplicates(together).drop("origin")
+
+
+def unfinished(paths: Iterable[Path]) -> list[str]:
+    """A sentence about each run that is not finished: its scores are those of a part of the samples."""
+    found = []
+    for folder in paths:
+        one = status(folder) if folder.is_dir() else None
+        if one is not None and one.finished < one.total:
+            found.append(
+                f"{folder.name} ({one.model}) is unfinished, {one.finished:,} of {one.total:,} replies are there: its "
+                "scores are those of a part; run it to the end"
+            )
+    return found
 
 
 def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:

@@ -16,4 +16,4 @@ def adjacent(options: Study) -> "list[Neighbour]":
     return neighbours(study_rows(options), seed=options.seed)
 
 
-Line, main = on_line(adjacent, empty="no reply has a score; published averages cannot be compared question by question")
+main = on_line(adjacent, empty="no reply has a score; published averages cannot be compared question by question")

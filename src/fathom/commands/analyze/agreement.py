@@ -16,6 +16,6 @@ def agreement(options: Study) -> "list[Agreement]":
     return agreement(study_rows(options), seed=options.seed)
 
 
-Line, main = on_line(
+main = on_line(
     agreement, empty="no two models or variants in these rows have a score for the same sample; name runs of one suite"
 )

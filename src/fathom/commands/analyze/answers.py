@@ -16,7 +16,7 @@ def answers(options: Study) -> "list[AnswerPoint]":
     return answers(study_rows(options), seed=options.seed)
 
 
-Line, main = on_line(
+main = on_line(
     answers,
     empty="no task in these rows has a chance level above 0 and a scored reply, or an example in its instructions",
 )

@@ -1,22 +1,18 @@
 """Mean over questions in each group, best of n and pass at n, as in LongBench Pro."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import Dimensions, Study, print_results, study, study_rows, telling
-from fathom.commands.options import Read, given, opt, unset
-from fathom.commands.shared import Json
-from fathom.commands.values import names_of
+from fathom.options.declare import Read, given, opt, unset
+from fathom.options.values import names_of
 
 if TYPE_CHECKING:
     from fathom.analysis import GroupScore
 
 
-@dataclass(frozen=True)
 class BreakdownOptions(Study):
-    """Options."""
-
     _: KW_ONLY
     by: Dimensions = unset
     measures: Annotated[
@@ -34,13 +30,8 @@ def breakdown(options: BreakdownOptions) -> "list[GroupScore]":
     return breakdown(frame, by=by, measures=options.measures, seed=options.seed)
 
 
-@dataclass(frozen=True)
-class Line(BreakdownOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: BreakdownOptions) -> None:
     """Print tables, or JSON."""
     if line.by and not line.as_json:  # tables have a column for the whole
-        line = replace(line, by=tuple(dict.fromkeys(("overall", *line.by))))
+        line = line.but(by=tuple(dict.fromkeys(("overall", *line.by))))
     print_results(line, breakdown.body(telling(line)), "no row has a score")

@@ -1,26 +1,23 @@
 """Mean of the tasks of each category, and of the categories, as in LongBench."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import Study, print_results, study, study_rows, telling
-from fathom.commands.options import opt
-from fathom.commands.shared import Json
+from fathom.options.declare import line_only, opt
 
 if TYPE_CHECKING:
     from fathom.analysis import CategoryScore
 
 
-@dataclass(frozen=True)
 class CategoriesOptions(Study):
-    """Options."""
-
     _: KW_ONLY
     by: Annotated[
         str,
         opt("Facet to group by: category, bucket, difficulty, v2_length, domain or any other.", metavar="FACET"),
     ] = "category"
     compensated: Annotated[bool, opt("Give replies of the wrong form the chance level instead of 0.")] = False
+    tasks: Annotated[bool, opt("Print each task of a group too.")] = line_only(False)
 
 
 @study(CategoriesOptions)
@@ -31,15 +28,7 @@ def categories(options: CategoriesOptions) -> "list[CategoryScore]":
     return categories(study_rows(options), by=options.by, compensated=options.compensated, seed=options.seed)
 
 
-@dataclass(frozen=True)
-class Line(CategoriesOptions, Json):
-    """Options."""
-
-    _: KW_ONLY
-    tasks: Annotated[bool, opt("Print each task of a group too.")] = False
-
-
-def main(line: Line) -> None:
+def main(line: CategoriesOptions) -> None:
     """Print tables, or JSON."""
     found = categories.body(telling(line))
     shown = [one for one in found if line.tasks or line.as_json or one.task == "all"]

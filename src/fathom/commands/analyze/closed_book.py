@@ -14,7 +14,7 @@ def closed_book(options: Study) -> "list[Known]":
     return list(known_removed(options).removed)
 
 
-Line, main = on_line(
+main = on_line(
     closed_book,
     section="known",
     empty="no question in these rows was asked closed-book; run a suite that has such samples",

@@ -26,6 +26,6 @@ def compare(options: Study) -> "list[Comparison]":
     ]
 
 
-Line, main = on_line(
+main = on_line(
     compare, empty="no two models or variants in these rows have a score for the same sample; name runs of one suite"
 )

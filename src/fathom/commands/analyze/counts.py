@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Study, on_line, study
-from fathom.commands.values import paths_of
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.analysis import Counts
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 def counts(options: Study) -> "list[Counts]":
     """Replies by status, validity, truncation, tokens and cost, of all rows."""
     from fathom.analysis import counts
-    from fathom.commands.reading import load, tell_unfinished
+    from fathom.report.reading import tell_unfinished
+    from fathom.rows import load
 
     sources = paths_of(options.sources)
-    frame = load(sources, options.judge)
+    frame = load(sources, judge=options.judge)
     tell_unfinished(sources, options.tell)
     return counts(frame)
 
 
-Line, main = on_line(counts, section="counts")
+main = on_line(counts, section="counts")

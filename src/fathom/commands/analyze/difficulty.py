@@ -2,22 +2,19 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fathom.commands.analyze.shared import OfRows, finite, known_removed, print_results, study, telling
-from fathom.commands.options import at_least, opt, unset
 from fathom.commands.shared import Json, MaybePath
+from fathom.options.declare import at_least, opt, unset
 
 if TYPE_CHECKING:
     from fathom.analysis import Difficulty
 
 
-@dataclass(frozen=True)
-class DifficultyOptions(OfRows):
-    """Options."""
-
+class DifficultyOptions(OfRows, Json):
     _: KW_ONLY
     tiers: Annotated[
         Path | str | Mapping[str, Sequence[str]],
@@ -57,12 +54,7 @@ def difficulty(options: DifficultyOptions) -> "list[Difficulty]":
     return [found]
 
 
-@dataclass(frozen=True)
-class Line(DifficultyOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: DifficultyOptions) -> None:
     """Print a table, or JSON."""
     (found,) = made = difficulty.body(telling(line))
     if line.as_json:

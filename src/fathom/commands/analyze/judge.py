@@ -1,22 +1,19 @@
 """A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import on_line, study
-from fathom.commands.options import Options, opt
-from fathom.commands.shared import JudgeOfRows, Seed, Sources, Tell
-from fathom.commands.values import paths_of
+from fathom.commands.shared import Json, JudgeOfRows, Seed, Sources, Tell
+from fathom.options.declare import opt
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.analysis import JudgeAgreement
 
 
-@dataclass(frozen=True)
-class JudgeStudyOptions(Options):
-    """Options."""
-
+class JudgeStudyOptions(Json):
     sources: Sources
     _: KW_ONLY
     labels: Annotated[
@@ -32,11 +29,11 @@ class JudgeStudyOptions(Options):
 def judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
     """A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
     from fathom.analysis import judge_agreement
-    from fathom.commands.reading import load, tell_unfinished
-    from fathom.rows import read_labels
+    from fathom.report.reading import tell_unfinished
+    from fathom.rows import load, read_labels
 
     sources = paths_of(options.sources)
-    frame = load(sources, options.judge)
+    frame = load(sources, judge=options.judge)
     tell_unfinished(sources, options.tell)
     found = judge_agreement(frame, read_labels(Path(options.labels)), seed=options.seed)
     if options.tell is not None and found and found[0].unmatched:
@@ -44,4 +41,4 @@ def judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
     return found
 
 
-Line, main = on_line(judge)
+main = on_line(judge)

@@ -2,18 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from fathom.commands.analyze.shared import OfScores, on_line, profiles_of, study
+from fathom.commands.analyze.shared import ScoresStudy, on_line, profiles_of, study
 
 if TYPE_CHECKING:
     from fathom.analysis import LongScore
 
 
-@study(OfScores)
-def longscore(options: OfScores) -> "list[LongScore]":
+@study(ScoresStudy)
+def longscore(options: ScoresStudy) -> "list[LongScore]":
     """Change from base ability (2k, 4k, 6k) at each length, as in 100-LongBench."""
     from fathom.analysis import longscore_of
 
     return longscore_of(profiles_of(options))
 
 
-Line, main = on_line(longscore)
+main = on_line(longscore)

@@ -1,19 +1,16 @@
 """Score by where in the context the gold text lies, and front, middle and end against each other."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.analyze.shared import Study, on_line, study, study_rows
-from fathom.commands.options import at_least, opt
+from fathom.options.declare import at_least, opt
 
 if TYPE_CHECKING:
     from fathom.analysis import PositionContrast, PositionPoint
 
 
-@dataclass(frozen=True)
 class PositionOptions(Study):
-    """Options."""
-
     _: KW_ONLY
     bins: Annotated[int, opt("Equal parts of the context for depths that were drawn at random.", check=at_least(1))] = 5
 
@@ -31,7 +28,7 @@ def position(options: PositionOptions) -> "list[PositionPoint | PositionContrast
     return [*points, *position_contrasts(frame, seed=options.seed)]
 
 
-Line, main = on_line(
+main = on_line(
     position,
     empty="no reply in these rows has a score and a depth; build with --depths front,middle,end to study positions",
 )

@@ -16,7 +16,7 @@ def repeats(options: Study) -> "list[Repeats]":
     return repeats(study_rows(options), seed=options.seed)
 
 
-Line, main = on_line(
+main = on_line(
     repeats,
     empty="no reply has a score; of published averages see `fathom analyze breakdown --measures best_of,pass_at`",
 )

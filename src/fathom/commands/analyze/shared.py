@@ -5,14 +5,14 @@ import functools
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
-from fathom.commands.options import Command, Options, Read, arg, at_least, command, opt, unset
 from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
-from fathom.commands.values import lengths_of, levels_of, names_of, paths_of, texts_of
 from fathom.names import system_name
+from fathom.options.declare import Command, Read, arg, at_least, command, opt, unset
+from fathom.options.values import lengths_of, levels_of, names_of, paths_of, texts_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,10 +36,7 @@ Dimensions: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True)
 class OfRows(Known):
-    """Options."""
-
     sources: Sources
     _: KW_ONLY
     seed: Seed = 0
@@ -47,16 +44,16 @@ class OfRows(Known):
     tell: Tell = None
 
 
-@dataclass(frozen=True)
-class Study(OfRows):
-    """Options."""
-
+class OfCounted(OfRows):
     _: KW_ONLY
     unanswered: Unanswered = "zero"
 
 
-@dataclass(frozen=True)
-class OfScores(Study):
+class Study(OfCounted, Json):
+    pass
+
+
+class OfScores(OfCounted):
     """Lengths and tables of scores."""
 
     sources: Annotated[
@@ -110,23 +107,31 @@ class OfScores(Study):
     ] = None
 
 
+class ScoresStudy(OfScores, Json):
+    pass
+
+
 # ------------------------------------------------------------------------------------------------------------ rows
 
 
-def study_rows(options: Study) -> "pl.DataFrame":
+def study_rows(options: OfCounted) -> "pl.DataFrame":
     """The rows that a study is of, without known questions, with the scores that count."""
     return counted_rows(known_removed(options), options)
 
 
-def known_removed(options: OfRows) -> "Filtered":
-    """The rows of the sources without known questions, and what was removed."""
-    from fathom.commands.reading import filtered
+@command(OfRows)
+def filtered(options: OfRows) -> "Filtered":
+    """Rows without the questions that models answer closed-book, and what was removed."""
+    from fathom.report.reading import filtered
 
     own = options.of(Known)
     return filtered(paths_of(options.sources), **own, judge=options.judge, seed=options.seed, tell=options.tell)
 
 
-def counted_rows(left: "Filtered", options: Study, lengths: Sequence[int] | None = None) -> "pl.DataFrame":
+known_removed = filtered.body
+
+
+def counted_rows(left: "Filtered", options: OfCounted, lengths: Sequence[int] | None = None) -> "pl.DataFrame":
     """Rows with the scores that count; tells what was not measured.
 
     Args:
@@ -183,7 +188,7 @@ def profiles_of(options: OfScores) -> "list[Profile]":
         found += score_profiles(table, base=options.base, seed=options.seed)
     others = [path for path in paths if path not in tables]
     if others or not tables:
-        left = known_removed(dataclasses.replace(options, sources=others))
+        left = known_removed(options.but(sources=others))
         frame = counted_rows(left, options, lengths)
         found += profiles(frame, seed=options.seed, base=options.base or "paper")
     return found if lengths is None else at_lengths(found, lengths)
@@ -243,31 +248,27 @@ def study(
     return wrap
 
 
-def on_line(
-    function: Any, *, empty: str = "", section: str = "", line: type | None = None
-) -> tuple[type[Options], Callable[[Any], None]]:
-    """The command of a study: the class of its options, and what prints its results.
+def on_line(function: Any, *, empty: str = "", section: str = "") -> Callable[[Any], None]:
+    """What prints the results of a study.
 
     Args:
         function: The study.
         empty: A note where it found nothing.
         section: The section of the report that is printed instead of the results, with all that it holds.
-        line: The class of its options, where the command has more than ``--json`` beside those of the function.
     """
-    kind = line or dataclasses.make_dataclass("Line", (), bases=(function.options, Json), frozen=True)
 
     def main(given: Any) -> None:
         if section and not given.as_json:
             return print_section(given, section, empty)
         print_results(given, function.body(telling(given)), empty)
 
-    return kind, main
+    return main
 
 
 def print_section(line: Any, section: str, empty: str = "") -> None:
     """Print the tables of a section of the report; ``empty`` is a note where it has none."""
-    from fathom.commands.terminal import tell
     from fathom.report import show, tables
+    from fathom.terminal import tell
 
     shown = tables(known_removed(telling(line)), seed=line.seed, unanswered=line.unanswered)
     chosen = [one for one in shown if one.section == section]
@@ -278,8 +279,8 @@ def print_section(line: Any, section: str, empty: str = "") -> None:
 
 def print_results(line: Any, found: Sequence[Any], empty: str = "") -> None:
     """Print results as tables or, with ``--json``, as JSON; ``empty`` is a note where there are none."""
-    from fathom.commands.terminal import tell
     from fathom.report import show, studies
+    from fathom.terminal import tell
 
     if line.as_json:
         return print_json(found)
@@ -306,6 +307,6 @@ def finite(value: Any) -> Any:
 
 def telling(line: Any) -> Any:
     """The options with notes on standard error."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
-    return dataclasses.replace(line, tell=tell)
+    return line.but(tell=tell)

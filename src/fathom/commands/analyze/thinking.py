@@ -1,19 +1,16 @@
 """What models gain by thinking, over the questions that they answered both ways."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
 from fathom.commands.analyze.shared import Dimensions, Study, on_line, study, study_rows
-from fathom.commands.options import unset
+from fathom.options.declare import unset
 
 if TYPE_CHECKING:
     from fathom.analysis import ThinkingGain
 
 
-@dataclass(frozen=True)
 class ThinkingOptions(Study):
-    """Options."""
-
     _: KW_ONLY
     by: Dimensions = unset
 
@@ -26,6 +23,6 @@ def thinking(options: ThinkingOptions) -> "list[ThinkingGain]":
     return thinking_gain(study_rows(options), by=options.by or ("overall",), seed=options.seed)
 
 
-Line, main = on_line(
+main = on_line(
     thinking, empty="no model of these rows has scores both with thinking and without; run it with both modes"
 )

@@ -22,4 +22,4 @@ def truncation(options: Study) -> "list[Truncation]":
     )
 
 
-Line, main = on_line(truncation)
+main = on_line(truncation)

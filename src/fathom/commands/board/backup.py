@@ -1,20 +1,17 @@
 """Write all submissions, decisions and tokens into one file, also while servers use the store."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import STORE, Store, libraries
-from fathom.commands.options import Options, command, opt
+from fathom.options.declare import Options, command, opt
 
 if TYPE_CHECKING:
     from fathom.board.serve.backup import Held
 
 
-@dataclass(frozen=True)
 class BackupOptions(Options):
-    """Options."""
-
     store: Store
     out: Annotated[Path | str, opt("The file; its SHA-256 is written beside it.", "-o", metavar="FILE")]
     _: KW_ONLY
@@ -34,10 +31,7 @@ def backup(options: BackupOptions) -> "Held":
     return backup(options.store, Path(options.out), force=options.force)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line(BackupOptions):
-    """Options."""
-
+class Line(BackupOptions, kw_only=True):
     store: Store = STORE
 
 

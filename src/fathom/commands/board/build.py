@@ -2,23 +2,20 @@
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.board.shared import Paths, Published, Title
-from fathom.commands.options import Options, arg, command, given, hidden, opt, unset
 from fathom.commands.shared import Json, JudgeOfRows, MaybePath, Several, Terminal, Unanswered
-from fathom.commands.values import paths_of
+from fathom.options.declare import arg, command, given, hidden, opt, unset
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.board.build import Built
 
 
-@dataclass(frozen=True)
-class BuildOptions(Options):
-    """Options."""
-
+class BuildOptions(Terminal, Json):
     results: Annotated[
         Iterable[Path | str] | Path | str,
         arg(
@@ -102,18 +99,13 @@ def build(options: BuildOptions) -> "Built":
     return build_site(wanted, Path(options.out), options.progress)
 
 
-@dataclass(frozen=True)
-class Line(BuildOptions, Terminal, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: BuildOptions) -> None:
     """Build, and print a table of the boards, or JSON."""
-    from fathom.commands.terminal import print_records, progress_bar, tell
     from fathom.printing import printable_json
+    from fathom.terminal import print_records, progress_bar, tell
 
     with progress_bar("building", line.quiet) as bar:
-        built = build.body(replace(line, progress=bar))
+        built = build.body(line.but(progress=bar))
     for note in built.notes:
         tell(note)
     if line.as_json:

@@ -1,23 +1,20 @@
 """Write the results of runs into one file that others can check."""
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import Options, arg, command, opt
 from fathom.commands.shared import JudgeOfRows
-from fathom.commands.values import paths_of
+from fathom.options.declare import Options, arg, command, opt
+from fathom.options.values import paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.board.bundles.bundle import Bundle
 
 
-@dataclass(frozen=True)
 class BundleOptions(Options):
-    """Options."""
-
     runs: Annotated[
         Iterable[Path | str] | Path | str,
         arg("Run folders of one model with the same settings.", many=True, read=paths_of),

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import Paths
-from fathom.commands.options import Options, arg, command, given, opt
 from fathom.commands.shared import Json
-from fathom.commands.values import paths_of
+from fathom.options.declare import arg, command, given, opt
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.board.bundles.check import Checked
@@ -23,10 +22,7 @@ HEADINGS: "Mapping[Level, str]" = {
 }
 
 
-@dataclass(frozen=True)
-class CheckOptions(Options):
-    """Options."""
-
+class CheckOptions(Json):
     bundle: Annotated[Path | str, arg("A file that `fathom board bundle` wrote.")]
     suites: Annotated[
         Paths,
@@ -52,12 +48,7 @@ def check(options: CheckOptions) -> "Checked":
     return check(Path(options.bundle), list(options.suites))
 
 
-@dataclass(frozen=True)
-class Line(CheckOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> int:
+def main(line: CheckOptions) -> int:
     """Print what was found; 2 where something is wrong."""
     from fathom.printing import printable_json
 

@@ -1,12 +1,11 @@
 """Say what has changed between two sites, and why: entries, scores and ranks."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.options import Options, arg, command, opt, unset
 from fathom.commands.shared import Json, MaybePath
+from fathom.options.declare import arg, command, opt, unset
 
 if TYPE_CHECKING:
     from fathom.board.changes import Changes
@@ -15,10 +14,7 @@ SHOWN = 40
 """Changes that are printed as sentences."""
 
 
-@dataclass(frozen=True)
-class DiffOptions(Options):
-    """Options."""
-
+class DiffOptions(Json):
     old: Annotated[Path | str, arg("Folder of a site, or its downloads/all.json.")]
     new: Annotated[Path | str, arg("A newer one.")]
     out: Annotated[MaybePath, opt("A JSON file for all changes.", "-o", metavar="FILE")] = unset
@@ -43,12 +39,7 @@ def _json(found: "Changes") -> str:
     return printable_json(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
 
 
-@dataclass(frozen=True)
-class Line(DiffOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: DiffOptions) -> None:
     """Print the first changes as sentences, or all as JSON."""
     from fathom.board.changes import counted, sentences
     from fathom.printing import printable

@@ -1,20 +1,17 @@
 """Make a store from a backup, which is checked first. No server may use the store meanwhile."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import STORE, Store, libraries
-from fathom.commands.options import Options, arg, command, opt
+from fathom.options.declare import Options, arg, command, opt
 
 if TYPE_CHECKING:
     from fathom.board.serve.backup import Held
 
 
-@dataclass(frozen=True)
 class RestoreOptions(Options):
-    """Options."""
-
     backup: Annotated[Path | str, arg("A file that `fathom board backup` wrote.")]
     store: Store = STORE
     _: KW_ONLY

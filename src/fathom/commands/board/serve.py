@@ -1,13 +1,13 @@
 """Serve a leaderboard, and accept bundles that people with tokens send: checked, decided on, published."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import STORE, Paths, Published, Store, Title, libraries
-from fathom.commands.options import Options, Read, arg, command, given, hidden, opt
-from fathom.commands.values import paths_of
+from fathom.options.declare import Options, Read, arg, command, given, hidden, opt
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.board.serve.checking import Policy
@@ -22,8 +22,7 @@ def _size(mib: float) -> str:
     return "" if 0 <= mib <= MOST_MIB else f"expected a number from 0 to {MOST_MIB}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Accepted(Options):
+class Accepted(Options, kw_only=True):
     """Bundles."""
 
     suites: Annotated[
@@ -40,8 +39,7 @@ class Accepted(Options):
     without_logs: Annotated[bool, opt("Accept bundles without replies too; their scores are unverified.")] = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limited(Options):
+class Limited(Options, kw_only=True):
     """Limits."""
 
     max_size: Annotated[
@@ -58,10 +56,7 @@ class Limited(Options):
     per_address: Annotated[int, opt("Connections, and requests in progress, of one address; 0 for no limit.")] = 64
 
 
-@dataclass(frozen=True)
 class ServeOptions(Accepted, Limited):
-    """Options."""
-
     results: Annotated[
         Iterable[Path | str] | Path | str,
         arg("Runs, rows files and bundles that are on the site beside what is accepted.", many=True, read=paths_of),
@@ -122,9 +117,9 @@ def serve(options: ServeOptions) -> None:
 
 def main(line: ServeOptions) -> None:
     """Serve, and say where."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     def ready(address: str) -> None:
         tell(f"the board is at {address}, its moderation page at {address}moderate")
 
-    serve.body(replace(line, ready=ready))
+    serve.body(line.but(ready=ready))

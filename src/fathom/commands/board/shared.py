@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from fathom.commands.options import Read, opt
+from fathom.options.declare import Read, opt
 from fathom.types import FathomError
 
 Paths: TypeAlias = Read[Iterable[Path | str] | Path | str, tuple[Path, ...]]

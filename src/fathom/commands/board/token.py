@@ -2,12 +2,12 @@
 
 import sys
 from contextlib import closing
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.board.shared import STORE, Store, libraries
-from fathom.commands.options import Options, arg, command, opt
 from fathom.commands.shared import Json
+from fathom.options.declare import Options, arg, command, opt
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -16,18 +16,12 @@ if TYPE_CHECKING:
 ACTIONS = ("list", "add", "rotate", "revoke")
 
 
-@dataclass(frozen=True, kw_only=True)
-class NewToken(Options):
-    """Options."""
-
+class NewToken(Options, kw_only=True):
     role: Annotated[Literal["submit", "moderate"], opt("submit, or moderate, which includes it.")] = "submit"
     days: Annotated[float, opt("How long a new token is valid.", metavar="DAYS")] = 365.0
 
 
-@dataclass(frozen=True)
 class TokenOptions(NewToken):
-    """Options."""
-
     name: Annotated[str, arg("Whose token.")]
     store: Store = STORE
     _: KW_ONLY
@@ -55,10 +49,7 @@ def token(options: TokenOptions) -> str:
         return tokens.make_token(opened, options.name, options.role, options.days)
 
 
-@dataclass(frozen=True)
 class TokensOptions(Options):
-    """Options."""
-
     store: Store = STORE
 
 
@@ -72,10 +63,7 @@ def tokens(options: TokensOptions) -> "list[Token]":
         return tokens.listed(opened)
 
 
-@dataclass(frozen=True)
 class Line(NewToken, Json):
-    """Options."""
-
     what: Annotated[str, arg("list, add, rotate (another token in place of the present one) or revoke; or a NAME.")]
     name: Annotated[str | None, arg("Whose token; submissions show this name.")] = None
     _: KW_ONLY
@@ -118,7 +106,7 @@ def main(line: Line) -> None:
 
 
 def _print_tokens(found: "list[Token]", as_json: bool) -> None:
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     records = [
         {

@@ -3,13 +3,13 @@
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.compress.shared import half_width, print_json
-from fathom.commands.options import arg, at_least, command, hidden, opt
 from fathom.commands.shared import Asking, Epochs, Json, Limits, Reasoning, Recorded, Sampling, Unanswered
+from fathom.options.declare import arg, at_least, command, hidden, opt
 from fathom.types import FathomError, Member, Subset
 from fathom.types import Json as JsonValue
 
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 SUBSET = "subset.json"
 
 
-@dataclass(frozen=True)
-class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded):
-    """Options."""
-
+class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
     suite: Annotated[Path | str, arg("A suite folder.")]
     model: Annotated[str, opt("For instance openai/gpt-5 or vllm/NAME.", "-m", metavar="PROVIDER/NAME")]
     known: Annotated[
@@ -160,15 +157,10 @@ def _asked(options: AdaptiveOptions, names: Sequence[str], folder: Path, choices
 # -------------------------------------------------------------------------------------------------------- printing
 
 
-@dataclass(frozen=True)
-class Line(AdaptiveOptions, Asking, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: AdaptiveOptions) -> None:
     """Print a line after each round, and the estimate."""
     from fathom.commands.run import confirmed
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
     def told(items: int, value: float, half: float) -> None:
         if not line.quiet:
@@ -182,7 +174,7 @@ def main(line: Line) -> None:
         shown.extend([plan] if plan.requests else [])
         return confirmed(plan, line.yes or known, line.quiet or known)
 
-    found = adaptive.body(replace(line, told=told, confirm=confirm))
+    found = adaptive.body(line.but(told=told, confirm=confirm))
     if line.as_json:
         record = dataclasses.asdict(found)
         print_json({**record, "subset": str(found.subset), "rounds": list(map(str, found.rounds))})

@@ -1,17 +1,14 @@
 """Embed the texts of items, for the studies of MiniLongBench's method."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated
 
-from fathom.commands.options import Options, arg, command, hidden, opt
+from fathom.options.declare import Options, arg, command, hidden, opt
 
 
-@dataclass(frozen=True)
 class EmbedOptions(Options):
-    """Options."""
-
     source: Annotated[Path | str, arg("A built suite, or a table with fields item and text.")]
     out: Annotated[Path | str, opt("The .npz file, with arrays items and embeddings.", "-o", metavar="FILE")]
     _: KW_ONLY
@@ -52,7 +49,7 @@ def embed(options: EmbedOptions) -> tuple[int, int]:
 
 def main(options: EmbedOptions) -> None:
     """Print how many items were embedded."""
-    from fathom.commands.terminal import tell
+    from fathom.terminal import tell
 
-    items, dimensions = embed.body(replace(options, tell=tell))
+    items, dimensions = embed.body(options.but(tell=tell))
     tell(f"{options.out}: {items:,} items, {dimensions:,} dimensions")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.compress.shared import Published, Scores, print_json
-from fathom.commands.options import OptionError, Options, command, opt, unset
 from fathom.commands.shared import Json, MaybePath, Unanswered
-from fathom.commands.values import paths_of
+from fathom.options.declare import OptionError, command, opt, unset
+from fathom.options.values import paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -21,10 +21,7 @@ OWN = "estimate"
 """Name of a method's own estimate, beside its others."""
 
 
-@dataclass(frozen=True)
-class EstimateOptions(Options):
-    """Options."""
-
+class EstimateOptions(Json):
     sources: Scores
     _: KW_ONLY
     subset: Annotated[MaybePath, opt("File of the subset.", metavar="FILE")] = unset
@@ -156,14 +153,9 @@ def _write(found: Estimated, path: Path) -> None:
 # -------------------------------------------------------------------------------------------------------- printing
 
 
-@dataclass(frozen=True)
-class Line(EstimateOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: EstimateOptions) -> None:
     """Print a table of the models, and how the estimates agree with the scores where these are known."""
-    from fathom.commands.terminal import print_records, tell
+    from fathom.terminal import print_records, tell
 
     found = estimate.body(line)
     if line.as_json:

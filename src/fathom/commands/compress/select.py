@@ -2,15 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
 from fathom.commands.compress.shared import Embeddings, print_json, vectors_of
-from fathom.commands.options import OptionError, Options, arg, at_least, command, opt, unset
 from fathom.commands.shared import Json, Names
-from fathom.commands.values import names_of, paths_of
 from fathom.names import unknown
+from fathom.options.declare import OptionError, arg, at_least, command, opt, unset
+from fathom.options.values import names_of, paths_of
 
 if TYPE_CHECKING:
     from fathom.compress.matrix import ScoreMatrix
@@ -20,10 +20,7 @@ Selection: TypeAlias = Literal["sampled", "minilongbench"]
 SELECTIONS: tuple[Selection, ...] = get_args(Selection)
 
 
-@dataclass(frozen=True)
-class SelectOptions(Options):
-    """Options."""
-
+class SelectOptions(Json):
     sources: Annotated[
         Iterable[Path | str] | Path | str,
         arg(
@@ -85,14 +82,9 @@ def _of_models(matrix: "ScoreMatrix", names: tuple[str, ...]) -> "ScoreMatrix":
     return matrix.of_models([places[name] for name in names])
 
 
-@dataclass(frozen=True)
-class Line(SelectOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: SelectOptions) -> None:
     """Print how many items were chosen of each stratum."""
-    from fathom.commands.terminal import print_records, tell
+    from fathom.terminal import print_records, tell
 
     subset = select.body(line)
     strata = Counter(member.stratum for member in subset.members)

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from fathom.commands.options import arg, opt
 from fathom.commands.shared import MaybePath
-from fathom.commands.values import paths_of
+from fathom.options.declare import arg, opt
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.compress.matrix import Floats, ScoreMatrix

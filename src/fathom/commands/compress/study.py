@@ -2,14 +2,14 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from fathom.commands.compress.shared import Scores, print_json
-from fathom.commands.options import Options, Read, arg, at_least, command, hidden, opt, unset
 from fathom.commands.shared import Json, MaybePath, Names, Terminal
-from fathom.commands.values import names_of, paths_of
+from fathom.options.declare import Read, arg, at_least, command, hidden, opt, unset
+from fathom.options.values import names_of, paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -72,10 +72,7 @@ def numbers_of(given: Sequence[float] | str | float) -> tuple[float, ...]:
         raise FathomError("expected numbers separated by commas") from None
 
 
-@dataclass(frozen=True)
-class StudyOptions(Options):
-    """Options."""
-
+class StudyOptions(Terminal, Json):
     study: Annotated[Study, arg(f"{', '.join(COMPRESSION_STUDIES)}.")]
     sources: Scores
     _: KW_ONLY
@@ -248,17 +245,12 @@ def _mini(options: StudyOptions, matrix: "ScoreMatrix", plan: "Plan") -> "MiniBe
 # -------------------------------------------------------------------------------------------------------- printing
 
 
-@dataclass(frozen=True)
-class Line(StudyOptions, Terminal, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: StudyOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.commands.terminal import print_records, tell
     from fathom.compress.study import summarised
+    from fathom.terminal import print_records, tell
 
-    frame = study.body(replace(line, tell=None if line.quiet or not sys.stderr.isatty() else tell))
+    frame = study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
     if line.as_json:
         print_json(frame.to_dicts())
         return

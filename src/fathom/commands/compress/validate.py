@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.compress.shared import Embeddings, Scores, half_width, print_json, vectors_of
-from fathom.commands.options import Options, Read, at_least, command, given, hidden, opt, unset
 from fathom.commands.shared import Json, MaybePath, Names, Terminal
-from fathom.commands.values import names_of, paths_of
+from fathom.options.declare import Read, at_least, command, given, hidden, line_only, opt, unset
+from fathom.options.values import names_of, paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ def methods_of(given: Sequence[str] | str) -> tuple[str, ...] | None:
     return None if (found := names_of(given)) == ("all",) else found
 
 
-@dataclass(frozen=True)
-class ValidateOptions(Options):
-    """Options."""
-
+class ValidateOptions(Terminal, Json):
     sources: Scores
     budgets: Annotated[
         Read[Sequence[int] | str | int, tuple[int, ...]],
@@ -77,6 +74,7 @@ class ValidateOptions(Options):
     plot: Annotated[MaybePath, opt("A figure of the comparison: .svg, .png, .pdf, .html or .json.", metavar="FILE")] = (
         unset
     )
+    categories: Annotated[bool, opt("Show every category too.")] = line_only(False)
     progress: Annotated[Callable[[int, int], None] | None, hidden("Told (draws made, draws in all).")] = None
 
 
@@ -138,20 +136,12 @@ def validate(options: ValidateOptions) -> Validated:
 # -------------------------------------------------------------------------------------------------------- printing
 
 
-@dataclass(frozen=True)
-class Line(ValidateOptions, Terminal, Json):
-    """Options."""
-
-    _: KW_ONLY
-    categories: Annotated[bool, opt("Show every category too.")] = False
-
-
-def main(line: Line) -> None:
+def main(line: ValidateOptions) -> None:
     """Print a table for each kind of split and budget, and of the items that a width takes."""
-    from fathom.commands.terminal import print_records, progress_bar, tell
+    from fathom.terminal import print_records, progress_bar, tell
 
     with progress_bar("validating", line.quiet) as progress:
-        found = validate.body(replace(line, progress=progress))
+        found = validate.body(line.but(progress=progress))
     summary = found.summary.to_dicts()
     reached = [] if found.reach is None else found.reach.to_dicts()
     if line.as_json:
@@ -165,7 +155,7 @@ def main(line: Line) -> None:
 
 def _print_summary(lines: Sequence[dict[str, Any]]) -> None:
     """A table for each kind of split and budget, and target where there are several; the least error first."""
-    from fathom.commands.terminal import print_records
+    from fathom.terminal import print_records
 
     tables: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
     for line in lines:

@@ -4,23 +4,20 @@ import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.data.shared import Names, Suite, data_sources
-from fathom.commands.options import Options, command, given, hidden, opt, unset
 from fathom.commands.shared import Json, MaybePath, Terminal
+from fathom.options.declare import command, given, hidden, opt, unset
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.sources.fetching import Fetched, Progress
 
 
-@dataclass(frozen=True)
-class FetchOptions(Options):
-    """Options."""
-
+class FetchOptions(Terminal, Json):
     names: Names = given(())
     folder: Annotated[
         MaybePath,
@@ -58,21 +55,16 @@ def fetch(options: FetchOptions) -> "list[Fetched]":
     return fetch(wanted, options.folder or data_folder(), progress=options.progress, fetched=options.fetched)
 
 
-@dataclass(frozen=True)
-class Line(FetchOptions, Terminal, Json):
-    """Options."""
-
-
-def main(line: Line) -> None:
+def main(line: FetchOptions) -> None:
     """Fetch, and print the files; those that came are shown also where another source failed."""
-    from fathom.commands.terminal import print_records
     from fathom.sources.lock import data_folder
+    from fathom.terminal import print_records
 
     folder = Path(line.folder or data_folder())
     files: list[Fetched] = []
     try:
         with _download_bar(line.quiet) as progress:
-            fetch.body(replace(line, progress=progress, fetched=files.append))
+            fetch.body(line.but(progress=progress, fetched=files.append))
     finally:
         if line.as_json:
             print_records([{**dataclasses.asdict(file), "path": str(file.path)} for file in files], as_json=True)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from fathom.commands.options import Read, arg, opt
-from fathom.commands.values import names_of
+from fathom.options.declare import Read, arg, opt
+from fathom.options.values import names_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

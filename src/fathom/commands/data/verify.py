@@ -2,23 +2,20 @@
 
 import dataclasses
 import sys
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.data.shared import Names, Suite, data_sources
-from fathom.commands.options import Options, command, given, opt, unset
 from fathom.commands.shared import Json, MaybePath
+from fathom.options.declare import command, given, opt, unset
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.sources.lock import Checked
 
 
-@dataclass(frozen=True)
-class VerifyOptions(Options):
-    """Options."""
-
+class VerifyOptions(Json):
     names: Names = given(())
     folder: Annotated[
         MaybePath,
@@ -46,15 +43,10 @@ def verify(options: VerifyOptions) -> "list[Checked]":
     return verify(wanted, place)
 
 
-@dataclass(frozen=True)
-class Line(VerifyOptions, Json):
-    """Options."""
-
-
-def main(line: Line) -> int:
+def main(line: VerifyOptions) -> int:
     """Print how each file stands; 1 where one is changed or missing."""
-    from fathom.commands.terminal import print_records
     from fathom.sources.lock import data_folder
+    from fathom.terminal import print_records
 
     checked = verify.body(line)
     if line.as_json:

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from fathom.commands.options import Config, Field, OptionError, Options, fields_of, read_config
+from fathom.options.declare import Config, Field, OptionError, Options, fields_of, read_config
 from fathom.types import FathomError
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -30,14 +30,13 @@ _LONG = 100
 class Command(click.Command):
     """A command that is made from its declaration.
 
-    Its module has a function of the command's name (``fathom.commands.options.command``); where the command line has
-    options of its own, a class ``Line`` of all of them; and where it prints something, ``main``, which takes them and
-    returns the exit code.
+    Its module has the function (``declare.command``); where it prints something, ``main``, which takes the same options
+    and returns the exit code; and where the command line takes other options, their class ``Line``.
     """
 
     def __init__(self, name: str, module: Any) -> None:
         """Make the command ``name`` from its module."""
-        function = getattr(module, name.replace("-", "_") if name != "list" else "list_")
+        function = next(one for one in vars(module).values() if hasattr(one, "body"))
         self.line: type[Options] = getattr(module, "Line", function.options)
         self.main_of_module: Callable[[Any], int | None] = getattr(module, "main", function.body)
         config = click.Option(
@@ -79,7 +78,7 @@ class Command(click.Command):
         config: Config | None = ctx.meta.get("config")
         if config is not None and "config" in {field.name for field in fields_of(self.line)}:
             given["config"] = config
-        return self.main_of_module(self.line(**given))
+        return self.main_of_module(self.line.made(given))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; errors name options as the command line does."""

@@ -1,13 +1,11 @@
 """Options that are declared once: a field of a frozen class gives type, default, help, unit and check.
 
-    @dataclass(frozen=True, kw_only=True)
-    class ShowOptions(Options):
-        \"\"\"Options.\"\"\"
-
+    class ShowOptions(Options, kw_only=True):
         limit: Annotated[int | None, opt("Samples to show.", check=at_least(1))] = None
 
-The docstring of a class is the title of its options in ``--help``. Classes may inherit from several others. Files with
-such classes must not have ``from __future__ import annotations``: annotations are read as they stand.
+The docstring of a class is the title of its options in ``--help``, "Options" where it has none. Classes may inherit
+from several others. Files with such classes must not have ``from __future__ import annotations``: annotations are read
+as they stand.
 """
 
 from __future__ import annotations
@@ -29,9 +27,11 @@ from typing import (
     Generic,
     Literal,
     ParamSpec,
+    Self,
     TypeVar,
     Union,
     cast,
+    dataclass_transform,
     get_args,
     get_origin,
     overload,
@@ -44,6 +44,7 @@ Given = TypeVar("Given")
 Taken = TypeVar("Taken", contravariant=True)
 Kept = TypeVar("Kept", covariant=True)
 Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 
 # ------------------------------------------------------------------------------------------------ declarations
@@ -90,9 +91,16 @@ def given(default: object) -> Any:
     return default
 
 
+def line_only(default: Value, *, init: Literal[False] = False) -> Value:
+    """The default of an option that the command line alone has: ``main`` sees it, functions do not take it."""
+    return dataclasses.field(default=default, init=init)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Option:
     """What is said of an option beside its name, type and default.
+
+    A type that several options have may say a part of it, such as ``read``; what an option says itself goes before.
 
     Attributes:
         help: One or two sentences.
@@ -109,7 +117,7 @@ class Option:
         hidden: For Python alone, such as a callback.
     """
 
-    help: str
+    help: str = ""
     short: str = ""
     flag: str = ""
     former: tuple[str, ...] = ()
@@ -122,8 +130,8 @@ class Option:
     hidden: bool = False
 
 
-def opt(help: str, short: str = "", **rest: Any) -> Option:
-    """An option."""
+def opt(help: str = "", short: str = "", **rest: Any) -> Option:
+    """An option, or without ``help`` what is said of all options of a type."""
     return Option(help=help, short=short, **rest)
 
 
@@ -177,6 +185,7 @@ class Field:
         default: ``dataclasses.MISSING`` where it is required.
         option: What was said of it.
         group: The title under which help shows it.
+        line_only: Whether the command line alone has it.
     """
 
     name: str
@@ -184,6 +193,7 @@ class Field:
     default: Any
     option: Option
     group: str
+    line_only: bool
 
     @property
     def flag(self) -> str:
@@ -292,36 +302,56 @@ def _fields_of(options: Any) -> tuple[Field, ...]:
     found = []
     for field in dataclasses.fields(options):
         kind = cast(Any, field.type)
-        option = next(extra for extra in reversed(kind.__metadata__) if isinstance(extra, Option))
+        said = [extra for extra in kind.__metadata__ if isinstance(extra, Option)]
+        option = Option(**{name: value for one in said for name, value in vars(one).items() if value != _NOTHING[name]})
         default = field.default if field.default_factory is MISSING else field.default_factory()
-        title = (owners[field.name].__doc__ or "").strip().rstrip(".")
-        found.append(Field(field.name, kind.__origin__, default, option, title))
+        title = owners[field.name].__doc__.strip().rstrip(".")
+        found.append(Field(field.name, kind.__origin__, default, option, title, not field.init))
     return tuple(sorted(found, key=lambda one: options.__mro__.index(owners[one.name])))
 
 
+_NOTHING = vars(Option())
+
+
+@dataclass_transform(field_specifiers=(line_only,))
 class Options:
-    """What every class of options inherits: values are read and checked when it is made, wherever they come from."""
+    """What every class of options inherits: a frozen dataclass, whose values are read and checked when it is made."""
+
+    def __init_subclass__(cls, *, kw_only: bool = False) -> None:
+        """Make a class of options a dataclass."""
+        cls.__doc__ = cls.__doc__ or "Options."
+        dataclass(frozen=True, kw_only=kw_only)(cls)
 
     def __post_init__(self) -> None:
         """Read and check every value."""
         for field in fields_of(type(self)):
             object.__setattr__(self, field.name, field.kept(getattr(self, field.name)))
 
+    @classmethod
+    def made(cls, values: Mapping[str, Any]) -> Self:
+        """Options of values by name, also of those that the command line alone has."""
+        ours = {field.name: field for field in fields_of(cls) if field.line_only and field.name in values}
+        found = cls(**{name: value for name, value in values.items() if name not in ours})
+        for name, field in ours.items():
+            object.__setattr__(found, name, field.kept(values[name]))
+        return found
+
+    def but(self, **changes: Any) -> Self:
+        """The same options with some other values."""
+        return self.made({**vars(self), **changes})
+
     def of(self, *kinds: type) -> dict[str, Any]:
         """The values of the options that some classes declare themselves, by name: for functions that take them all."""
         own = {name for kind in kinds for name in vars(kind)["__annotations__"]}
         return {field.name: getattr(self, field.name) for field in fields_of(type(self)) if field.name in own}
 
-    def record(self, kind: type) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """The options that differ from their defaults, and the file that some were read from, for a manifest.
 
-        Args:
-            kind: The class whose options are recorded; those that only the command line has are left out.
-
         Returns:
-            An object for JSON. Secrets among the options are still there.
+            An object for JSON. Options that the command line alone has are left out; secrets are still there.
         """
-        shown = [field for field in fields_of(kind) if not field.option.hidden]
+        shown = [field for field in fields_of(type(self)) if not (field.option.hidden or field.line_only)]
         values = {one.name: getattr(self, one.name) for one in shown}
         given = {one.name: values[one.name] for one in shown if values[one.name] != _default(one)}
         config: Config | None = getattr(self, "config", None)
@@ -359,21 +389,24 @@ def command(options: Callable[P, Given]) -> Callable[[Callable[[Given], Result]]
         options: The class.
     """
     kind = cast(type, options)
-    known_in_order = [field.name for field in dataclasses.fields(cast(Any, options)) if not field.kw_only]
+    known_in_order = [
+        field.name for field in dataclasses.fields(cast(Any, options)) if field.init and not field.kw_only
+    ]
+    taken = [field for field in fields_of(kind) if not field.line_only]
+    known = [field.name for field in taken]
 
     def wrap(body: Callable[[Given], Result]) -> Command[P, Given, Result]:
         @functools.wraps(body)
         def call(*args: Any, **kwargs: Any) -> Result:
-            known = [field.name for field in fields_of(kind)]
             for wrong in (name for name in kwargs if name not in known):
                 raise TypeError(f"{body.__name__}() has no argument {wrong!r}{_meant(wrong, known)}")
             given = {*kwargs, *known_in_order[: len(args)]}
-            if missing := [field.name for field in fields_of(kind) if field.required and field.name not in given]:
+            if missing := [field.name for field in taken if field.required and field.name not in given]:
                 raise TypeError(f"{body.__name__}() needs {' and '.join(missing)}")
             return body(kind(*args, **kwargs))
 
         del call.__dict__["__wrapped__"]
-        lines = [f"    {field.name}: {field.option.help}" for field in fields_of(kind)]
+        lines = [f"    {field.name}: {field.option.help}" for field in taken]
         call.__doc__ = "\n".join((inspect.getdoc(body) or "", "", "Args:", *lines))
         call.__dict__.update(options=options, body=body, __signature__=_signature(kind))
         return cast(Command[P, Given, Result], call)

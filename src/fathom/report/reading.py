@@ -1,0 +1,93 @@
+"""What reports and analyses read: the rows of sources, without the questions that models answer closed-book."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import polars as pl
+
+from fathom.analysis import Filtered, Policy, known_filter
+from fathom.analysis.known import THRESHOLD
+from fathom.names import system_name
+from fathom.report.known import said_of_filter
+from fathom.rows import load, unfinished
+from fathom.rows.scoring import NOT_JUDGED
+from fathom.types import FathomError
+
+Tell = Callable[[str], None]
+
+
+def tell_unfinished(sources: Iterable[Path | str], tell: Tell | None) -> None:
+    """Tell which runs are not finished; None tells nobody."""
+    if tell is not None:
+        for note in unfinished(map(Path, sources)):
+            tell(note)
+
+
+def filtered(
+    sources: Iterable[Path | str],
+    *,
+    filter: str | None = None,
+    threshold: float = THRESHOLD,
+    panel: Sequence[Path | str] | None = None,
+    judge: str | None = None,
+    seed: int = 0,
+    tell: Tell | None = None,
+) -> Filtered:
+    """Rows without the questions that models answer closed-book, and what was removed.
+
+    Args:
+        sources: Run folders and rows files.
+        filter: ``own``, ``panel``, ``intersection`` or ``none`` (``fathom.analysis.known_filter``); by default
+            ``panel`` where there is one, else ``intersection``.
+        threshold: Closed-book score from which on a question is known.
+        panel: Runs or rows files of the panel, or names of models in the sources.
+        judge: See ``fathom.rows.load``.
+        seed: Seed of the intervals.
+        tell: Called with what the filter removed, and with the runs that are not finished or not judged.
+
+    Raises:
+        FathomError: A source cannot be read, or see ``fathom.analysis.known_filter``.
+    """
+    paths = list(map(Path, sources))
+    frame = load(paths, judge=judge)
+    tell_unfinished(paths, tell)
+    return without_known(frame, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed, tell=tell)
+
+
+def without_known(
+    frame: pl.DataFrame,
+    *,
+    filter: str | None,
+    threshold: float,
+    panel: Sequence[Path | str] | None,
+    judge: str | None = None,
+    seed: int = 0,
+    tell: Tell | None = None,
+) -> Filtered:
+    """A rows table without the questions that models answer closed-book; the arguments are those of ``filtered``."""
+    named = [str(one) for one in panel or ()]
+    missing = [one for one in named if not Path(one).exists()]
+    if missing and len(missing) < len(named):
+        raise FathomError(f"--panel: name either runs or models, not both; no such run: {', '.join(missing)}")
+    voices = load(list(map(Path, named)), judge=judge) if named and not missing else named or None
+    if tell is not None:
+        for note in _not_judged(frame):
+            tell(note)
+    policy = cast(Policy, filter or ("panel" if named else "intersection"))
+    found = known_filter(frame, policy, threshold=threshold, panel=voices, seed=seed)
+    if tell is not None and found.removed:
+        for note in (said_of_filter(found), *found.notes):
+            tell(note)
+    return found
+
+
+def _not_judged(frame: pl.DataFrame) -> Iterator[str]:
+    """That models are without scores on tasks that a judge has scored for others: their means are over other tasks."""
+    waiting = frame.filter(pl.col("value").is_null(), pl.col("detail").str.starts_with(NOT_JUDGED))
+    for key, part in waiting.group_by("model", "variant", maintain_order=True):
+        tasks = ", ".join(part["task"].unique(maintain_order=True))
+        yield (
+            f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet, and so missing; "
+            "run `fathom judge` on that run too, or compare with --judge none"
+        )

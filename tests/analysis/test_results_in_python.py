@@ -1,0 +1,70 @@
+"""``import fathom``: what it offers, what a wrong name says, and how results show themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from simulated import row
+
+import fathom as fm
+from fathom.analysis import curve
+from fathom.commands.analyze.shared import StudyResults
+from fathom.rows import to_frame
+
+
+def test_import_offers_the_functions_and_loads_nothing() -> None:
+    code = "import sys, fathom as fm; fm.api.run; print([n for n in ('polars', 'numpy', 'altair') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert {"api", "types"} <= set(dir(fm))
+
+
+def test_a_wrong_name_says_what_was_meant() -> None:
+    with pytest.raises(AttributeError, match=r"did you mean fathom\.api\.analyze_curve\?"):
+        fm.analyse_curve  # noqa: B018
+    with pytest.raises(AttributeError, match=r"its functions are in fathom\.api"):
+        fm.zzz  # noqa: B018
+    with pytest.raises(TypeError, match="did you mean 'lengths'"):
+        fm.api.run("starter", "fathom/guess", lenghts=["8k"])  # type: ignore[call-arg]
+
+
+WRONG = """
+import fathom as fm
+
+fm.api.run("starter", model="fathom/guess", lengths=["8k", 32768])
+reveal_type(fm.api.analyze_curve("run"))
+fm.api.run("starter", model="fathom/guess", lenghts="8k")
+fm.api.analyze_curve("run", base="natural")
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_sees_every_option(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG, "utf-8")
+    words = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--follow-imports=silent", "wrong.py"]
+    said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True).stdout
+    lines = [line for line in said.splitlines() if line.startswith("wrong.py")]
+    assert [line.split(":")[1] for line in lines if ": error:" in line] == ["6", "7"], said
+    assert 'Unexpected keyword argument "lenghts"' in said
+    assert "StudyResults[fathom.analysis.curve.CurvePoint]" in said
+
+
+def test_results_show_themselves() -> None:
+    rows = to_frame(
+        [row(0.5, model="<b>m</b>", item=item, length=length) for item in range(4) for length in (1024, 2048)]
+    )
+    found = StudyResults(curve(rows))
+    assert "50.0" in repr(found)
+    assert "1k" in repr(found)
+    page = found._repr_html_()
+    assert "&lt;b&gt;m&lt;/b&gt;" in page
+    assert "<b>m" not in page
+    frame = found.frame()
+    assert isinstance(frame, pl.DataFrame)
+    assert set(frame["mean"]) == {0.5}
+    assert {"interval_low", "interval_high"} <= set(frame.columns)
+    assert repr(StudyResults([])) == "no results"
