@@ -1,8 +1,16 @@
 """Text from outside made fit for a terminal and a page: without control characters, folded where names have seams."""
 
+import html
 import json
 import re
+import textwrap
 import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind")
 
 # Before "?" and "&", after the others: a query then begins the line that holds it.
 _SEAM = re.compile(r"(?<=[/=_\-·,])|(?=[?&])")
@@ -63,3 +71,38 @@ def folded(text: str, width: int) -> str:
             else:
                 lines.extend(chop_cells(piece, width))
     return "\n".join(line for line in lines if line)
+
+
+def readable(kind: type[Kind]) -> type[Kind]:
+    """Make a dataclass show itself as one line for each field that holds something, in consoles and in notebooks."""
+    named: Any = kind
+
+    def shown(self: Any) -> list[tuple[str, str]]:
+        values = ((field.name, _short(getattr(self, field.name))) for field in fields(self))
+        return [(name, text) for name, text in values if text]
+
+    def as_text(self: Any) -> str:
+        width = max((len(name) for name, _ in shown(self)), default=0)
+        return "\n".join((kind.__name__, *(f"  {name:{width}}  {text}" for name, text in shown(self))))
+
+    def as_html(self: Any) -> str:
+        lines = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in shown(self))
+        return f"<table><caption>{kind.__name__}</caption>{''.join(lines)}</table>"
+
+    named.__repr__, named._repr_html_ = as_text, as_html
+    return kind
+
+
+def _short(value: Any) -> str:
+    """A value in at most a line."""
+    if value is None or isinstance(value, str | Path):
+        text = "" if value is None else str(value)
+    elif is_dataclass(value) and not isinstance(value, type):
+        text = _short({field.name: getattr(value, field.name) for field in fields(value)})
+    elif isinstance(value, Mapping):
+        text = ", ".join(f"{name} {_short(one)}" for name, one in value.items() if one not in (None, "", (), [], {}))
+    elif isinstance(value, Sequence):
+        text = ", ".join(map(_short, value)) if len(value) <= 8 else f"{len(value):,} values"
+    else:
+        text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return textwrap.shorten(printable(text), 100, placeholder=" ...") if text else ""

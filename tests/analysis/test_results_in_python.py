@@ -68,3 +68,14 @@ def test_results_show_themselves() -> None:
     assert set(frame["mean"]) == {0.5}
     assert {"interval_low", "interval_high"} <= set(frame.columns)
     assert repr(StudyResults([])) == "no results"
+
+
+def test_what_a_run_gives_is_read_line_by_line(tmp_path: Path) -> None:
+    built = fm.api.build("passkey", tmp_path / "suite", lengths=["1k"], items=2, corpus="world")
+    summary = fm.api.run(built.folder, "fathom/guess", out=tmp_path / "run")
+    assert repr(summary).splitlines()[0] == "RunSummary"
+    assert "progress  finished 2, total 2" in repr(summary)
+    assert "<th>folder</th>" in summary._repr_html_()  # type: ignore[attr-defined]
+    tables = fm.api.report(tmp_path / "run", out=tmp_path / "report.html")
+    assert "At a glance" in repr(tables)
+    assert "<h4>At a glance</h4>" in tables._repr_html_()

@@ -23,6 +23,7 @@ from fathom.board.sameness import with_flags
 from fathom.board.site_data import board_summary, model_files, newest, site_file
 from fathom.board.tasks_data import levels, tasks_data
 from fathom.names import unknown
+from fathom.printing import readable
 from fathom.registry import boards as known_boards
 from fathom.stats.outcomes import Unanswered
 from fathom.suitefile.fresh import fresh_folder
@@ -68,6 +69,7 @@ class Wanted:
     judge: str | None = None
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Built:
     """What was built.

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from fathom.board.downloads import FORMAT
 from fathom.checksums import CHECKSUM, check_content, check_format
 from fathom.names import system_name
+from fathom.printing import readable
 from fathom.types import FathomError, Json
 
 FILE = "downloads/all.json"
@@ -182,6 +183,7 @@ class Change:
     why: tuple[str, ...] = ()
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Changes:
     """All changes from one site to another; ``old`` and ``new`` are their dates."""

@@ -23,7 +23,7 @@ from fathom.compose import Shelf
 from fathom.corpus import is_world, parse_spec
 from fathom.corpus.spec import path_of
 from fathom.counts import CountCache, TokenCounter, cache_folder
-from fathom.printing import printable
+from fathom.printing import printable, readable
 from fathom.records import walk
 from fathom.registry import get_task
 from fathom.sources.finder import in_short
@@ -39,6 +39,7 @@ LISTED = 100  # problems of the corpus that the manifest names one by one; of st
 SHOWN = 10  # of them in an error message
 
 
+@readable
 @dataclass(frozen=True)
 class Built:
     """A finished build: where it is, its manifest, and whether there was anything to do."""

@@ -9,7 +9,7 @@ from fathom.options.declare import command, line_only, opt
 from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
-    from fathom.report import Table
+    from fathom.report.studies import Tables
 
 
 class ReportOptions(Known):
@@ -24,16 +24,17 @@ class ReportOptions(Known):
 
 
 @command(ReportOptions)
-def report(options: ReportOptions) -> "tuple[Table, ...]":
+def report(options: ReportOptions) -> "Tables":
     """Write one self-contained HTML page about runs; returns its tables, which `fathom.report.show` prints."""
     from fathom.report import report
     from fathom.report.page import TITLE
     from fathom.report.reading import filtered
+    from fathom.report.studies import Tables
     from fathom.rows import unfinished
 
     sources = paths_of(options.sources)
     left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed)
-    return report(
+    made = report(
         left,
         Path(options.out),
         title=options.title or TITLE,
@@ -41,6 +42,7 @@ def report(options: ReportOptions) -> "tuple[Table, ...]":
         unanswered=options.unanswered,
         notes=unfinished(sources),
     )
+    return Tables(made)
 
 
 def main(line: ReportOptions) -> None:

@@ -34,6 +34,19 @@ ABOUT_PAIRS = (
 )
 
 
+class Tables(tuple[Table, ...]):
+    """Tables that show themselves in consoles and notebooks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """The tables as a terminal shows them."""
+        return _text(self, None)
+
+    def _repr_html_(self) -> str:
+        return "\n".join(map(_html, self))
+
+
 def tables_of(found: Sequence[Any]) -> list[Table]:
     """The tables of the results of a study; none of none.
 
@@ -74,12 +87,15 @@ def as_text(found: Sequence[Any], width: int | None = None) -> str:
         found: See ``tables_of``.
         width: Columns of text; None for those of the terminal.
     """
+    return "\n".join((_text(tables_of(found), width), *notes_of(found)))
+
+
+def _text(tables: Iterable[Table], width: int | None) -> str:
     from rich.console import Console
 
     stream = io.StringIO()
-    show(tables_of(found), Console(file=stream, width=width, color_system=None), details=True)
-    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
-    return "\n".join((*lines, *notes_of(found))).strip("\n")
+    show(tables, Console(file=stream, width=width, color_system=None), details=True)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip("\n")
 
 
 def as_html(found: Sequence[Any]) -> str:

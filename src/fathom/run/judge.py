@@ -12,6 +12,7 @@ from random import Random
 
 from fathom import plugins
 from fathom.address import check_address
+from fathom.printing import readable
 from fathom.run.clients import open_client
 from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
 from fathom.run.judge_plan import Docket, JudgePlan, Pending, check_limits, find_cases, plan_judging
@@ -32,6 +33,7 @@ REPLY_TOKENS = 1024
 """Output cap of a judge's reply; a judge that reasons gets room for that on top."""
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class JudgeSummary:
     """What ``judge`` did.

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from fathom.printing import readable
 from fathom.run.manifest import read_manifest
 from fathom.run.store import peek
 from fathom.run.worker import is_alive
@@ -37,6 +38,7 @@ class Progress:
     unpriced: int = 0
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """What ``run`` did.
@@ -54,6 +56,7 @@ class RunSummary:
     hints: tuple[str, ...] = ()
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class RunStatus:
     """A run as seen from outside.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from fathom.atomic import whole_file
+from fathom.printing import readable
 from fathom.records import COMPRESSED, TABLES, Fault, Record, format_of, read_records
 from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
 from fathom.types import FathomError, Verdict
@@ -73,6 +74,7 @@ class MetricCount:
         return self.total / self.scored if self.scored else None
 
 
+@readable
 @dataclass(slots=True)
 class ScoreSummary:
     """What scoring a file came to.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from fathom.printing import readable
 from fathom.sources import hub
 from fathom.sources.hub import Announced, Sleep, SourceError
 from fathom.sources.lock import Pin, alone, digest_of, expected, place_of, read_pins, write_pin
@@ -21,6 +22,7 @@ Progress: TypeAlias = Callable[[str, int, int | None], None]
 """Told (what is being done, bytes there, bytes in all or None)."""
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """One file that is there, whole and as it should be.

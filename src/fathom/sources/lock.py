@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from fathom.atomic import whole_file
 from fathom.counts import cache_folder
+from fathom.printing import readable
 from fathom.sources.source import HubFile, Source
 from fathom.types import FathomError
 
@@ -149,6 +150,7 @@ def recorded(sources: Sequence[Source], folder: Path) -> list[Source]:
     ]
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Checked:
     """What became of one file of a source.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fathom.printing import readable
 from fathom.types.common import Json
 
 
@@ -23,6 +24,7 @@ class Member:
     probability: float | None = None
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Subset:
     """Items that stand for a larger benchmark.

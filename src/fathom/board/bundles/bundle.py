@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathom.atomic import whole_file
+from fathom.printing import readable
 from fathom.rows.schema import SCHEMA, to_frame
 from fathom.run.judgements import Judgement
 from fathom.types import Facet, Json, Row
@@ -142,6 +143,7 @@ class Part:
     sample_set: str
 
 
+@readable
 @dataclass(frozen=True)
 class Bundle:
     """The content of a bundle.

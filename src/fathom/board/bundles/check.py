@@ -11,6 +11,7 @@ from fathom.board.bundles.findings import LEVELS, Finding, Level, RefusedError
 from fathom.board.bundles.opening import LIMITS, Limits, parse_bundle, read_limited
 from fathom.board.bundles.rescoring import check_scores
 from fathom.board.bundles.suite_check import check_suites
+from fathom.printing import readable
 from fathom.registry import suites as known_suites
 from fathom.registry import task_name
 from fathom.registry import tasks as known_tasks
@@ -19,6 +20,7 @@ from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import Json
 
 
+@readable
 @dataclass(frozen=True)
 class Checked:
     """What a check of a bundle has found.

@@ -32,6 +32,7 @@ from fathom.board.serve.schema import (
     tighten,
 )
 from fathom.board.serve.store import clear_errors
+from fathom.printing import readable
 from fathom.types import FathomError
 
 SUM = ".sha256"
@@ -41,6 +42,7 @@ _STEPS = re.compile(r"^COPY \S*migrations .*?;$(.*?)^\\\.$", re.MULTILINE | re.D
 _VERSION = re.compile(r"(\d+)(?:\.\d+)*")
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Held:
     """What a store or a backup holds.
