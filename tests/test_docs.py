@@ -47,7 +47,11 @@ COMMAND_PAGES = ("index", "build", "run", "results", "analyze", "length")
 RUNNABLE = [
     [DOCS / "reference" / "commands" / f"{name}.md" for name in COMMAND_PAGES],
     [DOCS / "explanation" / "longscore.md"],
-    [DOCS / "tutorials" / "getting-started.md"],
+    [
+        DOCS / "tutorials" / "getting-started.md",
+        DOCS / "how-to" / "documents.md",
+        DOCS / "how-to" / "troubleshooting.md",
+    ],
 ]
 MOST_LINES = 400
 
