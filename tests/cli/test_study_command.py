@@ -77,7 +77,7 @@ def test_every_study_prints_and_writes_a_table(
         (["bias", "--draws", "0"], "--draws 0: expected a positive number"),
         (["categories", "--draws", "2"], "the study categories draws nothing: leave out --draws"),
         (["bias", "--published", "folder"], "the study bias chooses items itself"),
-        (["bias", "--plot", "figure.txt"], "figure.txt: a figure is a .svg, .png, .pdf, .html, .json file"),
+        (["bias", "--plot", "figure.txt"], "figure.txt: a figure must end in one of .svg, .png, .pdf, .html, .json"),
         (["bias", "--budget", "2"], "a budget of 2 for 60 items in 3 categories: expected 3 to 60"),
     ],
 )

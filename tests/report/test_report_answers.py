@@ -78,7 +78,7 @@ def test_tables_say_what_was_measured(results: Results) -> None:
     for one, row in zip(points(results, "bestanswer"), shown["bestanswer: choices by position"].rows, strict=True):
         for third, cell in zip(one.thirds, row[2:], strict=True):
             assert cell.text == (percent(third.chosen.value) if third.chosen else "–")
-            assert cell.beneath == ((f"at random {percent(third.chosen_chance)}",) if third.chosen else ())
+            assert cell.below == ((f"at random {percent(third.chosen_chance)}",) if third.chosen else ())
 
 
 def test_columns_that_say_nothing_are_left_out(results: Results) -> None:
@@ -138,7 +138,7 @@ def test_the_figure_is_drawn(rows: pl.DataFrame, tmp_path: Path) -> None:
     others = make_rows(models=1, items=4, lengths=(2048, 4096))
     plain = json.loads(plot(others, "answers", tmp_path / "c.json").read_text())
     assert "counting_stars: follows the instructions" in [one["title"] for one in plain["concat"]]
-    with pytest.raises(FathomError, match="no task here has a chance level"):
+    with pytest.raises(FathomError, match="no task has a chance level"):
         plot(others.filter(pl.col("task") == "passkey"), "answers", tmp_path / "d.json")
 
 

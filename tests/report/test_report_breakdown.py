@@ -84,7 +84,7 @@ def test_every_dimension_has_a_table_of_models_with_the_highest_first(own: Resul
     assert [column.label for column in tables[1].columns] == ["Model", "All", "Easy", "Moderate", "Hard", "Extreme"]
     assert [column.label for column in tables[4].columns][2:] == [f"T{number}" for number in range(1, 12)]
     assert "T10 Rule Induction & In-Context Learning" in tables[4].about
-    assert ["draw questions from all tasks together" in table.about for table in tables] == [True] + [False] * 5
+    assert ["resample the questions of all tasks together" in table.about for table in tables] == [True] + [False] * 5
 
 
 def test_scores_are_means_over_questions_of_means_over_repeats() -> None:
@@ -127,7 +127,7 @@ def test_models_without_comparable_averages_are_ranked_by_their_mean_over_questi
     assert {row[0].text for row in table.rows[:2]} == {"one", "other"}
     assert [row[5].text for row in table.rows] == ["no", "yes", "–"]
     assert 25 < float(table.rows[1][3].text) < 40
-    assert "significant although these overlap" in table.about
+    assert "significant although the intervals" in table.about
 
 
 def test_repeats_show_runs_errors_and_the_best_of_several(own: Results) -> None:
@@ -179,9 +179,9 @@ def test_many_unanswered_and_cut_replies_stand_in_the_first_paragraph_and_in_a_c
         )
     )
     said = [str(one) for one in summary(results) if "unanswered and had" in one.text]
-    assert said == ["small-7b · non-thinking left 15 of 150 replies unanswered and had 15 cut off by the output cap."]
+    assert said == ["small-7b · non-thinking left 15 of 150 replies unanswered and had 15 truncated at the output cap."]
     counts = named(results, "counts")
-    for heading in ("Unanswered", "Cut"):
+    for heading in ("Unanswered", "Truncated"):
         place = [column.label for column in counts.columns].index(heading)
         assert [row[place].text for row in counts.rows] == ["0", "0", "15"]
 
@@ -206,7 +206,7 @@ def test_published_averages_alone_make_a_page(averages: pl.DataFrame, tmp_path: 
     assert headings(text) == ["Breakdown", "Thinking", "Repeats", "Settings", "How to read this page"]
     assert {table.section for table in tables} == {"breakdown", "thinking", "repeats", "settings"}
     assert "These are published averages of 3 models (5 with their modes)" in text
-    assert "The highest overall: deep-1 · thinking (70.0%), only-thinks · thinking (65.0%)" in text
+    assert "The highest overall scores: deep-1 · thinking (70.0%), only-thinks · thinking (65.0%)" in text
     assert "Of 2 models asked with and without thinking, 1 scores higher with it; deep-1 gains most, +10.0 " in text
     assert text.count('class="scroll map"') == 3
     assert len(re.findall(r"<h4>(?:Best of|Pass at) n: ", text)) == 2
@@ -218,18 +218,18 @@ def test_published_averages_alone_make_a_page(averages: pl.DataFrame, tmp_path: 
 
 def test_published_averages_have_no_intervals_and_are_given_as_they_are(published: Results) -> None:
     table = named(published, "breakdown-language")
-    assert "averages as they were published" in table.about
+    assert "are published averages" in table.about
     assert "intervals over questions" not in table.about
-    assert "draw questions from all tasks together" not in table.about
+    assert "resample the questions of all tasks together" not in table.about
     assert not any(cell.interval or cell.series is not None for row in table.rows for cell in row)
     assert texts(named(published, "thinking"))[0][:5] == ["deep-1", "mixed", "60.0", "70.0", "+10.0"]
     assert texts(named(published, "thinking"))[1][4] == "−10.0"
     assert texts(named(published, "settings")) == [
         ["Published averages", "longbench_pro, from longbench-pro"],
         ["Models published", "3, 5 with their modes"],
-        ["Questions behind them", "1,500"],
-        ["Repeats behind them", "3"],
-        ["Replies that failed, of each", "4"],
+        ["Questions of each", "1,500"],
+        ["Repeats of each", "3"],
+        ["Failed replies of each", "4"],
     ]
     runs = named(published, "repeats-published")
     assert [column.label for column in runs.columns][:5] == ["Model", "Run 1", "Run 2", "Run 3", "Spread"]
@@ -255,7 +255,7 @@ def test_own_replies_stand_beside_published_averages(own: Results, mixed: Result
         *("deep-1", "deep-1 (published)", "small-7b (published)")
     ]
     assert not [table for table in tables_of(mixed) if table.section == "graders"]
-    assert str(summary(mixed)[-1]).startswith("Beside them stand published averages of 3 models (5 with their modes)")
+    assert str(summary(mixed)[-1]).startswith("Published averages of 3 models (5 with their modes)")
 
 
 def test_a_page_of_both_has_all_sections(averages: pl.DataFrame) -> None:
@@ -302,7 +302,7 @@ def test_lines_of_many_models_are_the_highest_unless_they_are_chosen(tmp_path: P
     drawn = json.dumps(chart_of(results, "best-of-n").to_dict())
     assert [f"model-{number:02}" in drawn for number in range(MOST + 3)] == [False] * 3 + [True] * MOST
     assert left_out(results.by_question, "best_of") == (
-        "The 8 highest; 3 are left out: choose by name (fathom plot --models)"
+        "The 8 models with the highest scores; 3 left out (choose models with fathom plot --models)"
     )
     few = chosen(results, ["model-01", "model-00"])
     drawn = json.dumps(chart_of(few, "pass-at-n").to_dict())
@@ -313,13 +313,13 @@ def test_lines_of_many_models_are_the_highest_unless_they_are_chosen(tmp_path: P
     assert names == ["model-01 · thinking", "model-00 · thinking"]
     every = chosen(results, [f"model-{number:02}" for number in range(MOST + 3)])
     assert "model-00" in json.dumps(chart_of(every, "best-of-n").to_dict())
-    with pytest.raises(FathomError, match="no model 'absent' here; there are model-10 · thinking"):
+    with pytest.raises(FathomError, match="there is no model 'absent': choose from model-10 · thinking"):
         chosen(results, ["absent"])
 
 
 @pytest.mark.parametrize("kind", [*MAPPED, *LINED])
 def test_rows_without_such_questions_say_what_is_lacking(kind: str, tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match=rf"There is nothing to draw for '{kind}': (nothing|no question) here"):
+    with pytest.raises(FathomError, match=rf"Nothing to draw for '{kind}': no (rows|question)"):
         plot(make_rows(models=1, tasks=1, items=3), kind, tmp_path / "x.svg")  # type: ignore[arg-type]
 
 

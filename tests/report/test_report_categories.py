@@ -59,7 +59,7 @@ def test_a_report_without_categories_has_no_such_section() -> None:
     results = measure(rows_of(SCORES, categories=False))
     assert not [one for one in tables_of(results) if one.section == "categories"]
     assert 'id="categories"' not in page(results)
-    assert str(summary(results)[1]) == "one has no length at which all tasks were scored, and so no average."
+    assert str(summary(results)[1]) == "one has no average score, because at no length were all tasks scored."
 
 
 def test_the_first_paragraph_gives_the_mean_over_categories_where_no_length_has_all_tasks() -> None:

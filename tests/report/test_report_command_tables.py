@@ -55,7 +55,7 @@ def test_every_figure_stands_whole_in_a_terminal(own: Results, width: int) -> No
 def test_models_without_shared_questions_have_no_gap_and_a_note() -> None:
     alone = [replace(one, gap=None, gap_interval=None, tied=None) for one in neighbours(make_pro())]
     (table,) = neighbour_tables(alone)
-    assert table.notes == ("No question is shared with the next model below.",)
+    assert table.notes == ("The next model below has no question in common with this one.",)
     assert [row[5].text for row in table.rows] == ["–"] * 3
 
 
@@ -65,7 +65,7 @@ def test_repeats_without_any_score_have_a_dash() -> None:
     (found,) = measure(rows.with_columns(value=none), unanswered="drop").by_question.repeats
     runs, _ = run_tables([found])
     assert [cell.text == "–" for cell in runs.rows[0][3:7]] == [False, True, False, False]
-    assert runs.rows[0][1].beneath == ("20 uneven",)
+    assert runs.rows[0][1].below == ("20 uneven",)
     assert "Uneven" in runs.about
     once = replace(found, run_means=(found.mean,), uneven=0)
     assert run_tables([once])[0].rows[0][4].text == "–"

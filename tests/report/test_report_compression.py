@@ -95,7 +95,7 @@ def test_correlations_that_are_not_defined_are_left_out() -> None:
     assert "NaN" not in drawn
     with pytest.raises(FathomError, match="no rank correlation is defined"):
         study_chart("bias", table.filter(models="new"))
-    with pytest.raises(FathomError, match="no figure of the study 'cooking'"):
+    with pytest.raises(FathomError, match="the study 'cooking' has no figure"):
         study_chart("cooking", table)
 
 
@@ -136,7 +136,7 @@ def test_methods_stand_from_the_least_error_down_with_standard_errors() -> None:
         "Spearman correlation, 12 items",
         "Spearman correlation, 24 items",
     ]
-    with pytest.raises(FathomError, match="no method was tried on 'poems'"):
+    with pytest.raises(FathomError, match="no method was validated on 'poems'"):
         validation(frame, "poems")
 
 
@@ -145,5 +145,5 @@ def test_every_format_is_written(tmp_path: Path, suffix: str) -> None:
     starts = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF", ".html": b"<!doctype html>", ".json": b"{"}
     path = save(validation(summarised()), tmp_path / f"figure{suffix}")
     assert path.read_bytes().startswith(starts[suffix])
-    with pytest.raises(FathomError, match=r"a figure is a .svg, .png, .pdf, .html, .json file"):
+    with pytest.raises(FathomError, match=r"a figure must end in one of .svg, .png, .pdf, .html, .json"):
         save(validation(summarised()), tmp_path / "figure.gif")

@@ -159,6 +159,6 @@ def test_what_cannot_be_drawn_says_why(tmp_path: Path) -> None:
     rows = make_rows(models=1, tasks=1, items=2, lengths=(2048,), depths=False)
     with pytest.raises(FathomError, match="no depth varies"):
         plot(rows, "position", tmp_path / "a.svg")
-    with pytest.raises(FathomError, match=r"a\.gif: a figure is a \.svg"):
+    with pytest.raises(FathomError, match=r"a\.gif: a figure must end in one of \.svg"):
         plot(rows, "curve", tmp_path / "a.gif")
     assert list(tmp_path.iterdir()) == []

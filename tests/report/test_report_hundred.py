@@ -175,7 +175,7 @@ def test_models_are_chosen_and_ordered_by_name(results: Results) -> None:
     assert pair.systems == (SMALL, LARGE)
     assert {system for system, _, _ in pair.curve} == {SMALL, LARGE}
     assert "lab/middle" not in json.dumps(chart_of(pair, "tasks").to_dict(validate=True))
-    with pytest.raises(FathomError, match="no model 'lab/huge' here; there are lab/large"):
+    with pytest.raises(FathomError, match="there is no model 'lab/huge': choose from lab/large"):
         chosen(results, ["lab/huge"])
 
 

@@ -52,8 +52,8 @@ def test_the_table_says_what_was_removed_for_whom(results: Results) -> None:
         assert cells[7] == f"{100 * one.removed / one.questions:.1f}"
     assert len(shown) == 6
     assert "Policy intersection" in table.about
-    assert "0.5 or more" in table.about
-    assert "in the paper each loses its own (policy own)" in table.about
+    assert "50.0% or more" in table.about
+    assert "in the paper each excludes its own (policy own)" in table.about
     gone, questions = results.filtered.distinct
     assert f"removed {gone} of {questions} questions for all models" in said(results)
 
@@ -68,7 +68,7 @@ def test_a_mean_is_over_the_questions_that_are_left(rows: pl.DataFrame, results:
     every = results.every(LARGE, "single_doc_qa")
     assert every is not None
     assert every.replies == 8 * 3 * len(results.lengths)
-    assert "removed as known are here too" in table_of(results, "counts").about
+    assert "Excluded closed-book questions are counted here" in table_of(results, "counts").about
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_a_warning_stands_on_the_page_and_in_the_first_paragraph(rows: pl.DataFr
 @pytest.mark.slow
 def test_what_is_not_filtered_is_said_too(rows: pl.DataFrame) -> None:
     unfiltered = measure(known_filter(rows, "none"))
-    assert "Prior knowledge is not filtered, although" in said(unfiltered)
+    assert "No closed-book questions are excluded, although" in said(unfiltered)
     assert {row[8].text for row in table_of(unfiltered, "known").rows} == {"0"}
 
 
@@ -107,7 +107,7 @@ def test_rows_without_closed_book_questions_have_no_such_section(rows: pl.DataFr
 
 
 def test_rows_that_are_all_closed_book_are_refused(rows: pl.DataFrame) -> None:
-    with pytest.raises(FathomError, match="without a context"):
+    with pytest.raises(FathomError, match="closed-book or have truncated prompts"):
         measure(rows.filter(pl.col("length") == 0))
 
 
@@ -119,8 +119,11 @@ def test_a_task_whose_questions_are_all_known_says_so(rows: pl.DataFrame) -> Non
     )
     results = measure(certain)
     table = table_of(results, "scores-1")
-    assert "Every question here was removed as known." in table.notes
-    assert "Leaves out multi_doc_qa, where every question was removed as known." in table_of(results, "headline").notes
+    assert "Every question here was excluded as answered closed-book." in table.notes
+    assert (
+        "Leaves out multi_doc_qa, where every question was excluded as answered closed-book."
+        in table_of(results, "headline").notes
+    )
     assert "No question of multi_doc_qa is left for lab/large" in table_of(results, "known").about
     assert results.curve[LARGE, ALL, 2048].mean is not None
 

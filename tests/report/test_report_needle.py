@@ -62,7 +62,7 @@ def test_the_figure_is_a_file_and_says_what_it_lacks(tmp_path: Path) -> None:
     plot(make_needle(), "needle", tmp_path / "needle.json")
     drawn = json.loads((tmp_path / "needle.json").read_text())
     assert [chart["title"] for chart in drawn["concat"]] == ["lab/model-0", "lab/model-1"]
-    with pytest.raises(FathomError, match="depths in equal steps"):
+    with pytest.raises(FathomError, match="evenly spaced depths"):
         plot(make_pro(questions=20), "needle", tmp_path / "none.svg")
 
 

@@ -74,7 +74,7 @@ def test_models_that_do_not_differ_share_a_range_of_ranks() -> None:
     measured = measure(twins)
     table = tables_of(measured)[0]
     assert set(column(table, "Rank").values()) == {"1–2"}
-    assert "do not differ significantly" in said(measured)
+    assert "are not significantly different" in said(measured)
 
 
 def test_models_that_differ_have_ranks_of_their_own() -> None:
@@ -82,7 +82,7 @@ def test_models_that_differ_have_ranks_of_their_own() -> None:
     worse = rows.with_columns(model=pl.lit("zzz/none"), value=pl.lit(0.0))
     measured = measure(pl.concat([worse, rows]))
     assert column(tables_of(measured)[0], "Rank") == {ACME.name: "1", "zzz/none · thinking": "2"}
-    assert "The average scores of all models differ significantly from each other." in said(measured)
+    assert "The average scores of all models are significantly different." in said(measured)
 
 
 def test_headline_ranks_and_comparison_say_the_same() -> None:
@@ -121,7 +121,7 @@ def test_an_average_over_fewer_lengths_has_no_rank_among_the_others() -> None:
     assert measured.systems[-1] == ORCA
     assert (measured.average[ORCA, ALL].mean or 0) > (measured.average[measured.systems[1], ALL].mean or 0)
     assert any("Leaves out 64k" in note for note in headline.notes)
-    assert f"The average of {ORCA.name} is over other tasks or lengths, and is not compared." in said(measured)
+    assert f"The average of {ORCA.name} is over other tasks or lengths and is not ranked." in said(measured)
 
 
 def test_absent_is_a_dash_with_its_reason_and_not_a_zero(results: Results, found: dict[str, Table]) -> None:
@@ -170,7 +170,7 @@ def test_summary_counts_and_chance(results: Results) -> None:
     assert "120 prompts did not fit" in said(results)
     assert f"{missing} replies are missing" in said(results)
     assert f"{rows.filter(pl.col('truncated') > 0).height} prompts were truncated" in said(results)
-    assert "drawn at random would score 4.5%" in said(results)
+    assert "drawn at random scores 4.5%" in said(results)
 
 
 def test_counts_add_up(found: dict[str, Table]) -> None:
@@ -184,8 +184,9 @@ def test_counts_add_up(found: dict[str, Table]) -> None:
         ended = counted(own)["outcome"].to_list()
         assert sum(ended.count(kind) for kind in OUTCOMES) == own.height
         for kind in ("cut", "unanswered", "overflow", "missing"):
-            assert column(counts, kind.capitalize())[name] == f"{ended.count(kind):,}"
-            number = f"{ended.count(kind)} {kind}"
+            label = {"cut": "truncated"}.get(kind, kind)
+            assert column(counts, label.capitalize())[name] == f"{ended.count(kind):,}"
+            number = f"{ended.count(kind)} {label}"
             assert (number in column(found["headline"], "Scored")[name]) is (ended.count(kind) > 0)
     assert column(counts, "Cost")["fathom/lexical?window=8k"] == "–"
 
@@ -198,24 +199,24 @@ def test_every_table_of_scores_carries_the_counts(results: Results) -> None:
             assert labels[-1] == "Scored", table.name
 
 
-def test_what_was_not_clean_stands_beneath_what_was_scored(found: dict[str, Table]) -> None:
+def test_replies_without_a_full_answer_are_counted_below_the_scored_ones(found: dict[str, Table]) -> None:
     rows = make_rows()
     system = System("fathom/lexical?window=8k", "")
     own = rows.filter(pl.col("model") == system.model)
     ended = counted(own)["outcome"].to_list()
     expected = (
         f"{ended.count('unanswered')} unanswered",
-        f"{ended.count('cut')} cut",
+        f"{ended.count('cut')} truncated",
         f"{own.filter(pl.col('value').is_not_null() & ~pl.col('valid')).height} invalid",
-        f"{own.filter(pl.col('truncated') > 0).height} truncated",
+        f"{own.filter(pl.col('truncated') > 0).height} prompts truncated",
     )
     for name in ("headline", "longscore", "effective"):
         (row,) = [row for row in found[name].rows if row[0].text == system.name]
         # No price is known, and nothing is said of it here; the table of counts has a dash.
-        assert row[-1].beneath == expected
+        assert row[-1].below == expected
     paid = [row for row in found["headline"].rows if row[0].text == ACME.name]
     cost = rows.filter(pl.col("model") == ACME.model)["cost"].sum()
-    assert paid[0][-1].beneath[-1] == f"${cost:,.2f}"
+    assert paid[0][-1].below[-1] == f"${cost:,.2f}"
     for task, table in (("passkey", "scores-1"), ("passkey", "longscore-1"), ("passkey", "effective-1")):
         cell = rows.filter((pl.col("model") == ACME.model) & (pl.col("task") == task))
         silent = counted(cell)["outcome"].to_list().count("unanswered")
@@ -241,7 +242,7 @@ def test_counts_say_each_fact_once() -> None:
 
 
 def test_what_is_unanswered_is_explained_and_counts_0(found: dict[str, Table]) -> None:
-    assert "Unanswered are refusals, empty replies" in found["counts"].about
+    assert "Unanswered replies are refusals, empty replies" in found["counts"].about
     rows = make_rows(models=1, tasks=1, items=3).with_columns(
         value=pl.lit(None, dtype=pl.Float64), status=pl.lit("incomplete")
     )
@@ -259,7 +260,7 @@ def test_both_means_are_shown_where_they_differ_by_half_a_point() -> None:
     assert "answered only: 100.0" in column(tables_of(zero)[0], "Average score")[ACME.name]
     assert "unanswered as 0: 90.0" in column(tables_of(drop)[0], "Average score")[ACME.name]
     assert "scores 90.0%" in said(zero)
-    assert "(100.0% over the replies that were answered)" in said(zero)
+    assert "(100.0% over answered replies)" in said(zero)
     assert "Unanswered replies are left out of the means (--unanswered drop)" in tables_of(drop)[0].about
 
 
@@ -276,8 +277,8 @@ def test_nothing_scored_at_all() -> None:
         value=pl.lit(None, dtype=pl.Float64), status=pl.lit("error"), chance=pl.lit(None, dtype=pl.Float64)
     )
     measured = measure(rows)
-    assert "has no scored reply, and so no score" in said(measured)
-    assert "The chance level is not known." in said(measured)
+    assert "has no scored replies and therefore no score" in said(measured)
+    assert "The chance level is unknown." in said(measured)
     assert set(column(tables_of(measured)[0], "Average score").values()) == {"–"}
 
 
@@ -287,7 +288,7 @@ def test_a_missing_cell_is_named() -> None:
     found = {table.name: table for table in tables(holed)}
     table = found["scores-1"]
     assert column(table, "6k")["passkey"] == "–"
-    assert any("Not every task has a score here" in note for note in table.notes)
+    assert any("Some tasks have no score here" in note for note in table.notes)
     assert any(note.startswith("Leaves out 6k,") for note in found["headline"].notes)
     rest = holed.filter(pl.col("length") != LENGTHS[3]).group_by("task", "length").agg(pl.col("value").mean())
     mean = rest["value"].mean()

@@ -43,7 +43,7 @@ def test_tasks_that_lose_most_stand_first_and_their_mean_last(rows: pl.DataFrame
             if (each.model, each.task.replace(ALL, "all tasks"), each.length) == ("acme/long-1", line[0].text, 4096)
         ]
         assert line[3].text == f"{100 * one.score:.1f}"
-        assert line[3].beneath == (f"keeps {100 * (one.share or 0):.0f}%",)
+        assert line[3].below == (f"keeps {100 * (one.share or 0):.0f}%",)
         assert line[6].text == f"{100 * one.difference:+.1f}".replace("+0.0", "0.0").replace("-", "−")
 
 
@@ -58,7 +58,7 @@ def test_the_page_has_a_part_of_its_own_where_prompts_were_cut(rows: pl.DataFram
     text = page(measure(rows))
     assert '<h2 id="truncation">' in text
     assert 'href="#truncation"' in text
-    assert text.count("Score of cut prompts, ") == 4
+    assert text.count("Score of truncated prompts, ") == 4
     without = page(measure(make_rows(models=1, tasks=2, lengths=(2048, 8192), items=6)))
     assert 'id="truncation"' not in without
 
@@ -72,12 +72,12 @@ def test_places_are_on_the_page_with_their_lines(rows: pl.DataFrame) -> None:
     results = measure(rows)
     text = page(results)
     figures = [one for system in results.systems for one in line_figures(results, system)]
-    assert text.count("by depth, one line a length") == len(figures) == 4
+    assert text.count("by depth, one line per length") == len(figures) == 4
     for system in results.systems:
-        assert f"{system.name}: places" in text.replace("<wbr>", "")
+        assert f"{system.name}: positions" in text.replace("<wbr>", "")
     found = position_contrasts(rows)
     lines = [line for table in contrast_tables(found) for line in table.rows]
-    assert {cell.beneath for line in lines for cell in line[3:]} == {("unpaired",)}
+    assert {cell.below for line in lines for cell in line[3:]} == {("unpaired",)}
     assert {table.section for table in tables(rows)} >= {"position", "truncation"}
 
 

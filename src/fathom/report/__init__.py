@@ -1,4 +1,4 @@
-"""Rows to one self-contained HTML page, to tables in the terminal, and to figures."""
+"""Rows as one self-contained HTML page, as tables in a terminal, and as figures."""
 
 from fathom.report.page import report
 from fathom.report.plot import plot

@@ -1,6 +1,6 @@
-"""Tasks that ask for one of several answers or an order: validity, copying, shortcuts, orders, position.
+"""Tasks with several possible answers, or an order as the answer: validity, copying, shortcuts, position.
 
-The tables and figures say what tables 4, 5, 8 and 9 and figure 2 of the Ada-LEval paper say, for rows of any suite.
+Tables 4, 5, 8 and 9 and figure 2 of the Ada-LEval paper, for rows of any suite.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,40 +20,40 @@ from fathom.report.table import Cell, Column, Table
 
 LONGEST, FIRST, EXPECTED = (8, 3), (1, 3), (3, 3)  # dashes
 LINES = (
-    "Short dashes: chance, and the share of copies to be expected. Long dashes: always the longest answer. "
+    "Short dashes: chance, and the expected share of copies. Long dashes: always the longest answer. "
     "Dots: always the first"
 )
 _HEADINGS = (Column("Model", number=False), Column("Length", help="Tokens"))
 ACCURACY = (
     Column("All replies", group="Accuracy", help="Percent; a reply without a readable answer is wrong"),
-    Column("Valid only", group="Accuracy", help="Over the replies of the form that was asked for"),
-    Column("Chance", group="Without reading", help="Expected score of an answer drawn at random"),
-    Column("Longest", group="Without reading", help="Score of always choosing the longest answer"),
-    Column("First", group="Without reading", help="Score of always choosing the first answer"),
+    Column("Valid only", group="Accuracy", help="Over the replies in the requested form"),
+    Column("Chance", group="Shortcuts", help="Expected score of an answer drawn at random"),
+    Column("Longest", group="Shortcuts", help="Score of always choosing the longest answer"),
+    Column("First", group="Shortcuts", help="Score of always choosing the first answer"),
 )
 FORM = (
-    Column("Valid", help="Scored replies that hold an answer; what was cut, refused or failed is not scored"),
+    Column("Valid", help="Scored replies that contain an answer; failed requests are not scored"),
     Column("Follows", help="Share of the scored replies that are valid, percent"),
     Column("Copies", help="Share of the valid replies that give the answer shown as an example, percent"),
-    Column("Expected", help="Share of the samples whose right answer is the example, percent"),
+    Column("Expected", help="Share of the samples whose correct answer is the example, percent"),
 )
 ORDERS = (
-    Column("Orders", help="Valid replies that put all segments in some order"),
-    Column("Kendall’s tau", help="1 is the true order, −1 its reverse, 0 an order at random"),
-    Column("Neighbours kept", help="Neighbours of the true order that stand together in the answer, percent"),
-    Column("At random", help="The same for an order at random, percent: 1/N for N segments"),
+    Column("Orders", help="Valid replies that are an order of all segments"),
+    Column("Kendall’s tau", help="1 is the true order, −1 its reverse, 0 a random order"),
+    Column("Adjacent pairs", help="Adjacent pairs of the true order that are adjacent in the answer, percent"),
+    Column("At random", help="The same for a random order, percent: 1/N for N segments"),
 )
 POSITIONS = tuple(Column(name.capitalize(), help="Percent") for name in THIRDS)
 ABOUT = {
-    "accuracy": "Accuracy beside what takes no reading, in percent. “Valid only” leaves out replies that are not of "
-    "the form that was asked for: a gap says that the model fails to answer, not only to read.",
-    "form": "How many replies follow the instructions, and how many of those only repeat the example that the "
-    "instructions show. A model that is always right copies it as often as expected; more is copying.",
-    "order": "How much of the order is right where not all of it is.",
-    "position": "Accuracy by where among all answers the right one lies.",
-    "depth": "Accuracy by where in the context the right answer lies.",
-    "choices": "Where the answers lie that the model chooses, wherever the right one is: a share of its valid replies. "
-    "Beneath: what a choice at random would give.",
+    "accuracy": "Accuracy and what shortcuts score without reading the context, in percent. “Valid only” leaves out "
+    "replies that do not have the requested form: a large gap means that the model fails to answer as instructed.",
+    "form": "How many replies follow the instructions, and how many of those repeat the example in the instructions. "
+    "A model that is always correct copies it as often as expected; a higher share is copying.",
+    "order": "How much of the order is correct in replies that are not fully correct.",
+    "position": "Accuracy by the position of the correct answer among all answers.",
+    "depth": "Accuracy by the depth of the correct answer in the context.",
+    "choices": "Positions of the answers that the model chooses, whatever the correct one is: a share of its valid "
+    "replies. The small figures are the shares that a random choice gives.",
 }
 
 
@@ -79,7 +79,7 @@ def answers_tables(points: Sequence[AnswerPoint], systems: Sequence[System] = ()
 
     Args:
         points: Points of any models and tasks.
-        systems: All systems of the report, in the order that settles their colours; by default those of the points.
+        systems: All systems of the report, in the order of their colours; by default those of the points.
     """
     systems = systems or list(dict.fromkeys(map(system_of, points)))
     return [
@@ -88,13 +88,13 @@ def answers_tables(points: Sequence[AnswerPoint], systems: Sequence[System] = ()
 
 
 def telling_points(results: Results) -> list[AnswerPoint]:
-    """The points of the tasks that have more to tell than scores and their validity, which the page shows."""
+    """Points of the tasks for which these tables add something to scores and validity."""
     tasks = {point.task for point in results.answers if point.telling}
     return [point for point in results.answers if point.task in tasks]
 
 
 def answers_views(results: Results) -> list[TaskAnswers]:
-    """What the page shows of each of the tasks of :func:`telling_points`."""
+    """What the page shows of each of these tasks."""
     points = telling_points(results)
     views = []
     for number, task in enumerate(_tasks(points), start=1):
@@ -115,10 +115,10 @@ def answers_charts(
 
     Args:
         points: Points of one task.
-        systems: All systems of the report, in the order that settles their colours.
+        systems: All systems of the report, in the order of their colours.
         size: Plotting area in pixels.
         legend: See :func:`fathom.report.curves.curve_chart`.
-        title: What stands before the heading inside a chart; "" for charts without headings of their own.
+        title: Comes before the heading inside a chart; "" for charts without headings.
     """
     expected = _level("expected", EXPECTED, points, lambda point: point.copied_expected)
     panels: tuple[tuple[str, list[CurvePoint], list[Level]], ...] = (
@@ -153,7 +153,7 @@ def _shortcuts(points: Sequence[AnswerPoint]) -> list[Level]:
 def _level(
     name: str, dash: tuple[int, ...], points: Sequence[AnswerPoint], of: Callable[[AnswerPoint], float | None]
 ) -> list[Level]:
-    """A level over the lengths where it is known, the mean over models where they were asked different samples."""
+    """A level over the lengths where it is known; a mean if models were asked different samples."""
     found: dict[int, list[float]] = {}
     for point in points:
         if (value := of(point)) is not None:
@@ -207,7 +207,7 @@ def _tables(points: Sequence[AnswerPoint], systems: Sequence[System], task: str,
 
 
 def _without_empty(table: Table) -> Table:
-    """The table without columns that say nothing in any row."""
+    """The table without its empty columns."""
     shown = [
         number
         for number in range(len(table.columns))
@@ -238,7 +238,7 @@ def _form(point: AnswerPoint) -> list[Cell]:
     return [
         Cell(
             f"{words.count(point.valid)} of {words.count(point.scored)}",
-            beneath=(f"{words.count(unscored)} not scored",) if unscored else (),
+            below=(f"{words.count(unscored)} not scored",) if unscored else (),
         ),
         _share(point.followed),
         _share(point.copied),
@@ -264,7 +264,7 @@ def _position(point: AnswerPoint) -> list[Cell]:
 
 def _choices(point: AnswerPoint) -> list[Cell]:
     found = {
-        third.name: replace(_share(third.chosen), beneath=(f"at random {words.percent(third.chosen_chance)}",))
+        third.name: replace(_share(third.chosen), below=(f"at random {words.percent(third.chosen_chance)}",))
         for third in point.thirds
         if third.chosen is not None
     }

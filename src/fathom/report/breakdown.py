@@ -13,7 +13,7 @@ from fathom.report.by_question import OVERALL, ByQuestion, order
 from fathom.report.colours import heat_step
 from fathom.report.results import ALL, Results, System
 from fathom.report.table import Cell, Column, Table
-from fathom.report.tally import beneath_mean
+from fathom.report.tally import below_mean
 
 NAMES = {
     "language": "language",
@@ -23,50 +23,50 @@ NAMES = {
     "primary_task": "primary task",
     "secondary_task": "secondary task",
 }
-"""Dimensions as they stand in a sentence, in the order of the report."""
+"""Names of the dimensions in running text, in the order of the report."""
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 _NUMBERED = re.compile(r"(T\d+(?:\.\d+)?)\.? +(.+)")
 ABOUT = (
-    "Mean score in percent over the questions of a group. Every question counts alike, whatever its task and length; "
-    "its repeats are averaged first. A dash is a score that is absent, which is not a score of zero."
+    "Mean score in percent over the questions of a group. Every question has the same weight, whatever its task and "
+    "length; its repeats are averaged first. A dash means that there is no score, which is different from 0."
 )
 INTERVALS = (
-    "Ranges are 95% intervals over questions. They draw questions from all tasks together, while those under "
-    "“Scores” and “At a glance” of a report draw them within each task and weigh tasks alike, so that the two differ "
-    "a little."
+    "Ranges are 95% intervals over questions. They resample the questions of all tasks together. The intervals under "
+    "“Scores” and “At a glance” resample within each task and give tasks equal weight, so that the two differ slightly."
 )
 PUBLISHED = (
-    "Scores without an interval are averages as they were published, without the replies behind them; a reply that "
-    "failed counts as 0 in them."
+    "Scores without an interval are published averages, of which no replies are available; a failed reply counts as 0 "
+    "in them."
 )
 REQUIREMENT = ("Full", "Partial")
 WHAT = {"mean": "Score", "best_of": "Best of {n}", "pass_at": "Pass at {n}"}
 RUNS = (
-    "Mean score in percent over all questions, each repeat (run) for itself. The standard error of the mean, in "
-    "percentage points, has two parts: what other questions of the same kind would change, and what asking the same "
-    "questions again would. Beneath the mean stands its interval over questions of the kind, with both parts; beneath "
-    "the second part that of the mean of these very questions."
+    "Mean score in percent over all questions, for each repeat (run). The standard error of the mean, in percentage "
+    "points, has two parts: the variation between questions, and the variation between replies to the same question. "
+    "The interval under the mean is over questions of this kind and includes both parts; the interval under “from "
+    "replies” is for the mean of these questions only."
 )
 UNEVEN = "Uneven questions have fewer scored replies than most questions have repeats."
 BEST = (
-    "Best of n is the mean over questions of their best of n replies; pass at n is the share of questions of which one "
-    "of n replies passes: it has the full score, or for a summary more than its threshold. The first figure is what n "
-    "of a question's replies, drawn at random, can be expected to give, with its 95% interval; beneath it stands what "
-    "the first n give, as the paper has it."
+    "Best of n is the mean over questions of their best of n replies; pass at n is the share of questions for which at "
+    "least one of n replies passes: it has the full score or, for a summary, more than its threshold. The first figure "
+    "is the expected value for n replies drawn at random, with its 95% interval; the small figure is the value for the "
+    "first n replies, as in the paper."
 )
 PUBLISHED_REPEATS = (
-    "As published: means of single runs, the best of a question's first n replies, and the share of questions of which "
-    "one of the first n passes, in percent."
+    "As published, in percent: means of single runs, the best of the first n replies to a question, and the share of "
+    "questions for which one of the first n passes."
 )
 ABOUT_THINKING = (
-    "Scores in percent without and with thinking over the questions that were answered in both modes, and the gain in "
-    "percentage points, paired question by question, with its 95% interval. A published average has no interval."
+    "Scores in percent without and with thinking over the questions that were asked in both modes, and the gain in "
+    "percentage points, paired by question, with its 95% interval. A published average has no interval."
 )
-GROUPS = "Then the gain on the questions of each {of}."
-TOKENS = "Tokens are those of reasoning, on average over all replies with thinking, also those that were cut."
+GROUPS = "The other columns show the gain on the questions of each {of}."
+TOKENS = "Tokens are the mean number of reasoning tokens over all replies with thinking, including truncated ones."
 GAINS = (
-    "Gain by thinking in percentage points, on the questions of a group that were answered in both modes, with its 95% "
-    "interval; beneath it the scores in percent without and with thinking. A published average has no interval."
+    "Gain by thinking in percentage points on the questions of a group that were asked in both modes, with its 95% "
+    "interval. The small figures are the scores in percent without and with thinking. A published average has no "
+    "interval."
 )
 
 
@@ -76,7 +76,7 @@ def title(dimension: str, what: str = "Score") -> str:
 
 
 def label(dimension: str, group: str) -> str:
-    """What a group of questions is called: in full, but for tasks with a number, which is enough."""
+    """The name of a group of questions; numbered tasks are shortened to their number."""
     if dimension == "language":
         return LANGUAGES.get(group, printable(group))
     if dimension.endswith("_task") and (numbered := _NUMBERED.fullmatch(group)):
@@ -85,13 +85,13 @@ def label(dimension: str, group: str) -> str:
 
 
 def legend(groups: Iterable[str]) -> tuple[str, ...]:
-    """What the numbers of tasks stand for: "T1 Retrieval & Ranking"; nothing for groups without a number."""
+    """The full names of numbered tasks: "T1 Retrieval & Ranking"; nothing for other groups."""
     numbered = [_NUMBERED.fullmatch(group) for group in groups]
     return tuple(f"{one[1]} {printable(one[2])}" for one in numbered if one)
 
 
 def breakdown_tables(results: Results) -> list[Table]:
-    """One table a dimension: models down, the highest overall score first, groups to the right."""
+    """One table per dimension: a row per model, the highest overall score first, and a column per group."""
     found = results.by_question
     return [
         _table(found, dimension, results.systems, about(found) if number == 0 else "")
@@ -100,10 +100,10 @@ def breakdown_tables(results: Results) -> list[Table]:
 
 
 def score_tables(scores: Sequence[GroupScore]) -> list[Table]:
-    """Tables of any scores of groups, for a terminal: one for each measure and dimension, best of 2 and of 3 apart.
+    """Tables of scores of groups for a terminal: one for each measure (best of 2, best of 3, ...) and dimension.
 
     Args:
-        scores: What ``fathom.analysis.breakdown`` gave, the whole (``overall``) among them.
+        scores: Result of ``fathom.analysis.breakdown``, including the scores over all questions (``overall``).
     """
     tables: list[Table] = []
     for measure, n in dict.fromkeys((one.measure, 0 if one.measure == "mean" else one.n) for one in scores):
@@ -126,12 +126,12 @@ def cells_of(found: ByQuestion, dimension: str) -> dict[tuple[str, str], dict[st
 
 
 def groups_of(found: ByQuestion, dimension: str) -> list[str]:
-    """The groups of a dimension, in the order of the papers."""
+    """The groups of a dimension, in the order of the paper."""
     return sorted({one.group for one in found.scores if one.dimension == dimension != OVERALL}, key=place)
 
 
 def about(found: ByQuestion) -> str:
-    """What is to be said of these scores."""
+    """The text above these tables."""
     said = [ABOUT]
     if any(one.interval is not None for one in found.scores):
         said.append(INTERVALS)
@@ -174,9 +174,9 @@ def _help(dimension: str, group: str) -> str:
 def _cell(one: GroupScore | None, counts: bool = False) -> Cell:
     if one is None:
         return Cell()
-    beneath = beneath_mean(one) if counts else ()
+    below = below_mean(one) if counts else ()
     note = words.sentence(one.note)
-    return Cell(words.percent(one.score), words.bounds(one.interval), note, heat_step(one.score), beneath=beneath)
+    return Cell(words.percent(one.score), words.bounds(one.interval), note, heat_step(one.score), below=below)
 
 
 def _difference(scores: Mapping[str, GroupScore]) -> Cell:
@@ -185,18 +185,18 @@ def _difference(scores: Mapping[str, GroupScore]) -> Cell:
 
 
 def repeats_tables(results: Results) -> list[Table]:
-    """Runs and their errors, best of n and pass at n, and the same as others have published them."""
+    """Runs and their errors, best of n and pass at n, and published ones."""
     found = results.by_question
     made = run_tables([one for one in found.repeats if one.runs > 1], results.systems)
     return [*made, _published(found)] if found.runs else made
 
 
 def run_tables(found: Sequence[Repeats], systems: Sequence[System] = ()) -> list[Table]:
-    """Runs and their errors, then best of n and pass at n, for the page and a terminal; none of none.
+    """Runs and their errors, then best of n and pass at n, for the page and a terminal; no table without repeats.
 
     Args:
-        found: What ``fathom.analysis.repeats`` gave.
-        systems: Models and variants in the order of their colours; those that are not among them have none.
+        found: Result of ``fathom.analysis.repeats``.
+        systems: Models and variants in the order of their colours; others have no colour.
     """
     if not found:
         return []
@@ -215,18 +215,16 @@ def _runs(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Tabl
         Column("Questions"),
         Column("Mean"),
         *(Column(f"Run {run}") for run in range(1, most + 1)),
-        Column("Spread", help="The highest run less the lowest, in percentage points"),
+        Column("Spread", help="The highest run minus the lowest, in percentage points"),
         Column("Standard error"),
-        Column("from questions", help="What other questions of the same kind would change"),
-        Column("from replies", help="What asking the same questions again would change"),
+        Column("from questions", help="Variation between questions of the same kind"),
+        Column("from replies", help="Variation between replies to the same question"),
     )
     rows = tuple(
         (
             _name((one.model, one.variant), numbers),
-            Cell(words.count(one.questions), beneath=(f"{words.count(one.uneven)} uneven",) if one.uneven else ()),
-            Cell(
-                words.percent(one.mean), words.bounds(one.interval), words.sentence(one.note), beneath=beneath_mean(one)
-            ),
+            Cell(words.count(one.questions), below=(f"{words.count(one.uneven)} uneven",) if one.uneven else ()),
+            Cell(words.percent(one.mean), words.bounds(one.interval), words.sentence(one.note), below=below_mean(one)),
             *_padded([Cell(words.percent(mean)) for mean in one.run_means], most),
             _spread(one.run_means),
             Cell(words.points(one.error)),
@@ -263,12 +261,12 @@ def _trends(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Ta
 
 def _best(point: Trend) -> Cell:
     first = f"first: {words.percent(point.best_of)}"
-    return Cell(words.percent(point.best_of_unbiased), words.bounds(point.best_of_interval), beneath=(first,))
+    return Cell(words.percent(point.best_of_unbiased), words.bounds(point.best_of_interval), below=(first,))
 
 
 def _pass(point: Trend) -> Cell:
     first = f"first: {words.percent(point.pass_at)}"
-    return Cell(words.percent(point.pass_at_unbiased), words.bounds(point.pass_at_interval), beneath=(first,))
+    return Cell(words.percent(point.pass_at_unbiased), words.bounds(point.pass_at_interval), below=(first,))
 
 
 def _published(found: ByQuestion) -> Table:
@@ -284,7 +282,7 @@ def _published(found: ByQuestion) -> Table:
     columns = (
         Column("Model", number=False),
         *(Column(f"Run {run}") for run in runs),
-        Column("Spread", help="The highest run less the lowest, in percentage points"),
+        Column("Spread", help="The highest run minus the lowest, in percentage points"),
         *(Column(f"{name} {n}") for name in ("Best of", "Pass at") for n in numbers),
     )
     rows = []
@@ -310,16 +308,16 @@ def _padded(cells: list[Cell], most: int) -> list[Cell]:
 
 
 def thinking_tables(results: Results) -> list[Table]:
-    """One table: models down, the highest gain first; the gain over all questions, then by groups of them."""
+    """One table with a row per model, the highest gain first: the gain over all questions, then by groups."""
     found = results.by_question.gains
     return [_whole(found)] if any(one.dimension == OVERALL for one in found) else []
 
 
 def gain_tables(found: Sequence[ThinkingGain]) -> list[Table]:
-    """Tables of any gains, for a terminal: one for each dimension, the highest gain first; none of none.
+    """Tables of gains for a terminal: one for each dimension, the highest gain first; no table without gains.
 
     Args:
-        found: What ``fathom.analysis.thinking_gain`` gave.
+        found: Result of ``fathom.analysis.thinking_gain``.
     """
     whole = {one.model: one.gain for one in found if one.dimension == OVERALL}
     ranked = sorted(found, key=lambda one: -whole.get(one.model, 0.0))
@@ -340,11 +338,11 @@ def _whole(found: Sequence[ThinkingGain]) -> Table:
     counted = any(one.tokens is not None for one in whole.values())
     columns = (
         Column("Model", number=False),
-        Column("Kind", number=False, help="What the model is made for"),
+        Column("Kind", number=False, help="Whether the model thinks always, never or on request"),
         Column("Without"),
         Column("With"),
         Column("Gain"),
-        Column("Questions", help="Those that were answered in both modes"),
+        Column("Questions", help="Asked in both modes"),
         *([Column("Tokens", help="Reasoning tokens of a reply with thinking, on average")] if counted else []),
         *(Column(label(*pair), group=f"Gain by {NAMES[pair[0]]}") for pair in groups),
     )
@@ -367,7 +365,7 @@ def _whole(found: Sequence[ThinkingGain]) -> Table:
 
 
 def _by_group(found: Sequence[ThinkingGain], dimension: str, *, first: bool) -> Table:
-    """Gains in the groups of one dimension: models down, groups to the right."""
+    """Gains in the groups of one dimension: a row per model, a column per group."""
     groups = sorted({one.group for one in found}, key=place)
     gains = {(one.model, one.group): one for one in found}
     counted = any(one.tokens is not None for one in found)
@@ -383,12 +381,12 @@ def _by_group(found: Sequence[ThinkingGain], dimension: str, *, first: bool) -> 
 
 
 def _detailed(one: ThinkingGain | None, *, counted: bool) -> Cell:
-    """A gain with what stands behind it."""
+    """A gain with its scores and tokens."""
     if one is None:
         return Cell()
     scores = f"{words.percent(one.without)} → {words.percent(one.thinking)}"
     tokens = [f"{words.count(one.tokens)} tokens"] if counted else []
-    return Cell(words.change(one.gain), words.bounds(one.interval, signed=True), beneath=(scores, *tokens))
+    return Cell(words.change(one.gain), words.bounds(one.interval, signed=True), below=(scores, *tokens))
 
 
 def _gain(one: ThinkingGain | None) -> Cell:

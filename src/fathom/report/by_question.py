@@ -1,4 +1,4 @@
-"""What a report measures over questions that count alike: breakdowns, repeats, the gain of thinking."""
+"""What a report measures with equal weight for every question: breakdowns, repeats, the gain by thinking."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fathom.stats.columns import facet
 OVERALL = "overall"
 FACETS = ("difficulty", "contextual_requirement", "primary_task", "secondary_task")
 SHOWN = ("language", "difficulty", "length", "contextual_requirement", "primary_task", "secondary_task")
-"""What questions are grouped by, in the order of the report."""
+"""Dimensions that questions are grouped by, in the order of the report."""
 GAINS = (OVERALL, "difficulty", "length")
 PUBLISHED = "published"
 
@@ -28,15 +28,15 @@ class ByQuestion:
     """What is measured over questions.
 
     Attributes:
-        systems: Models and variants with a score here, the highest first, or as they were chosen.
-        published: Those of which there are averages that someone has published, and no replies.
-        scores: Scores by groups of questions, of every system overall; empty where there is nothing to group by.
-        trends: Best of n and pass at n over all questions, where questions were repeated.
+        systems: Models and variants with a score here, the highest first, or in the order they were chosen.
+        published: Those with published averages and without replies.
+        scores: Scores by groups of questions, of every system overall; empty without groups.
+        trends: Best of n and pass at n over all questions, if questions were repeated.
         runs: Published means of single repeats.
-        gains: What thinking adds, where a model was asked in both modes.
-        repeats: What repeats say, where there are any.
-        ranking: Models by their mean over questions, where there are no average scores that can be compared.
-        chosen: Whether the systems were chosen by name, so that figures leave none of them out.
+        gains: Gains by thinking of models that were asked in both modes.
+        repeats: Variation between repeats.
+        ranking: Models by their mean over questions, if there are no average scores that can be compared.
+        chosen: Whether the systems were chosen by name, so that figures leave none out.
     """
 
     systems: tuple[tuple[str, str], ...] = ()
@@ -51,12 +51,12 @@ class ByQuestion:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """What questions are grouped by here, in the order of the report."""
+        """Dimensions that questions are grouped by here, in the order of the report."""
         there = {one.dimension for one in self.scores}
         return tuple(name for name in SHOWN if name in there)
 
     def only(self, systems: Sequence[tuple[str, str]]) -> ByQuestion:
-        """What concerns some systems, in their order."""
+        """The results of some systems, in their order."""
         models = {model for model, _ in systems}
         return replace(
             self,
@@ -71,7 +71,7 @@ class ByQuestion:
 
 
 def by_question(replies: pl.DataFrame, averages: pl.DataFrame, *, seed: int = 0, ranked: bool = False) -> ByQuestion:
-    """Measures what counts every question alike.
+    """Measures everything that gives questions equal weight.
 
     Args:
         replies: Rows of questions over their whole context; may be empty.
@@ -79,7 +79,7 @@ def by_question(replies: pl.DataFrame, averages: pl.DataFrame, *, seed: int = 0,
         seed: Seed of the intervals.
         ranked: Whether models are ranked by their mean over questions.
     """
-    averages = _told_apart(averages, replies)
+    averages = _renamed(averages, replies)
     rows = pl.concat([replies, averages])
     own, named = groupings(replies), _named(averages)
     by = [name for name in SHOWN if name in own or name in named]
@@ -99,7 +99,7 @@ def by_question(replies: pl.DataFrame, averages: pl.DataFrame, *, seed: int = 0,
 
 
 def groupings(replies: pl.DataFrame) -> frozenset[str]:
-    """What replies can be grouped by: two groups or more, and not by the length alone, which curves are for."""
+    """Dimensions with two groups or more, except length alone, which is shown by the curves."""
     scored = replies.filter(pl.col("value").is_not_null())
     counts = scored.select(
         *(facet(name).drop_nulls().n_unique().alias(name) for name in FACETS), pl.col("language", "length").n_unique()
@@ -112,8 +112,8 @@ def _named(averages: pl.DataFrame) -> frozenset[str]:
     return frozenset(averages.select(facet("aggregate").alias("name"))["name"].drop_nulls())
 
 
-def _told_apart(averages: pl.DataFrame, replies: pl.DataFrame) -> pl.DataFrame:
-    """Published averages, under another name where there are replies of the same model and variant too."""
+def _renamed(averages: pl.DataFrame, replies: pl.DataFrame) -> pl.DataFrame:
+    """Published averages, renamed if there are replies of the same model and variant too."""
     if averages.is_empty() or replies.is_empty():
         return averages
     models = replies["model"].unique().implode()
@@ -130,13 +130,13 @@ def _gains(rows: pl.DataFrame, groups: frozenset[str], seed: int) -> tuple[Think
     asked = rows.filter(pl.col("model").is_in(both))
     if asked.is_empty():
         return ()
-    # One after the other: the models that have both modes need not have all that the others are grouped by.
+    # Each dimension by itself: models with both modes may lack some of the groups that others have.
     by = [name for name in GAINS if name == OVERALL or name in groups]
     return tuple(gain for name in by for gain in thinking_gain(asked, by=(name,), seed=seed))
 
 
 def order(scores: Sequence[GroupScore]) -> tuple[tuple[str, str], ...]:
-    """Systems by their overall score, the highest first; those without one as they come."""
+    """Systems by overall score, the highest first, then those without one."""
     means = {(one.model, one.variant): one.score for one in reversed(scores) if one.dimension == OVERALL}
     there = dict.fromkeys((one.model, one.variant) for one in scores)
     return tuple(sorted(there, key=lambda system: -means.get(system, -1.0)))

@@ -1,8 +1,8 @@
 """Colours of the page and of its figures, each in a light and a dark form.
 
-Figures are drawn in the light form and stand alone in it; on the page each light colour becomes a CSS variable of
-the same name, so that one drawing serves both themes. The series colours keep 4.5:1 against the paper of their
-theme and stay apart for the three common kinds of colour blindness; dashes and marker shapes say the same again.
+Figures are drawn in the light form; on the page each light colour becomes a CSS variable of the same name, so that one
+drawing serves both themes. The series colours have a contrast of at least 4.5:1 and remain distinct for the three
+common kinds of colour blindness; dashes and marker shapes carry the same information.
 """
 
 from bisect import bisect_right
@@ -24,7 +24,7 @@ SERIES: tuple[Colour, ...] = (
     Colour("#7d6500", "#dcc055"),
     Colour("#474d5a", "#c3c9d4"),
 )
-# Ten steps from no score to full score. Ink stays readable (4.9:1 or more) on every step of its theme.
+# Ten steps from no score to full score. Text has a contrast of 4.9:1 or more on every step of its theme.
 HEAT: tuple[Colour, ...] = (
     Colour("#f1f8fb", "#1a2227"),
     Colour("#deeef6", "#1c2933"),
@@ -37,7 +37,7 @@ HEAT: tuple[Colour, ...] = (
     Colour("#56a6d8", "#1f648e"),
     Colour("#419bd4", "#1c6d9c"),
 )
-# From the greatest loss over no change to the greatest gain; ink stays readable as on the heat scale.
+# From the greatest loss over no change to the greatest gain; contrast as on the heat scale.
 CHANGE: tuple[Colour, ...] = (
     Colour("#e89a63", "#834b29"),
     Colour("#efb287", "#683f27"),
@@ -53,8 +53,8 @@ CHANGE: tuple[Colour, ...] = (
 )
 CHANGES = (0.025, 0.1, 0.2, 0.35, 0.55)
 """Relative changes at which the steps of ``CHANGE`` begin, on either side."""
-# From the weakest to the strongest base ability: the stronger, the more it stands out. The hue changes too, so that
-# eight lines are told apart.
+# From the weakest to the strongest base ability, with increasing contrast. The hue changes too, so that eight lines
+# remain distinct.
 ABILITY: tuple[Colour, ...] = (
     Colour("#d98200", "#7d5fb8"),
     Colour("#d3620d", "#a364c4"),
@@ -90,7 +90,7 @@ def heat_step(value: float) -> int:
 
 
 def change_step(change: float) -> int:
-    """The step of ``CHANGE``, 0 to 10, for a relative change; 5 is no change to speak of."""
+    """The step of ``CHANGE``, 0 to 10, for a relative change; 5 is close to no change."""
     steps = bisect_right(CHANGES, abs(change))
     return len(CHANGES) + (steps if change > 0 else -steps)
 

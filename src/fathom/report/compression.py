@@ -1,6 +1,6 @@
 """Figures of smaller benchmarks: MiniLongBench's studies, and how methods compare.
 
-They are drawn from the tables of ``fathom.compress``, whose columns are named there.
+They are drawn from the tables of ``fathom.compress``.
 """
 
 import math
@@ -28,9 +28,9 @@ from fathom.types import FathomError
 SP = "Spearman correlation with the scores on the whole benchmark"
 ALL = "all"
 GROUPS = {"known": "known models", "new": "new models", ALL: "all models"}
-"""Groups of models in the order of their panels: items were chosen by the known ones."""
+"""Groups of models in the order of their panels: items were chosen with the known ones."""
 ESTIMATES = {"predicted": "predicted by item response theory", "direct": "direct: mean of the items' scores"}
-STRONG, MODERATE = 0.8, 0.6  # the paper's words for correlations from there on
+STRONG, MODERATE = 0.8, 0.6  # thresholds of the paper's words for correlations
 PANEL = Size(240, 190)
 AXIS_TITLE = {"titleFontWeight": "normal", "titleFontSize": 11, "titlePadding": 8, "titleColor": MUTED.light}
 SPLITS = {
@@ -41,9 +41,9 @@ SPLITS = {
 MEASURES: Mapping[str, tuple[float, str]] = {
     "spearman": (1.0, "Spearman correlation"),
     "error": (100.0, "Mean absolute error, points"),
-    "bias": (100.0, "Bias (estimate less truth), points"),
+    "bias": (100.0, "Bias (estimate − truth), points"),
 }
-"""Figures of a validation: their unit as a multiple, and their headings."""
+"""Figures of a validation: factor of their unit, and heading."""
 
 
 def study_chart(study: str, table: pl.DataFrame) -> alt.TopLevelMixin:
@@ -51,7 +51,7 @@ def study_chart(study: str, table: pl.DataFrame) -> alt.TopLevelMixin:
 
     Args:
         study: Its name, one of ``STUDIES``.
-        table: What ``fathom.api.compress_study`` gave, with every draw.
+        table: Result of ``fathom.api.compress_study``, with every draw.
 
     Returns:
         A chart, see ``fathom.report.figure``.
@@ -60,11 +60,11 @@ def study_chart(study: str, table: pl.DataFrame) -> alt.TopLevelMixin:
         FathomError: There is no such figure, or nothing to draw.
     """
     if study not in STUDIES:
-        raise FathomError(f"no figure of the study {study!r}: choose {', '.join(STUDIES)}")
+        raise FathomError(f"the study {study!r} has no figure: choose one of {', '.join(STUDIES)}")
     known = table.with_columns(pl.col("spearman").fill_nan(None)) if "spearman" in table.columns else table
     known = known.drop_nulls("spearman") if "spearman" in table.columns else known
     if known.is_empty():
-        raise FathomError(f"there is nothing to draw for {study!r}: no rank correlation is defined")
+        raise FathomError(f"nothing to draw for {study!r}: no rank correlation is defined")
     return STUDIES[study](known)
 
 
@@ -87,7 +87,7 @@ def _redundancy(table: pl.DataFrame) -> alt.TopLevelMixin:
         f"{SP}, by category; {max(found['draws'].to_list()):,} random subsets each",
         f"Dot: median; thick bar: middle 50%; thin bar: 90%; dashed: {MODERATE} (moderate) and {STRONG} (strong)",
     ]
-    return together([chart], "How far random subsets order models as the whole benchmark does", subtitle)
+    return together([chart], "Rank correlation of random subsets with the whole benchmark", subtitle)
 
 
 def _categories(table: pl.DataFrame) -> alt.TopLevelMixin:
@@ -118,7 +118,7 @@ def _settings(table: pl.DataFrame, title: str) -> alt.TopLevelMixin:
 def _medians(
     draws: list[dict[str, object]], rows: Sequence[str], size: Size, axis: alt.X, *, title: str = "", names: bool = True
 ) -> alt.LayerChart:
-    """Medians over draws, and the draws where there are several."""
+    """Medians over draws, and all draws if there are several."""
     found = medians(draws)
     several = draws if len(draws) > len(found) else ()
     return dots(found, rows, list(ESTIMATES.values()), size, axis, draws=several, title=title, names=names)
@@ -131,7 +131,7 @@ def _choices(table: pl.DataFrame) -> alt.TopLevelMixin:
     records = _records(table, "group")
     chart = _medians(records, rows, size, value_axis(records))
     subtitle = [SP, f"{table['setting'][0]} known models, drawn at random. {_one_mark(table)}"]
-    return together([chart], "Which models items are chosen by", subtitle)
+    return together([chart], "Choice of the known models", subtitle)
 
 
 def _curves(
@@ -172,9 +172,9 @@ def _rankings(table: pl.DataFrame) -> alt.TopLevelMixin:
         ]
         panels.append(ranks(records, list(stages.values()), Size(200, 24 * len(own)), title=f"Draw {draw + 1}"))
     subtitle = [
-        "Rank 1 is the best of the models drawn; in the middle by the whole benchmark, beside it by the subset: direct "
-        "scores and predicted ones",
-        "Grey: models that keep their rank",
+        "Rank 1 is the best of the models drawn. Middle: ranks by the whole benchmark. Left and right: ranks by the "
+        "subset, from direct and from predicted scores",
+        "Grey: models whose rank is the same in all three",
     ]
     return together(panels, "Ranks by the whole benchmark and by the subset", subtitle, columns=min(2, len(panels)))
 
@@ -192,10 +192,10 @@ def _neighbours(table: pl.DataFrame) -> alt.TopLevelMixin:
         note = f"{own['chosen'].sum():,} of {len(own):,} items chosen"
         panels.append(plane(records, Size(210, 190), spans, title=_words(name), note=note))
     subtitle = [
-        "Discriminations and difficulty of each item, in the plane by t-SNE: near points are alike, axes have no unit",
+        "Discriminations and difficulty of each item, projected by t-SNE: near points are similar, axes have no unit",
         "Diamonds: items of the subset; dots: all others",
     ]
-    return together(panels, "Items as item response theory sees them", subtitle, columns=min(3, len(panels)))
+    return together(panels, "Items by their parameters in item response theory", subtitle, columns=min(3, len(panels)))
 
 
 STUDIES: Mapping[str, Callable[[pl.DataFrame], alt.TopLevelMixin]] = {
@@ -204,18 +204,16 @@ STUDIES: Mapping[str, Callable[[pl.DataFrame], alt.TopLevelMixin]] = {
     "dimensions": lambda table: _curves(
         table, "The number of dimensions d", "d, dimensions of item response theory", log=True, related=True
     ),
-    "ratios": lambda table: _curves(
-        table, "The share p of items that is left out", "p, share of items left out", percent=True
-    ),
+    "ratios": lambda table: _curves(table, "The share p of items left out", "p, share of items left out", percent=True),
     "embeddings": lambda table: _settings(table, "Embeddings of the items' texts"),
     "components": lambda table: _settings(table, "Embeddings with and without PCA"),
-    "bias": lambda table: _settings(table, "Where difficulties begin, and none"),
+    "bias": lambda table: _settings(table, "Start values of the difficulties, and models without difficulties"),
     "choices": _choices,
-    "numbers": lambda table: _curves(table, "The number m of known models", "m, models that items are chosen by"),
+    "numbers": lambda table: _curves(table, "The number m of known models", "m, models used to choose items"),
     "rankings": _rankings,
     "neighbours": _neighbours,
 }
-"""How each study is drawn."""
+"""Chart of each study."""
 
 
 def _whole(table: pl.DataFrame) -> pl.DataFrame:
@@ -243,7 +241,7 @@ def _groups(table: pl.DataFrame) -> list[tuple[str, str]]:
 
 
 def _relation(table: pl.DataFrame) -> str:
-    """Pearson's r between the setting and the predicted scores' rank correlation, as the paper's figure 6 has it."""
+    """Pearson's r between the setting and the rank correlation of the predicted scores, as in the paper's figure 6."""
     own = table.filter(estimate="predicted")
     r = own.select(pl.corr("x", "spearman")).item() if len(own) > 2 else None
     return "" if r is None or math.isnan(r) else f"Pearson r of d and the predicted: {r:.2f}".replace("-", "−")
@@ -262,23 +260,23 @@ def _ratio(value: float) -> str:
 
 
 def validation(frame: pl.DataFrame, target: str = "overall") -> alt.TopLevelMixin:
-    """How methods compare: rank correlation, error and bias on models that they have not seen.
+    """Compares methods: rank correlation, error and bias on held-out models.
 
     Args:
-        frame: What ``fathom.compress.validate.summary`` gave: ``split``, ``budget``, ``target``, ``method``,
+        frame: Result of ``fathom.compress.validate.summary``: ``split``, ``budget``, ``target``, ``method``,
             ``draws``, ``spearman``, ``error`` and ``bias`` with ``spearman_se`` and ``error_se``.
-        target: Which target of those there is drawn.
+        target: The target to draw.
 
     Returns:
-        A chart: a line of panels for each budget; kinds of split side by side in each row, best method on top. Bars
-        are one standard error of the mean over draws either way.
+        A chart: a row of panels for each budget; kinds of split next to each other in each row, best method on top.
+        Bars are plus and minus one standard error of the mean over draws.
 
     Raises:
-        FathomError: There is no line of this target.
+        FathomError: No row has this target.
     """
     frame = frame.filter(target=target)
     if frame.is_empty():
-        raise FathomError(f"there is nothing to draw: no method was tried on {target!r}")
+        raise FathomError(f"nothing to draw: no method was validated on {target!r}")
     splits = [name for name in SPLITS if name in frame["split"].to_list()]
     panels: list[alt.LayerChart] = []
     for budget in frame["budget"].unique(maintain_order=True):
@@ -289,7 +287,7 @@ def validation(frame: pl.DataFrame, target: str = "overall") -> alt.TopLevelMixi
         for place, (name, (scale, title)) in enumerate(MEASURES.items()):
             records = _method_records(own, name, scale)
             heading = f"{title}, {budget:,} items" if frame["budget"].n_unique() > 1 else title
-            # One scale for all budgets, so that panels above each other can be compared.
+            # One scale for all budgets, so that panels can be compared.
             axis = value_axis(
                 _method_records(frame, name, scale), one=scale == 1, zero=name != "spearman", signed=name == "bias"
             )
@@ -297,9 +295,9 @@ def validation(frame: pl.DataFrame, target: str = "overall") -> alt.TopLevelMixi
             panels.append(chart)
     single = frame["budget"].n_unique() == 1
     chosen = f"{frame['budget'][0]:,} items. " if single else ""
-    subtitle = f"{chosen}{_draws(frame)}; bars are one standard error of the mean either way"
+    subtitle = f"{chosen}{_draws(frame)}; bars are ± one standard error of the mean"
     estimated = "the whole benchmark" if target == "overall" else target
-    return together(panels, f"Estimates of {estimated} for unseen models", subtitle, columns=len(MEASURES))
+    return together(panels, f"Estimates of {estimated} for held-out models", subtitle, columns=len(MEASURES))
 
 
 def _draws(frame: pl.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""What figures of smaller benchmarks are drawn with: dots with intervals in rows, lines with draws, ranks."""
+"""Marks of the figures of smaller benchmarks: dots with intervals in rows, lines with draws, ranks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from fathom.report.drawing import Size, axis_of, chart_of_records, layered, lege
 
 Records: TypeAlias = Sequence[Mapping[str, object]]
 SIDE = 240
-"""Width in pixels of panels that stand beside each other."""
+"""Width in pixels of panels in one row."""
 ROW = 14
 """Pixels for one dot within a row."""
 GAP = 12
@@ -20,12 +20,12 @@ GAP = 12
 
 
 def rows_height(rows: int, series: int) -> int:
-    """Height in pixels of so many rows with so many dots each."""
+    """Height in pixels of this many rows with this many dots each."""
     return rows * (series * ROW + GAP)
 
 
 class _Rows(NamedTuple):
-    """How places in rows and looks of series are encoded."""
+    """Encodings of rows and series."""
 
     y: alt.Y
     within: alt.YOffset
@@ -45,19 +45,19 @@ def dots(
     names: bool = True,
     guides: Sequence[float] = (),
 ) -> alt.LayerChart:
-    """Values in rows, one dot for each series, with bars where they are known.
+    """Values in rows, one dot for each series, with bars if they are known.
 
     Args:
-        records: Each with ``row``, ``series`` and ``value``; ``low`` and ``high`` are the ends of a thin bar, ``inner``
-            and ``outer`` those of a thick one, where there are any.
+        records: Each with ``row``, ``series`` and ``value``; optional ``low`` and ``high`` are the ends of a thin bar,
+            ``inner`` and ``outer`` those of a thick one.
         rows: From top to bottom.
-        series: From top to bottom within a row; they settle colours and markers.
+        series: From top to bottom within a row; they determine colours and markers.
         size: Plotting area in pixels, see ``rows_height``.
         axis: The axis of values, over the field ``value``.
-        draws: What the values are medians of, drawn as faint ticks; each with ``row``, ``series`` and ``value``.
+        draws: Single draws, drawn as faint ticks; each with ``row``, ``series`` and ``value``.
         title: A heading, "" for none.
-        names: Whether the rows are named at the left.
-        guides: Values at which thin dashed lines stand.
+        names: Whether the names of rows are shown at the left.
+        guides: Values of thin dashed lines.
     """
     looks = _rows(rows, series, size, names)
     place = {"y": looks.y, "yOffset": looks.within, "color": looks.colour}
@@ -82,7 +82,7 @@ def _rows(rows: Sequence[str], series: Sequence[str], size: Size, names: bool) -
     styles = [style(number) for number in range(len(series))]
     colours = alt.Scale(domain=domain, range=[one.colour.light for one in styles])
     shapes = alt.Scale(domain=domain, range=[one.shape for one in styles])
-    # Axes without labels would have other bounds, and headings another height over them.
+    # Axes without labels would have other bounds, and their headings another height.
     said = {} if names else {"labelExpr": "''"}
     shown = axis_of(grid=True, tickBand="extent", labelLimit=260, labelFontSize=12, **said)
     return _Rows(
@@ -107,12 +107,12 @@ def lines(
 
     Args:
         records: Each with ``x``, ``series`` and ``value``, one for each draw.
-        series: They settle colours and markers.
+        series: They determine colours and markers.
         size: Plotting area in pixels.
         x: The axis over the field ``x``.
         y: The axis over the field ``value``.
         title: A heading, "" for none.
-        note: A line beneath it, "" for none.
+        note: A line under the heading, "" for none.
     """
     middle = medians(records, "x")
     key = legend_of(len(series), size)
@@ -131,11 +131,11 @@ def lines(
 
 
 def ranks(records: Records, stages: Sequence[str], size: Size, *, title: str) -> alt.LayerChart:
-    """Models from rank to rank, one line each; those that keep their rank are grey.
+    """Ranks of models in several stages, one line each; models that keep their rank are grey.
 
     Args:
         records: Each with ``model``, ``stage``, ``rank`` (from 1) and ``moved`` (whether any rank differs).
-        stages: From left to right; names of models stand at the right.
+        stages: From left to right; names of models are at the right.
         size: Plotting area in pixels.
         title: A heading.
     """
@@ -166,14 +166,14 @@ def ranks(records: Records, stages: Sequence[str], size: Size, *, title: str) ->
 def plane(
     records: Records, size: Size, spans: Mapping[str, Sequence[float]], *, title: str, note: str = ""
 ) -> alt.LayerChart:
-    """Points in a plane whose axes mean nothing; the chosen ones stand out.
+    """Points in a plane whose axes have no unit; the chosen ones are highlighted.
 
     Args:
         records: Each with ``x``, ``y`` and ``chosen``.
         size: Plotting area in pixels.
-        spans: Least and greatest ``x`` and ``y``, the same in every panel.
+        spans: Minimum and maximum of ``x`` and ``y``, the same in every panel.
         title: A heading.
-        note: A line beneath it, "" for none.
+        note: A line under the heading, "" for none.
     """
     scales = {name: alt.Scale(domain=list(span), nice=False, zero=False) for name, span in spans.items()}
     x, y = alt.X("x:Q", scale=scales["x"], axis=None), alt.Y("y:Q", scale=scales["y"], axis=None)
@@ -191,11 +191,11 @@ def plane(
 
 
 def medians(records: Records, place: str = "row") -> list[dict[str, object]]:
-    """One record for each place and series, with the median of their values.
+    """Median value of each place and series.
 
     Args:
         records: Each with ``series``, ``value`` and the place.
-        place: The field that says where a value stands: ``row`` or ``x``.
+        place: The field of the place: ``row`` or ``x``.
     """
     found: dict[tuple[object, object], list[float]] = {}
     for one in records:
@@ -206,7 +206,7 @@ def medians(records: Records, place: str = "row") -> list[dict[str, object]]:
 def value_axis(
     records: Sequence[Mapping[str, object]], *, one: bool = True, zero: bool = False, signed: bool = False
 ) -> alt.X:
-    """An axis that holds all values and their bars; with 1 where it is one of correlations."""
+    """An axis that contains all values and their bars; for correlations, 1 too."""
     ends = [float(str(record[name])) for record in records for name in ("low", "value", "high") if name in record]
     low, high = bounds(ends) if one else _with_zero(ends)
     axis = axis_of(
@@ -226,7 +226,7 @@ def _with_zero(values: Sequence[float]) -> tuple[float, float]:
 
 
 def bounds(values: Sequence[float]) -> tuple[float, float]:
-    """From a round figure below all values to a little above 1, so that markers at 1 are whole."""
+    """From a round number below all values to slightly above 1, so that markers at 1 are not clipped."""
     low = min([*values, 0.95])
     step = 0.05 if low > 0.5 else 0.1
     begin = math.floor(low / step - 1e-9) * step
@@ -236,13 +236,13 @@ def bounds(values: Sequence[float]) -> tuple[float, float]:
 def together(
     charts: Sequence[alt.LayerChart], title: str, subtitle: str | list[str], *, columns: int | None = None
 ) -> alt.TopLevelMixin:
-    """Panels under one heading and over one legend.
+    """Panels with one heading and one legend.
 
     Args:
         charts: The panels.
-        title: What the figure shows; it describes the drawing to readers of the screen too.
-        subtitle: Lines beneath it, in small type.
-        columns: Panels in a line; by default all stand in one.
+        title: What the figure shows; also its description for screen readers.
+        subtitle: Lines under the heading, in small type.
+        columns: Panels in a row; by default all.
     """
     heading = alt.TitleParams(title, subtitle=subtitle, fontSize=14, offset=16)
     made: alt.ConcatChart = alt.ConcatChart(
@@ -253,6 +253,6 @@ def together(
 
 
 def _headed(layers: Sequence[alt.Chart], size: Size, title: str, note: str = "") -> alt.LayerChart:
-    """Layers under a heading that stands over the plotting area, however wide the labels beside it are."""
+    """Layers with a heading aligned to the plotting area."""
     chart = layered(layers, size)
     return chart.properties(title=alt.TitleParams(title, subtitle=note, frame="group")) if title else chart

@@ -1,4 +1,4 @@
-"""Score against length: one line a system, with bands, ghosts and the chance level."""
+"""Score against length: one line per system, with bands, grey lines of other systems and the chance level."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,13 +10,13 @@ from fathom.report.colours import GHOST, MUTED, PAPER
 from fathom.report.drawing import Size, axis_of, chart_of_records, layered, legend_of, length_axis, length_domain, style
 from fathom.report.results import System, system_of
 
-# Beyond this many lines, bands hide one another more than they show.
+# With more lines than this, bands hide each other.
 BANDS = 5
 CHANCE = "chance"
 
 
 class Level(NamedTuple):
-    """What scores are compared with, as a thin grey line: its name, its dashes, and where it lies at each length."""
+    """A level to compare scores with, drawn as a thin grey line: its name, its dashes, and its value at each length."""
 
     name: str
     dash: tuple[int, ...]
@@ -33,19 +33,19 @@ def curve_chart(
     title: str = "",
     levels: Sequence[Level] = (),
 ) -> alt.LayerChart:
-    """Score against length, one line a system, with interval bands and the chance level.
+    """Score against length, one line per system, with interval bands and the chance level.
 
     Args:
         points: Points of one task, or of ``all``; points without a mean are left out.
-        systems: All systems of the report, in the order that settles their colours.
+        systems: All systems of the report, in the order of their colours.
         size: Plotting area in pixels.
-        focus: Draws this system alone in colour and the others as ghosts behind it; None draws all alike.
-        legend: Columns in which the chart names its lines itself; 0 where something else names them.
+        focus: Draws this system in colour and the others in grey; None draws all in colour.
+        legend: Columns of the chart's legend; 0 for no legend.
         title: A heading, "" for none.
-        levels: Other levels to compare with, beside chance; what they are must be said elsewhere.
+        levels: Other levels to compare with, explained outside the chart.
 
     Returns:
-        A chart; hollow markers stand for means in which some task is missing.
+        A chart; hollow markers are means without some task.
     """
     points = [point for point in points if point.mean is not None]
     names = {system: system.name for system in systems}

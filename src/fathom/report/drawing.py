@@ -1,4 +1,4 @@
-"""What all charts share: sizes, how systems look, axes, layers."""
+"""What all charts share: sizes, styles of systems, axes, layers."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ class Size(NamedTuple):
 
 
 class Style(NamedTuple):
-    """How one system is drawn: colours repeat after six, markers after eight, so that both repeat after 24 only.
+    """Style of one system. Colours repeat after six and markers after eight, so that both repeat only after 24.
 
     ``name`` is the colour's name in ``colours.NAMES``.
     """
@@ -66,17 +66,17 @@ def style(number: int) -> Style:
 
 def chart_of_records(records: Sequence[Mapping[str, object]]) -> alt.Chart:
     """A chart over records."""
-    # A plain mapping: Altair would check every value of its own data class against the schema.
+    # A plain mapping, because Altair would check every value of its data class against the schema.
     return alt.Chart({"values": [dict(record) for record in records]})
 
 
 def axis_of(**options: Any) -> alt.Axis:
-    """An axis without a title, ticks and line, unless they are asked for."""
+    """An axis without title, ticks and line by default."""
     return alt.Axis(title=None, **{"ticks": False, "domain": False, "labelPadding": 6, **options})
 
 
 def layered(layers: Sequence[alt.Chart], size: Size, title: str = "", note: str | Sequence[str] = "") -> alt.LayerChart:
-    """Layers in one plotting area, under a heading and a line (or several) in small type where they are given."""
+    """Layers in one plotting area, with an optional heading and optional lines in small type."""
     chart = alt.LayerChart(layer=list(layers), width=size.width, height=size.height)
     if not title and not note:
         return chart
@@ -85,7 +85,7 @@ def layered(layers: Sequence[alt.Chart], size: Size, title: str = "", note: str 
 
 
 def legend_of(columns: int, size: Size, title: str | None = None) -> alt.Legend | None:
-    """Names of the systems beneath the chart, in so many columns; None for 0 columns."""
+    """Names of the systems below the chart, in this many columns; None for 0 columns."""
     if not columns:
         return None
     limit = max(160, size.width) if columns > 1 else 600
@@ -95,7 +95,7 @@ def legend_of(columns: int, size: Size, title: str | None = None) -> alt.Legend 
 
 
 def length_domain(tested: Iterable[int]) -> tuple[float, float]:
-    """Ends of the axis of lengths in tokens, a little beyond the tested lengths."""
+    """Ends of the axis of lengths in tokens, slightly beyond the tested lengths."""
     lengths = list(tested) or [1024]
     low, high = max(1, min(lengths)), max(1, *lengths)
     margin = 2 ** (0.02 * math.log2(high / low)) if high > low else 2.0
@@ -103,9 +103,9 @@ def length_domain(tested: Iterable[int]) -> tuple[float, float]:
 
 
 def length_axis(tested: Iterable[int], size: Size) -> alt.X:
-    """The field ``length`` to the right, on a logarithmic scale, with the tested lengths named."""
+    """The field ``length`` on a logarithmic scale, with labels at the tested lengths."""
     lengths = sorted(set(tested))
-    # Vega drops labels that would touch; the powers of two come first in what is kept where room is short.
+    # Vega drops labels that would touch. With little room, powers of two are kept first.
     room = max(2, size.width // 38)
     powers = [length for length in lengths if _is_power(length) or (length % 1000 == 0 and _is_power(length // 1000))]
     shown = lengths if len(lengths) <= room or not powers else powers

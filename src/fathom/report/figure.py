@@ -1,6 +1,6 @@
-"""A figure as a value: a drawing for the page, with its words; and charts as files.
+"""A figure on the page, with its text, and charts as files.
 
-Charts become SVG offline, freed of what a page does not need, and follow the colours of the page.
+Charts become SVG without network access, reduced to what a page needs, in the colours of the page.
 """
 
 import json
@@ -25,7 +25,7 @@ SMALL = Size(250, 150)
 """Plotting area of small multiples, in pixels."""
 _VARIABLES = {colour.light: f"var(--{name}, {colour.light})" for name, colour in NAMES.items()}
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
-# The figure carries one label for readers of the screen; Vega's own, one a mark, only repeat the table beneath it.
+# The figure has one label for screen readers; Vega's labels, one per mark, only repeat the table below it.
 _DROPPED = ("aria-", "role", "class", "pointer-events", "font-family", "xmlns", "version")
 _USUAL = {("opacity", "1"), ("transform", "translate(0,0)"), ("stroke-opacity", "1"), ("fill-opacity", "1")}
 
@@ -37,8 +37,8 @@ class Figure:
     Attributes:
         title: Its heading, "" for none.
         wide: The drawing.
-        narrow: The drawing for narrow screens, where another is better.
-        note: A line beneath it, "" for none.
+        narrow: Another drawing for narrow screens, if that is better.
+        note: A line under it, "" for none.
     """
 
     title: str
@@ -60,8 +60,8 @@ def drawn(chart: alt.LayerChart, label: str, *, whole: bool = False) -> Markup:
 
     Args:
         chart: The chart.
-        label: What it shows, for those who do not see it.
-        whole: Whether it keeps its size where there is less room, and is moved into view instead.
+        label: What it shows, for screen readers.
+        whole: Whether it keeps its size on narrow screens and scrolls instead.
     """
     # The drawing comes from an XML writer that escapes what it holds.
     return Markup(inline(chart, label, whole=whole))
@@ -78,8 +78,8 @@ def inline(chart: alt.TopLevelMixin, label: str, *, whole: bool = False) -> str:
 
     Args:
         chart: The chart.
-        label: What it shows, for those who do not see it.
-        whole: Whether it keeps its size where there is less room, and is moved into view instead.
+        label: What it shows, for screen readers.
+        whole: Whether it keeps its size on narrow screens and scrolls instead.
 
     Returns:
         The element: its size comes from the page, its type from the surrounding text, and each colour of
@@ -122,7 +122,7 @@ def _rounded(match: re.Match[str]) -> str:
 
 
 def _page(spec: dict[str, Any]) -> bytes:
-    """A page with nothing but the drawing, which loads nothing from elsewhere."""
+    """A page with only the drawing, which loads no other file."""
     drawing = str(vl_convert.vegalite_to_svg(spec))
     title = escape(str(spec.get("description", "figure")))
     style = f"body{{margin:1em;background:{PAPER.light}}} svg{{max-width:100%;height:auto}}"
@@ -140,7 +140,7 @@ FORMATS: dict[str, Callable[[dict[str, Any]], bytes]] = {
 
 
 def check_format(out: Path) -> None:
-    """Refuse a file that no figure can be written to, before any work is done.
+    """Checks the suffix of a figure's file before any work is done.
 
     Args:
         out: The file.
@@ -149,9 +149,7 @@ def check_format(out: Path) -> None:
         FathomError: Its suffix is not one of ``FORMATS``.
     """
     if out.suffix.lower() not in FORMATS:
-        raise FathomError(
-            f"{out}: a figure is a {', '.join(FORMATS)} file, not {out.suffix or 'one without a suffix'!r}."
-        )
+        raise FathomError(f"{out}: a figure must end in one of {', '.join(FORMATS)}.")
 
 
 def save(chart: alt.TopLevelMixin, out: Path) -> Path:
@@ -162,7 +160,7 @@ def save(chart: alt.TopLevelMixin, out: Path) -> Path:
         out: A ``.svg``, ``.png``, ``.pdf`` or ``.html`` file, or ``.json`` for the Vega-Lite specification.
 
     Returns:
-        ``out``; a reader sees the old file or the whole new one.
+        ``out``; the file is replaced atomically.
 
     Raises:
         FathomError: The suffix is another one, or the file cannot be written.

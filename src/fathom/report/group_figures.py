@@ -1,4 +1,4 @@
-"""The figures of what counts every question alike: best of n, and scores by groups of questions."""
+"""Figures with equal weight for every question: best of n, and scores by groups of questions."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,34 +18,34 @@ from fathom.report.results import ALL, Results, System
 
 TITLES = {"best_of": "Best of n: mean score over questions", "pass_at": "Pass at n: share of questions"}
 MOST = 8
-"""Lines in a chart, unless the models are chosen by name."""
-LINE = 14  # pixels that a name takes
-ROOM, NARROW_ROOM = 300, 200  # pixels beside the plot for names, and beside a narrow one
-STEP = 0.05  # the axis begins and ends at a multiple of it
+"""Most lines in a chart, unless the models are chosen by name."""
+LINE = 14  # pixels per name
+ROOM, NARROW_ROOM = 300, 200  # pixels for names next to the plot, and next to a narrow plot
+STEP = 0.05  # the axis begins and ends at a multiple of this
 CELL = Size(46, 19)
 WIDEST = 330
 DIFFERENCE = "Partial − Full"
-# Names of tasks stand so many on a line beneath the heading.
+# Names of tasks in one line under the heading.
 NAMES = 3
 MAPPED = {
     "lengths-heatmap": "length",
     "tasks-heatmap": "primary_task",
     "requirement-heatmap": "contextual_requirement",
 }
-"""Kinds of heat maps, and what their questions are grouped by."""
+"""Kinds of heat maps, and the dimension of each."""
 LINED = {"best-of-n": "best_of", "pass-at-n": "pass_at"}
-"""Kinds of lines, and what they show."""
+"""Kinds of line charts, and the measure of each."""
 WIDE, NARROW = Size(300, 280), Size(110, 260)
 
 
 def trend_chart(found: ByQuestion, measure: str, size: Size, *, title: bool = False) -> alt.LayerChart | None:
-    """Best of n or pass at n against n; None where no questions were repeated.
+    """Best of n or pass at n against n; None without repeats.
 
     Args:
         found: What was measured over questions.
         measure: ``best_of`` or ``pass_at``.
-        size: Plotting area in pixels; names stand to its right.
-        title: Whether the chart says itself what it shows.
+        size: Plotting area in pixels; names are to its right.
+        title: Whether the chart has a title.
 
     Returns:
         A chart of the first n replies to each question; of many models those with the highest scores at the largest n.
@@ -72,16 +72,16 @@ def trend_chart(found: ByQuestion, measure: str, size: Size, *, title: bool = Fa
 
 
 def left_out(found: ByQuestion, measure: str) -> str:
-    """Which models a chart shows, where it does not show all; "" where it does."""
+    """Which models a chart leaves out; "" if none."""
     lines = _trend_lines(found, measure)
     if found.chosen or len(lines) <= MOST:
         return ""
     rest = len(lines) - MOST
-    return f"The {MOST} highest; {rest} {'is' if rest == 1 else 'are'} left out: choose by name (fathom plot --models)"
+    return f"The {MOST} models with the highest scores; {rest} left out (choose models with fathom plot --models)"
 
 
 def _trend_lines(found: ByQuestion, measure: str) -> dict[tuple[str, str], dict[int, float]]:
-    """Scores by n of each system, in the order of their last points, or as they were chosen."""
+    """Scores by n of each system, in the order of their last points, or in the order they were chosen."""
     lines: dict[tuple[str, str], dict[int, float]] = {system: {} for system in found.systems}
     for one in found.trends:
         if one.measure == measure:
@@ -119,7 +119,7 @@ def _layers(
 
 
 def _names(ends: Mapping[str, float], domain: tuple[float, float], size: Size) -> alt.Chart:
-    """Names at the right, as near to the ends of their lines as they can stand without touching."""
+    """Names at the right, as near to the ends of their lines as possible without overlap."""
     low, high = domain
     order = sorted(ends, key=lambda name: -ends[name])
     places = apart([size.height * (high - ends[name]) / (high - low) for name in order], LINE, size.height)
@@ -141,12 +141,12 @@ def _names(ends: Mapping[str, float], domain: tuple[float, float], size: Size) -
 
 
 def apart(places: Sequence[float], least: float, height: float) -> list[float]:
-    """Places in pixels moved so that no two are nearer than ``least``, and within ``height`` if they can be.
+    """Moves positions in pixels so that no two are nearer than ``least``, within ``height`` if possible.
 
     Args:
-        places: Where they would stand, ascending.
-        least: The least distance.
-        height: The lower end of the room; the upper one is 0.
+        places: Wanted positions, ascending.
+        least: The minimum distance.
+        height: The lower end of the room; the upper end is 0.
     """
     moved: list[float] = []
     for place in places:
@@ -159,16 +159,16 @@ def apart(places: Sequence[float], least: float, height: float) -> list[float]:
 
 
 def group_map(found: ByQuestion, dimension: str, *, title: bool = False) -> alt.LayerChart | None:
-    """Scores of models by groups of questions; None where there are no such groups.
+    """Scores of models by groups of questions; None without groups.
 
     Args:
         found: What was measured over questions.
-        dimension: What they are grouped by.
-        title: Whether the chart says itself what it shows.
+        dimension: The dimension of the groups.
+        title: Whether the chart has a title.
 
     Returns:
-        A chart: models down, the highest overall score first, groups to the right after the mean over all questions,
-        the score in each cell in percent without decimals.
+        A chart with a row per model, the highest overall score first, and a column per group after the mean over all
+        questions; scores in percent without decimals.
     """
     cells, groups = cells_of(found, dimension), groups_of(found, dimension)
     if not cells:
@@ -208,7 +208,7 @@ def _name_lines(names: Sequence[str]) -> list[str]:
 
 
 def group_charts() -> dict[str, Callable[[Results], list[alt.LayerChart]]]:
-    """How each kind is drawn as a figure of its own."""
+    """How each kind is drawn as a separate figure."""
     maps = {kind: _mapped(dimension) for kind, dimension in MAPPED.items()}
     return maps | {kind: _lined(measure) for kind, measure in LINED.items()}
 
@@ -230,7 +230,7 @@ def _lined(measure: str) -> Callable[[Results], list[alt.LayerChart]]:
 
 
 def map_figures(found: ByQuestion) -> tuple[Figure, ...]:
-    """The heat maps for the page, where there are models to compare."""
+    """The heat maps for the page, if there are models to compare."""
     if len(found.systems) < 2:
         return ()
     charts = {dimension: group_map(found, dimension) for dimension in MAPPED.values()}

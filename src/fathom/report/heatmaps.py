@@ -12,21 +12,21 @@ from fathom.report.drawing import Size, axis_of, chart_of_records, layered
 from fathom.report.results import System, system_of
 
 ANOMALY = 1.0
-"""A gain above this is no gain on long texts: the base is small."""
+"""A change above this is not taken as a gain: the base is small."""
 HARDLY = 3.0
-"""A base whose interval spans this factor or more is hardly known."""
+"""A base whose interval spans this factor or more is too uncertain."""
 MANY = 25
-"""Lines of a heat map beyond which its columns are named above it."""
+"""Rows of a heat map beyond which the names of its columns are above it."""
 ANOMALOUS = (
-    "Grey, with the figure in brackets: anomalous, being above +100%, or a ratio to a base that is known only within a "
-    f"factor of {HARDLY:g} or more"
+    "Grey, with the figure in brackets: anomalous, because it is above +100% or relative to a base that is known only "
+    f"within a factor of {HARDLY:g} or more"
 )
 
 
 def position_chart(
     points: Iterable[PositionPoint], lengths: Sequence[int], size: Size, *, title: str = ""
 ) -> alt.LayerChart:
-    """Score by depth and length as a heat map, for one system on one task; what was not measured stays blank.
+    """Score by depth and length as a heat map, for one system on one task; cells that were not measured are blank.
 
     Args:
         points: Points of one system and one task.
@@ -35,7 +35,7 @@ def position_chart(
         title: A heading, "" for none.
 
     Returns:
-        A chart: length to the right, depth downwards, the score in each cell in percent without decimals.
+        A chart: length to the right, depth downwards, scores in percent without decimals.
     """
     points = sorted(points, key=lambda point: (point.length, point.depth_low))
     cells = [scored_tile(words.tokens(point.length), depth_name(point), point.mean) for point in points]
@@ -46,7 +46,7 @@ def position_chart(
 def score_chart(
     points: Iterable[CurvePoint], lengths: Sequence[int], tasks: Sequence[str], size: Size, *, title: str = ""
 ) -> alt.LayerChart:
-    """Score by task and length as a heat map, for one system; what was not scored stays blank.
+    """Score by task and length as a heat map, for one system; cells without a score are blank.
 
     Args:
         points: Points of one system.
@@ -80,12 +80,12 @@ def longscore_map(
         lengths: Lengths from left to right, also those without a point.
         size: Plotting area in pixels.
         title: A heading, "" for none.
-        widest: Room for names of models, in pixels; longer ones are cut.
+        widest: Maximum width of names of models, in pixels; longer ones are shortened.
 
     Returns:
-        A chart, with changes in percent without decimals. What is undefined is grey, and so is what is anomalous, with
-        its figure in brackets (see ``ANOMALOUS``; figure 8 of the paper greys such cells); what was not measured is
-        blank.
+        A chart with changes in percent without decimals. Undefined and anomalous changes are grey, the latter with the
+        figure in brackets (see ``ANOMALOUS``; figure 8 of the paper greys such cells); cells that were not measured
+        are blank.
     """
     cells = []
     for one in scores:
@@ -100,13 +100,13 @@ def longscore_map(
 
 
 def is_anomalous(one: LongScore, value: float | None = None) -> bool:
-    """Whether a value, or any of them all, is above +100%, or a ratio to a base that is hardly known."""
+    """Whether a value, or any of all values, is above +100% or relative to a base that is too uncertain."""
     values = [point.value or 0.0 for point in one.points] if value is None else [value]
     return any(each > ANOMALY for each in values) or (one.base_factor or 1.0) >= HARDLY
 
 
 class Tile(NamedTuple):
-    """One tile of a heat map: its column and line, its colour, and what it says."""
+    """One tile of a heat map: its column and row, its colour, and its text."""
 
     column: str
     line: str
@@ -115,7 +115,7 @@ class Tile(NamedTuple):
 
 
 def scored_tile(column: str, line: str, mean: float) -> Tile:
-    """A tile with a score in [0, 1]: its heat, and the figure in percent without decimals."""
+    """A tile with a score in [0, 1]: its colour, and the score in percent without decimals."""
     return Tile(column, line, HEAT[heat_step(mean)].light, f"{100 * mean:.0f}")
 
 
@@ -129,18 +129,18 @@ def heat_map(
     note: Sequence[str] = (),
     widest: int = 220,
 ) -> alt.LayerChart:
-    """Tiles in columns and lines; what has none stays blank.
+    """Tiles in columns and rows; places without a tile are blank.
 
     Args:
         tiles: The tiles.
         columns: Names of the columns from left to right.
-        lines: Names of the lines from top to bottom.
+        lines: Names of the rows from top to bottom.
         size: Plotting area in pixels.
         title: A heading, "" for none.
-        note: Lines in small type beneath the heading.
-        widest: Room for names of lines, in pixels; longer ones are cut.
+        note: Lines in small type under the heading.
+        widest: Maximum width of names of rows, in pixels; longer ones are shortened.
     """
-    # Names of columns stand above what does not fit on a screen.
+    # With more rows than fit on a screen, the names of columns are above.
     orient = "top" if len(lines) > MANY else "bottom"
     named = axis_of(grid=False, labelAngle=0, labelOverlap="greedy", orient=orient)
     x = alt.X("column:N", scale=alt.Scale(domain=list(columns)), axis=named)

@@ -24,8 +24,8 @@ TASKS = frozenset(
 LINE = 24  # pixels for a model in a heat map
 ROW = 13  # pixels for each model within a task
 GAP = 14  # pixels between tasks
-STEP = 0.25  # between lines of the grid
-HIGHEST = 1.0  # a ratio to a small base may lie anywhere above: it is drawn here, with its figure
+STEP = 0.25  # between grid lines
+HIGHEST = 1.0  # ratios to a small base may be far above this: they are drawn here, with their value
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class View:
 
 
 def is_hundred(results: Results) -> bool:
-    """Whether the results are of one of the suites of 100-LongBench, or of all its tasks under another name."""
+    """Whether the results are of a suite of 100-LongBench, or of all its tasks under another name."""
     return len(results.tasks) > 1 and (not SUITES.isdisjoint(results.suites) or TASKS.issubset(results.tasks))
 
 
 def view(results: Results) -> View | None:
-    """The figures; None for other suites, and where no task has a score beyond the base lengths."""
+    """The figures; None for other suites, or if no task has a score beyond the base lengths."""
     by_task = {task: _scores(results, task) for task in (*results.tasks, ALL)}
     by_task = {task: scores for task, scores in by_task.items() if any(one.points for one in scores)}
     if not is_hundred(results) or not by_task:
@@ -97,7 +97,7 @@ def _tasks(results: Results) -> Figure:
 
 
 def height_of(systems: int, tasks: int) -> int:
-    """Height in pixels of a chart of so many models and tasks."""
+    """Height in pixels of a chart of this many models and tasks."""
     return tasks * (systems * ROW + GAP)
 
 
@@ -115,15 +115,15 @@ def task_dots(
 
     Args:
         averages: Average scores; those of other tasks, and those without a mean, are left out.
-        systems: All systems of the report, in the order that settles their colours.
+        systems: All systems of the report, in the order of their colours.
         tasks: Tasks from top to bottom.
         size: Plotting area in pixels, see :func:`height_of`.
-        names: How the tasks are called; their own names by default.
-        legend: Columns in which the chart names its dots itself; 0 where something else names them.
+        names: Names of the tasks in the chart; their own names by default.
+        legend: Columns of the chart's legend; 0 for no legend.
         title: A heading, "" for none.
 
     Returns:
-        A chart; hollow markers stand for averages over other lengths than most, which must not be compared with them.
+        A chart; hollow markers are averages over other lengths than most, which must not be compared with them.
     """
     called = dict(zip(tasks, names or tasks, strict=True))
     averages = [one for one in averages if one.task in called and one.mean is not None]
@@ -170,17 +170,17 @@ def task_dots(
         ticks.encode(x=alt.X("chance:Q"), y=y, yOffset=within),
         chart.mark_rule(strokeWidth=1.5).encode(**spread),
     ]
-    # Stroke and fill apart, so that the legend's markers are hollow where all of a model's are.
+    # Separate stroke and fill, so that the legend's markers are hollow if all markers of a model are.
     for same, inside in ((True, fill), (False, alt.value(PAPER.light))):
         if found := [record for record in records if record["alike"] is same]:
             marks = chart_of_records(found).mark_point(size=46, opacity=1, strokeWidth=1.5)
             layers.append(marks.encode(x=x, y=y, yOffset=within, stroke=stroke, fill=inside, shape=shape))
-    other = "Hollow: an average over other lengths than the others, not to be compared with them"
+    other = "Hollow: an average over other lengths, which must not be compared with the rest"
     return layered(layers, size, title, "" if all(record["alike"] for record in records) else other)
 
 
 def abilities(results: Results) -> dict[System, int]:
-    """The step of ``colours.ABILITY`` of every system, by its base over all tasks; the lowest where it has none."""
+    """The step of ``colours.ABILITY`` of every system, by its base over all tasks; the lowest if it has no base."""
     bases = {system: _base(results.longscore.get((system, ALL))) for system in results.systems}
     order = sorted(bases, key=lambda system: bases[system])
     return {system: ability_step(rank, len(order)) for rank, system in enumerate(order)}
@@ -223,13 +223,13 @@ def longscore_lines(
 
     Args:
         scores: LongScores of one task, or of ``all``; points that are undefined are left out.
-        systems: All systems of the report, in the order that settles their markers.
+        systems: All systems of the report, in the order of their markers.
         steps: Colour of each system, see :func:`abilities`.
         span: Ends of the axis, see :func:`span_of`.
         size: Plotting area in pixels.
         title: A heading, "" for none.
-        note: A line beneath the heading, "" for none.
-        legend: Columns in which the chart names its lines itself; 0 where something else names them.
+        note: A line under the heading, "" for none.
+        legend: Columns of the chart's legend; 0 for no legend.
     """
     scores = list(scores)
     lengths = sorted({point.length for one in scores for point in one.points})
@@ -246,7 +246,7 @@ def longscore_lines(
     ]
     ranked = sorted(enumerate(systems), key=lambda pair: -steps[pair[1]])
     domain = [system.name for _, system in ranked]
-    key = legend_of(legend, size, "The darker, the stronger the base ability" if len(systems) > 1 else None)
+    key = legend_of(legend, size, "Darker lines: stronger base ability" if len(systems) > 1 else None)
     colours, shapes = [ABILITY[steps[one]].light for _, one in ranked], [shape_of(number) for number, _ in ranked]
     colour = alt.Color("system:N", scale=alt.Scale(domain=domain, range=colours), legend=key)
     shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=shapes), legend=key)

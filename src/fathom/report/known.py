@@ -1,4 +1,4 @@
-"""What stands behind the scores: what models know without reading, and who graded their replies."""
+"""Closed-book questions, and graders of the replies."""
 
 from collections.abc import Sequence
 
@@ -10,41 +10,40 @@ from fathom.report.results import Results, System
 from fathom.report.table import Cell, Column, Table
 
 POLICIES = {
-    "own": "each model loses the questions that it knows itself, as in the paper",
-    "intersection": "a question that any of the models knows is removed for all",
-    "panel": "a question that any model of the panel knows is removed for all",
-    "none": "nothing is removed",
+    "own": "for each model, the questions that it answers closed-book are excluded, as in the paper",
+    "intersection": "a question that any of the models answers closed-book is excluded for all",
+    "panel": "a question that any model of the panel answers closed-book is excluded for all",
+    "none": "no question is excluded",
 }
-SAME = "All models are so compared on the same questions; in the paper each loses its own (policy own)."
+SAME = "All models are compared on the same questions; in the paper each excludes its own (policy own)."
 KNOWN = (
     Column("Questions", help="Asked with a context, each counted once"),
-    Column("Closed book", help="Mean score without any context, percent; answers that abstain count 0"),
-    Column("Asked", group="Without context", help="Questions asked without any context"),
-    Column("Known", group="Without context", help="Answered with the threshold or more"),
-    Column("Abstained", group="Without context", help="The answer says that it cannot be known"),
-    Column("No score", group="Without context", help="The request or its grading failed: whether it is known is open"),
-    Column("Removed", group="By the filter", help="Questions left out of this model's results, at all lengths"),
+    Column("Score", group="Closed-book", help="Mean closed-book score, percent; abstentions count 0"),
+    Column("Asked", group="Closed-book", help="Questions asked closed-book"),
+    Column("Answered", group="Closed-book", help="The closed-book score reaches the threshold"),
+    Column("Abstained", group="Closed-book", help="The answer says that it cannot be known"),
+    Column("No score", group="Closed-book", help="The request or its grading failed"),
+    Column("Excluded", group="By the filter", help="Questions excluded from this model's results, at all lengths"),
     Column("Share", group="By the filter", help="Of its questions, percent"),
 )
 PLAIN = ("token f1", "rouge")
 
 
 def said_of_filter(filtered: Filtered) -> str:
-    """One sentence on what the filter removed, under which policy."""
+    """One sentence on what the closed-book filter excluded, and under which policy."""
     if filtered.policy == "none":
         known = sum(one.known for one in filtered.removed)
         return (
-            f"Prior knowledge is not filtered, although {words.several(known, 'answer')} without context scored "
-            f"{filtered.threshold:g} or more."
+            f"No closed-book questions are excluded, although {words.several(known, 'closed-book answer')} scored "
+            f"{words.percent(filtered.threshold)}% or more."
         )
     return (
-        f"The prior-knowledge filter removed {_removed(filtered)} (policy {filtered.policy}: "
-        f"{POLICIES[filtered.policy]})."
+        f"The closed-book filter excluded {_removed(filtered)} (policy {filtered.policy}: {POLICIES[filtered.policy]})."
     )
 
 
 def _removed(filtered: Filtered) -> str:
-    """How many questions: for each model where each loses its own, else once for all."""
+    """How many questions: for each model if each excludes its own, else once for all."""
     if filtered.policy != "own":
         removed, questions = filtered.distinct
         return f"{words.count(removed)} of {words.count(questions)} questions for all models"
@@ -59,16 +58,16 @@ def _removed(filtered: Filtered) -> str:
 
 
 def known_tables(results: Results) -> list[Table]:
-    """What each model knows of each task without reading; no table where no question was asked without context."""
+    """What each model answers closed-book, by task; no table if no question was asked closed-book."""
     filtered = results.filtered
     if filtered is None or not filtered.removed:
         return []
     number = {system: place for place, system in enumerate(results.systems)}
     found = sorted(filtered.removed, key=lambda one: number.get(_system(one), len(number)))
     about = (
-        "Questions that a model answers without any context say nothing of how it reads. One is known where its score "
-        f"without context is {filtered.threshold:g} or more; an answer that says “unanswerable” never is. Policy "
-        f"{filtered.policy}: {POLICIES[filtered.policy]}."
+        "Questions that a model answers without the context do not measure how it uses the context. A question is "
+        f"answered closed-book if its score without the context is {words.percent(filtered.threshold)}% or more; an "
+        f"answer that says “unanswerable” never is. Policy {filtered.policy}: {POLICIES[filtered.policy]}."
     )
     several = filtered.policy == "intersection" and len(results.systems) > 1
     about = " ".join((about, *([SAME] if several else []), *map(printable, filtered.notes)))
@@ -77,7 +76,7 @@ def known_tables(results: Results) -> list[Table]:
         (Cell(_system(one).name, series=number.get(_system(one))), Cell(printable(one.task)), *known_cells(one))
         for one in found
     )
-    return [Table("known", "known", "Prior knowledge", about, columns, rows)]
+    return [Table("known", "known", "Closed-book questions", about, columns, rows)]
 
 
 def _system(one: Known) -> System:
@@ -95,15 +94,15 @@ def known_cells(one: Known) -> list[Cell]:
 
 
 def graders_tables(results: Results) -> list[Table]:
-    """Who graded which task; no table where the rows name no grader."""
+    """Graders of each task; no table if the rows name no grader."""
     if not results.graded:
         return []
     columns = (
         Column("Task", number=False),
         Column("Score", number=False),
         Column("Grader", number=False),
-        Column("Scored", help="Replies that it gave a score, with and without context"),
-        Column("Failed", help="Replies that came and that it could not score: no score, and not 0"),
+        Column("Scored", help="Replies that it scored, with context and closed-book"),
+        Column("Failed", help="Replies that it could not score; they have no score, not 0"),
     )
     rows = tuple(
         (
@@ -119,21 +118,21 @@ def graders_tables(results: Results) -> list[Table]:
 
 
 def _said_of_graders(graded: Sequence[Graded]) -> list[str]:
-    said = ["Which rule or judge gave the scores."]
+    said = ["The rule or judge that scored the replies."]
     plain: dict[str, list[str]] = {}
     for one in graded:
         if one.grader.lower().startswith(PLAIN) and one.task not in plain.setdefault(one.grader, []):
             plain[one.grader].append(one.task)
     said += [
-        f"{words.listed(tasks)} {'was' if len(tasks) == 1 else 'were'} scored by {grader}, without a judge: overlap of "
-        "words, not whether the reply is right."
+        f"{words.listed(tasks)} {'was' if len(tasks) == 1 else 'were'} scored by {grader}, without a judge: a word "
+        "overlap, which does not show whether the reply is correct."
         for grader, tasks in plain.items()
     ]
     failed, judged = (sum(getattr(one, name) for one in graded if one.judged) for name in ("failed", "scored"))
     if failed:
         said.append(
-            f"{words.count(failed)} of {words.count(failed + judged)} replies for a judge have no judgement: it "
-            "failed, or was not asked for. They are missing; `fathom judge` asks for what is missing."
+            f"{words.count(failed)} of {words.count(failed + judged)} replies for a judge have no judgement and count "
+            "as missing: the request failed or was not sent. Run `fathom judge` to complete them."
         )
     for task in dict.fromkeys(one.task for one in graded):
         kinds = {one.grader if one.judged else "" for one in graded if one.task == task and one.scored}

@@ -1,4 +1,4 @@
-"""The tables of what becomes of a score as the text grows: LongScore and effective length."""
+"""Tables of scores against length: LongScore and effective length."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ DEFINITIONS: dict[Definition, tuple[str, str]] = {
     ),
     "half_base": (
         "Half of base",
-        "The length at which a smooth curve fitted to the scores crosses half of the model's own base.",
+        "The length at which a smooth curve fitted to the scores falls to half of the model's own base.",
     ),
 }
 LENGTHS = tuple(Column(label, help=text, group="Effective length") for label, text in DEFINITIONS.values())
@@ -36,10 +36,9 @@ def longscores(results: Results, system: System | None) -> Table:
         *(Column(words.tokens(length), group="LongScore", help="Percent") for length in lengths),
     )
     about = (
-        "Base is the mean score at 2k, 4k and 6k; LongScore is the relative change from it, (score − base) / base, at "
-        "each longer length and on average over those that all models have. "
-        "It is undefined where base cannot be told from chance: a ratio to noise "
-        "means nothing."
+        "Base is the mean score at 2k, 4k and 6k. LongScore is the relative change from it, (score − base) / base, at "
+        "each longer length, and on average over the longer lengths that all models have. "
+        "It is undefined if the base is not significantly above chance."
     )
     table = Table("longscore", "longscore", "LongScore", about, columns, ())
     return _filled(
@@ -69,22 +68,21 @@ def longscore_cells(one: LongScore | None, lengths: Sequence[int]) -> list[Cell]
 def effective_lengths(results: Results, system: System | None) -> Table:
     """Effective context length by three definitions: of all models over their tasks, or of one model task by task."""
     about = (
-        "In tokens, with 95% intervals. “≥” means that the longest tested length still passes, so that the true "
-        "length may be greater; “<” that the shortest already fails. A length that was asked and is not measured ends "
-        "it, as a failure does."
+        "In tokens, with 95% intervals. “≥”: the longest tested length still passes, so that the true length may be "
+        "greater. “<”: the shortest length already fails. A length that was asked but has no score counts as a failure."
     )
     table = Table("effective", "effective", "Effective context length", about, LENGTHS, ())
     return _filled(table, results, system, lambda one, task: effective_cells(results, one, task))
 
 
 def effective_cells(results: Results, system: System, task: str) -> list[Cell]:
-    """The effective length by each of ``DEFINITIONS``."""
+    """The effective length by each definition."""
     found = [results.effective.get((system, task, definition)) for definition in DEFINITIONS]
     return [effective_cell(results, one) if one is not None else Cell() for one in found]
 
 
 def effective_cell(results: Results, one: EffectiveLength) -> Cell:
-    """An effective length in words: "≥ 64k", "< 1k", "7.9k [6.8k, 9.1k]", or "undefined" with its reason."""
+    """An effective length as text: "≥ 64k", "< 1k", "7.9k [6.8k, 9.1k]", or "undefined" with the reason."""
     interval = words.token_bounds(one.interval)
     if one.censored == "below":
         return Cell(
@@ -109,7 +107,7 @@ def shortest(results: Results, system: System, task: str) -> int:
 def _filled(
     table: Table, results: Results, system: System | None, measured: Callable[[System, str], Sequence[Cell]]
 ) -> Table:
-    """The table with a line for each model or, of one model, for each task; its own columns stand in the middle."""
+    """The table with a row for each model or, for one model, each task."""
     if system is None:
         lines = [(one, ALL, Cell(one.name, series=number)) for number, one in enumerate(results.systems)]
     else:

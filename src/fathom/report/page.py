@@ -32,12 +32,12 @@ from fathom.report.truncation import truncation_figures
 from fathom.stats.outcomes import Unanswered
 from fathom.types import FathomError
 
-TITLE = "How deep the models read"
+TITLE = "Long-context reliability"
 WIDE, NARROW, TILE = Size(880, 330), Size(290, 250), Size(230, 130)
-# Up to this many models share one chart; beyond, each has a chart of its own with the others behind it.
+# Up to this many models share one chart; beyond, each has its own chart with the others in grey.
 TOGETHER = 6
 LONG = 12
-"""Models beyond which tables of the breakdown are folded, but for the first."""
+"""Models beyond which all tables of the breakdown but the first are folded."""
 OPTIONAL = (
     *("categories", "breakdown", "thinking", "ranks", "repeats"),
     *("known", "graders", "position", "truncation"),
@@ -54,15 +54,15 @@ def report(
     unanswered: Unanswered = "zero",
     notes: Sequence[str] = (),
 ) -> tuple[Table, ...]:
-    """Writes a report on rows as one HTML page that needs nothing beside it and loads nothing from elsewhere.
+    """Writes a report on rows as one self-contained HTML page.
 
     Args:
         rows: A rows table (``fathom.rows``), or what the prior-knowledge filter left of one.
-        out: The file to write; its folder is made where it does not exist.
+        out: The file to write; missing folders are created.
         title: Title of the page.
         seed: Seed of the bootstrap; the same rows and seed give the same page, byte for byte.
         unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
-        notes: What the reader should know of where the rows come from; the first paragraph begins with it.
+        notes: Caveats about the rows, such as unfinished runs; they come first in the first paragraph.
 
     Returns:
         The tables of the page, for showing them elsewhere without measuring again.
@@ -78,7 +78,7 @@ def report(
 
 
 def page(results: Results, *, title: str = TITLE) -> str:
-    """The page as HTML text. Every text from the rows is escaped; a policy in the page forbids loading anything."""
+    """The page as HTML text. All text from the rows is escaped; a content security policy forbids loading anything."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fathom.report"),
         autoescape=True,
@@ -119,18 +119,18 @@ def page(results: Results, *, title: str = TITLE) -> str:
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    # The template's macros stand before the page and leave their line ends.
+    # The template's macros leave line ends before the page.
     return text.lstrip()
 
 
 def soft(text: str) -> Markup:
-    """Escapes a name and lets it break at its seams, where a narrow screen needs it."""
+    """Escapes a name and allows line breaks at its separators, for narrow screens."""
     return Markup("<wbr>").join(pieces(text))
 
 
 def _resource(environment: jinja2.Environment, name: str) -> str:
     if environment.loader is None:
-        raise FathomError("The report's templates are missing: install fathom again.")
+        raise FathomError("The templates of the report are missing: reinstall fathom.")
     return environment.loader.get_source(environment, name)[0]
 
 
@@ -155,7 +155,7 @@ def _curves(results: Results) -> tuple[Figure, ...]:
 
 
 def _apart(results: Results) -> str:
-    """What the reader of the curves should know; "" if nothing."""
+    """Caveats about the curves; "" if none."""
     notes = dict.fromkeys(point.note for point in results.curve.values() if point.note)
     return " ".join(map(words.sentence, notes))
 

@@ -1,4 +1,4 @@
-"""One figure as a file of its own, for a paper or a slide."""
+"""One figure as a file, for a paper or a slide."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -43,7 +43,7 @@ Kind: TypeAlias = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SMALL = Size(230, 160)
 CELL = Size(46, 26)
-# Small multiples stand in so many columns, and wider charts in fewer.
+# Columns of small multiples, and of wider charts.
 COLUMNS = 3
 COLUMNS_OF: dict[str, int] = {"needle": 1}
 
@@ -64,16 +64,16 @@ def plot(
             published table of scores.
         kind: ``curve``: score against length with bands; ``task-curves``: the same, task by task; ``scores``: heat maps
             of task by length; ``position``: heat maps of depth by length; ``position-lines``: score against
-            depth with intervals, one line a length; ``needle``: heat maps of depth by length, cell by cell, where
+            depth with intervals, one line per length; ``needle``: heat maps of depth by length, cell by cell, if
             depths are a grid; ``answers``: accuracy with chance and shortcuts, validity and
-            copied examples against length, task by task; ``truncation``: score against the length that prompts were cut
-            to, up to the whole prompt, task by task; ``tasks``: average score per task;
+            copied examples against length, task by task; ``truncation``: score against the length that prompts were
+            truncated to, up to the whole prompt, task by task; ``tasks``: average score per task;
             ``longscore``: LongScore against length, task by task; ``longscore-heatmap``: LongScore by model and length;
             ``lengths-heatmap``, ``tasks-heatmap`` and ``requirement-heatmap``: scores of models by length, by primary
             task, and by how much of the context is needed; ``best-of-n`` and ``pass-at-n``: against the number of
             replies to each question. The last five take published averages too.
         out: A ``.svg``, ``.png``, ``.pdf`` or ``.html`` file, or ``.json`` for the Vega-Lite specification.
-        models: Only these models, in this order; by default all, of ``best-of-n`` and ``pass-at-n`` the highest.
+        models: Only these models, in this order; by default all, for ``best-of-n`` and ``pass-at-n`` the highest.
         seed: Seed of the bootstrap.
         unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
 
@@ -94,17 +94,17 @@ def plot(
 
 
 def chosen(results: Results, models: Sequence[str]) -> Results:
-    """The results of some models only, in the order in which they are named.
+    """The results of some models, in the order in which they are named.
 
     Raises:
-        FathomError: One of them is not there.
+        FathomError: A model is not in the results.
     """
     known = dict.fromkeys((*results.systems, *(System(*system) for system in results.by_question.systems)))
     systems: list[System] = []
     for name in models:
         found = [system for system in known if name in (system.model, system.name)]
         if not found:
-            raise FathomError(f"no model {name!r} here; there are {', '.join(one.name for one in known)}")
+            raise FathomError(f"there is no model {name!r}: choose from {', '.join(one.name for one in known)}")
         systems += [system for system in found if system not in systems]
     return replace(
         results,
@@ -124,7 +124,7 @@ def chart_of(results: Results, kind: Kind) -> alt.TopLevelMixin:
     """The chart of one kind, over all that was measured."""
     charts = DRAWN[kind](results)
     if not charts:
-        raise FathomError(f"There is nothing to draw for {kind!r}: {LACKING.get(kind, 'no reply has a score')}.")
+        raise FathomError(f"Nothing to draw for {kind!r}: {LACKING.get(kind, 'no reply has a score')}.")
     if len(charts) == 1:
         return charts[0]
     columns = min(COLUMNS_OF.get(kind, COLUMNS), len(charts))
@@ -241,12 +241,12 @@ def _longscore_heatmap(results: Results) -> list[alt.LayerChart]:
 
 
 def _columns(results: Results, most: int) -> int:
-    """Columns of a legend: one for few models, which may have long names."""
+    """Columns of a legend: one for few models, because names may be long."""
     return most if len(results.systems) > COLUMNS else 1
 
 
 def _titles(results: Results) -> list[str]:
-    """The tasks, and their mean where there are several."""
+    """The tasks, and their mean if there are several."""
     return [*results.tasks, ALL] if len(results.tasks) != 1 else list(results.tasks)
 
 
@@ -272,7 +272,7 @@ MULTIPLES: dict[Kind, str] = {
     "position-lines": "Score against depth",
     "needle": "Score by depth and length",
     "answers": "Answers against length",
-    "truncation": "Score against the length that prompts were cut to",
+    "truncation": "Score against the length that prompts were truncated to",
     "task-curves": "Score against length",
     "longscore": "LongScore: change from base ability against length",
     "longscore-heatmap": "LongScore: change from base ability, percent",
@@ -287,14 +287,14 @@ CAPTIONS: dict[Kind, str] = {
 LACKING: dict[Kind, str] = {
     "position": "no depth varies in these rows",
     "position-lines": "no depth varies in these rows",
-    "needle": "no task here has its gold text at a few depths in equal steps, at several lengths",
-    "truncation": "no prompt of these rows was cut (`fathom build --truncate`)",
-    "answers": "no task here has a chance level or an example in its instructions",
+    "needle": "no task has its gold text at a few evenly spaced depths, at several lengths",
+    "truncation": "no prompt of these rows was truncated (`fathom build --truncate`)",
+    "answers": "no task has a chance level or an example in its instructions",
     "longscore": "no score beyond the base lengths",
     "longscore-heatmap": "no score beyond the base lengths",
-    "lengths-heatmap": "nothing here is broken down by the length of questions (as LongBench Pro's are)",
-    "tasks-heatmap": "no question here has a primary task (as LongBench Pro's have)",
-    "requirement-heatmap": "no question here says how much of the context it needs (as LongBench Pro's do)",
-    "best-of-n": "no question here was asked twice (`fathom run --epochs 3`)",
-    "pass-at-n": "no question here was asked twice (`fathom run --epochs 3`)",
+    "lengths-heatmap": "no rows can be grouped by the length of questions (those of LongBench Pro can)",
+    "tasks-heatmap": "no question has a primary task (those of LongBench Pro have)",
+    "requirement-heatmap": "no question names the context that it needs (those of LongBench Pro do)",
+    "best-of-n": "no question was asked more than once (`fathom run --epochs 3`)",
+    "pass-at-n": "no question was asked more than once (`fathom run --epochs 3`)",
 }

@@ -1,4 +1,4 @@
-"""Position: score by depth with intervals; front, middle and end against each other; needle in a haystack."""
+"""Position: score by depth with intervals; differences between front, middle and end; needle in a haystack."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
@@ -14,23 +14,23 @@ from fathom.report.results import Results, System, system_of
 from fathom.report.table import Cell, Column, Table
 
 ABOUT = (
-    "Percentage points by which the score with the answer at one place is above that at another, with 95% intervals. "
-    "Paired: the same items were asked at both places, and p goes with the interval. Unpaired: depths were drawn at "
-    "random, so that other items lie in each third of the context, and there is no p-value."
+    "Difference in score between two positions of the answer, in percentage points, with 95% intervals. Paired: the "
+    "same items were asked at both positions, and p belongs to the interval. Unpaired: depths were drawn at random, so "
+    "that each third of the context has other items, and there is no p-value."
 )
 LINES = Size(250, 150)
 Pair: TypeAlias = tuple[System, str]
 MANY = 8
-"""Lengths beyond which the page draws the grid itself, in place of pooled depths and of a line for each length."""
+"""Lengths beyond which the page draws the grid itself, instead of pooled depths and one line per length."""
 CELL, NARROW = Size(38, 22), Size(12, 18)
-"""A cell with its score in figures, and one of a grid of so many lengths that figures find no room."""
+"""A cell with its score as text, and a cell of a grid with more lengths than ``FIGURES``."""
 FIGURES = 20
-"""Lengths beyond which cells have no figures."""
+"""Lengths beyond which cells have no text."""
 STEPS = tuple(f"{10 * step}–{10 * step + 10}%" for step in range(len(HEAT)))
 
 
 def length_styles(lengths: Sequence[int]) -> list[tuple[int, str, str]]:
-    """How the line of each length is drawn: length, colour in ``colours.NAMES``, marker. Longer ones stand out more."""
+    """Style of the line of each length: length, colour in ``colours.NAMES``, marker. Longer ones have more contrast."""
     return [
         (length, f"ability-{ability_step(rank, len(lengths))}", SHAPES[rank % len(SHAPES)])
         for rank, length in enumerate(lengths)
@@ -40,18 +40,18 @@ def length_styles(lengths: Sequence[int]) -> list[tuple[int, str, str]]:
 def position_lines(
     points: Iterable[PositionPoint], lengths: Sequence[int], size: Size, *, title: str = "", legend: int = 0
 ) -> alt.LayerChart:
-    """Score by depth with intervals, one line a length, for one system on one task.
+    """Score by depth with intervals, one line per length, for one system on one task.
 
     Args:
         points: Points of one system and one task.
-        lengths: All lengths of the report, which settle the colours.
+        lengths: All lengths of the report, which determine the colours.
         size: Plotting area in pixels.
         title: A heading, "" for none.
-        legend: Columns in which the chart names its lines itself; 0 where something else names them.
+        legend: Columns of the chart's legend; 0 for no legend.
     """
     points = sorted(points, key=lambda point: (point.length, point.depth_low))
     ranks = {length: rank for rank, length in enumerate(dict.fromkeys(point.length for point in points))}
-    # Lines at the same depths would hide one another's intervals.
+    # Shifts lines horizontally, so that their intervals do not hide each other.
     nudge = min(0.012, 0.06 / max(1, len(ranks) - 1))
     records = [
         {
@@ -80,7 +80,7 @@ def position_lines(
 
 
 def _depth_axis(points: Sequence[PositionPoint]) -> alt.X:
-    """The axis names the depths that were asked; ranges of random ones by their middle."""
+    """An axis with the depths that were asked, or the middle of ranges of random depths."""
     depths = sorted({_middle(point) for point in points})
     ticks = depths if len(depths) <= 6 else [0, 0.25, 0.5, 0.75, 1]
     return alt.X(
@@ -95,7 +95,7 @@ def _middle(point: PositionPoint) -> float:
 
 
 def line_figures(results: Results, system: System) -> list[Figure]:
-    """The lines of one model for the page, one figure a task."""
+    """The lines of one model for the page, one figure per task."""
     shown = pooled(results)
     lengths, own = lengths_of(shown), [point for point in shown if system_of(point) == system]
     figures = []
@@ -103,7 +103,7 @@ def line_figures(results: Results, system: System) -> list[Figure]:
         points = [point for point in own if point.task == task]
         drawing = drawn(
             position_lines(points, lengths, LINES),
-            f"Score of {system.name} on {task} by depth, one line a length",
+            f"Score of {system.name} on {task} by depth, one line per length",
         )
         figures.append(Figure(f"{task}, with intervals", drawing))
     return figures
@@ -115,17 +115,17 @@ def lengths_of(points: Iterable[PositionPoint]) -> list[int]:
 
 
 def pooled(results: Results) -> list[PositionPoint]:
-    """The points of tasks that the page does not draw as whole grids."""
+    """The points of tasks that the page does not draw as grids."""
     whole = drawn_as_grids(results)
     return [point for point in results.position if (system_of(point), point.task) not in whole]
 
 
 def contrast_tables(found: Sequence[PositionContrast], systems: Sequence[System] = ()) -> list[Table]:
-    """Front, middle and rear against each other: one table a model, a row for each task and length.
+    """Differences between front, middle and end: one table per model, a row for each task and length.
 
     Args:
-        found: What ``fathom.analysis.position.position_contrasts`` gave.
-        systems: Models in the order in which they come; by default as they are found.
+        found: Result of ``fathom.analysis.position.position_contrasts``.
+        systems: Models in the order of the tables; by default the order of ``found``.
     """
     order = list(systems) or list(dict.fromkeys(system_of(one) for one in found))
     made: list[Table] = []
@@ -146,7 +146,7 @@ def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
     columns = (
         Column("Task", number=False),
         Column("Length", help="Tokens"),
-        Column("Items", help="Asked at both places; where unpaired, at either"),
+        Column("Items", help="Asked at both positions; if unpaired, at either"),
         *(Column(f"{first} − {second}", group="Percentage points") for first, second in pairs),
     )
     rows = []
@@ -156,7 +156,7 @@ def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
         items = _range([one.items for one in cells.values()])
         rows.append((Cell(task), Cell(name), Cell(items), *(_cell(cells.get(pair)) for pair in pairs)))
     about = ABOUT if number == 1 else ""
-    return Table(f"position-{number}", "position", f"{title}: places", about, columns, tuple(rows), detail=True)
+    return Table(f"position-{number}", "position", f"{title}: positions", about, columns, tuple(rows), detail=True)
 
 
 def _range(items: Sequence[int]) -> str:
@@ -168,11 +168,11 @@ def _cell(one: PositionContrast | None) -> Cell:
     if one is None:
         return Cell()
     said = "unpaired" if one.p_value is None else words.chance_of(one.p_value)
-    return Cell(words.change(one.difference), words.bounds(one.interval, signed=True), beneath=(said,))
+    return Cell(words.change(one.difference), words.bounds(one.interval, signed=True), below=(said,))
 
 
 def grids(results: Results) -> dict[Pair, list[DepthCell]]:
-    """The cells of every model and task whose depths are a grid, models in their order."""
+    """The cells of every model and task whose depths are a grid, in the order of models."""
     found: dict[Pair, list[DepthCell]] = {}
     for system in results.systems:
         for cell in results.depths:
@@ -182,20 +182,20 @@ def grids(results: Results) -> dict[Pair, list[DepthCell]]:
 
 
 def drawn_as_grids(results: Results) -> dict[Pair, list[DepthCell]]:
-    """Those of them that the page draws as they are."""
+    """The grids that the page draws."""
     return {pair: cells for pair, cells in grids(results).items() if len(_lengths(results, pair[1])) > MANY}
 
 
 def needle_chart(
     cells: Sequence[DepthCell], lengths: Sequence[int], *, title: str = "", key: bool = False
 ) -> alt.LayerChart:
-    """Depth downwards, length to the right, the score as colour, and in percent where there is room for it.
+    """Depth downwards, length to the right, the score as colour and, if there is room, in percent.
 
     Args:
         cells: Cells of one system and one task.
-        lengths: Lengths from left to right; those without a cell, such as beyond a model's window, stay blank.
+        lengths: Lengths from left to right; those without a cell, such as beyond a model's window, are blank.
         title: A heading, "" for none.
-        key: Whether the chart says what its colours and axes mean, where nothing else does.
+        key: Whether the chart has a legend and titles of axes.
     """
     depths = sorted({cell.depth for cell in cells})
     names = _names(lengths)
@@ -229,7 +229,7 @@ def needle_chart(
 
 
 def needle_charts(results: Results) -> list[alt.LayerChart]:
-    """One chart for each model and task, with the key of the colours."""
+    """One chart for each model and task, with a legend of the colours."""
     found = grids(results)
     several = len({task for _, task in found}) > 1
     return [
@@ -241,7 +241,7 @@ def needle_charts(results: Results) -> list[alt.LayerChart]:
 
 
 def needle_groups(results: Results) -> tuple[Group, ...]:
-    """The grids for the page, one group for each model."""
+    """The grids for the page, one group per model."""
     found: dict[System, list[Figure]] = {}
     for (system, task), cells in drawn_as_grids(results).items():
         drawing = drawn(
@@ -259,13 +259,13 @@ def _lengths(results: Results, task: str) -> list[int]:
 
 
 def _names(lengths: Sequence[int]) -> dict[int, str]:
-    """Names of lengths, each its own: where two would be "7k", 7,000 and 7,168, all stand in full."""
+    """Unique names of lengths: if two would be "7k" (7,000 and 7,168), all are written in full."""
     names = {length: words.tokens(length) for length in lengths}
     return names if len({*names.values()}) == len(names) else {length: f"{length:,}" for length in lengths}
 
 
 def _shown(names: Sequence[str]) -> list[str]:
-    """Those that the axis shows: all, or of many every fourth, the last one among them."""
+    """The names on the axis: all, or every fourth including the last."""
     step = 1 if len(names) <= FIGURES else 4
     return [name for number, name in enumerate(reversed(names)) if number % step == 0]
 

@@ -52,23 +52,23 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class System(NamedTuple):
-    """One thing that was measured: a model and the variant of it that ran ("" if there is one only)."""
+    """A model and the variant of it that ran ("" if there is only one)."""
 
     model: str
     variant: str
 
     @property
     def name(self) -> str:
-        """Model and variant as one name, without characters that a figure or terminal cannot take."""
+        """Model and variant as one name, without control characters."""
         return printable(f"{self.model} · {self.variant}" if self.variant else self.model)
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was measured; the mappings hold what exists, and a key that is not there was not measured.
+    """What was measured; a missing key was not measured.
 
     Attributes:
-        systems: Models and variants: the comparable ones by average score, then the others likewise.
+        systems: Models and variants: the comparable ones by average score, then the others.
         ranking: Systems whose averages are over the same tasks and lengths, the highest first, with their ranks.
         tasks: Names of the tasks, in the order of the rows and of the numbers in their names.
         lengths: Lengths in tokens, ascending.
@@ -76,22 +76,22 @@ class Results:
         curve: Score by system, task (``all`` too) and length.
         longscore: LongScore by system and task (``all`` too).
         effective: Effective length by system, task (``all`` too) and definition.
-        position: Score by depth, where depths vary.
-        depths: Score by depth and length, where depths are a grid.
+        position: Score by depth, if depths vary.
+        depths: Score by depth and length, if depths are a grid.
         by_task: Counts by system and task (``all`` too) of the replies that means are taken over.
         by_length: Counts by system and length of every reply with a context.
         by_cell: Counts by system, task (``all`` too) and length of every reply with a context.
-        settings: What the rows say of how they came about: name and value.
-        suites: Names of the suites, without the part that tells suites of one name apart.
-        filtered: What the prior-knowledge filter removed; None where the results were not measured on rows.
-        graded: Which graders gave the scores.
-        answers: How models answer the tasks that ask for one of several answers or an order.
-        contrasts: Front, middle and rear against each other, where depths vary.
-        truncation: Whole prompts against the same ones cut, where there are any.
-        categories: Scores of categories of tasks, where there are several.
-        by_question: What counts every question alike, and published averages, whose systems are here alone.
-        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
-        notes: What is to be said first: which runs are not finished.
+        settings: Settings that the rows record: name and value.
+        suites: Names of the suites, without the suffix that distinguishes suites of one name.
+        filtered: Result of the closed-book filter; None if the results were not measured on rows.
+        graded: Graders of the scores.
+        answers: Validity and shortcuts of tasks that ask for one of several answers or an order.
+        contrasts: Differences between front, middle and end, if depths vary.
+        truncation: Whole prompts compared with truncated ones, if there are any.
+        categories: Scores of categories of tasks, if there are several.
+        by_question: Results with equal weight for every question, and published averages.
+        unanswered: How unanswered replies count (``fathom.stats.outcomes``).
+        notes: Caveats that come first, such as unfinished runs.
     """
 
     systems: tuple[System, ...]
@@ -125,13 +125,13 @@ class Results:
         return frozenset(map(system_of, self.ranking))
 
     def every(self, system: System, task: str = ALL) -> analysis.Counts | None:
-        """Counts of every reply of a system with a context, on one task or on all; None where there is none."""
+        """Counts of every reply of a system with a context, on one task or on all; None if there is no reply."""
         found = [one for (name, about, _), one in self.by_cell.items() if (name, about) == (system, task)]
         return total(found) if found else None
 
 
 def system_of(measure: Measure) -> System:
-    """The system that a measure is about."""
+    """The system of a measure."""
     return System(measure.model, measure.variant)
 
 
@@ -139,24 +139,24 @@ def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered
     """Measures everything that a report shows.
 
     Args:
-        rows: A rows table (``fathom.rows``), which then goes through the prior-knowledge filter with its defaults; or
-            what the filter gave.
+        rows: A rows table (``fathom.rows``), to which the closed-book filter is applied with its defaults; or the
+            result of the filter.
         seed: Seed of the bootstrap.
-        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
+        unanswered: How unanswered replies count (``fathom.stats.outcomes``).
 
     Returns:
-        The results. Control characters in names are replaced, since the names come from outside. Of published
-        averages without any reply, breakdowns and settings are all there is.
+        The results, with control characters in names replaced. Published averages without replies have only
+        breakdowns and settings.
 
     Raises:
         FathomError: There are no rows, or none with a context.
     """
     filtered = analysis.known_filter(rows, seed=seed) if isinstance(rows, pl.DataFrame) else rows
     if filtered.before.is_empty():
-        raise FathomError("There are no rows to report on: run a suite first (`fathom run`), or name another file.")
+        raise FathomError("There are no rows to report on: run a suite first (`fathom run`) or name another file.")
     whole = filtered.before.with_columns(_printable(filtered.before[name]) for name in NAMES)
     asked = whole.filter(~analysis.is_side_row())
-    # Counted after the filter: a question that is removed as known is in no cell.
+    # Counted after the filter: an excluded question is in no cell.
     left = filtered.rows.with_columns(_printable(filtered.rows[name]) for name in NAMES)
     shown = counted(left, unanswered)
     kept, averages = shown.filter(~analysis.is_side_row()), shown.filter(is_aggregate())
@@ -167,8 +167,8 @@ def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered
         )
     if asked.is_empty():
         raise FathomError(
-            "All rows ask their question without a context, or over one that was cut: there is no length to report on. "
-            "Run more."
+            "All rows are closed-book or have truncated prompts, so that there is no length to report on: run the "
+            "suite with its whole prompts."
         )
     by_cell = analysis.cell_counts(asked)
     scores = measure_profiles(analysis.profiles(kept, seed=seed))
@@ -200,7 +200,7 @@ def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered
 
 
 def measure_profiles(ready: Sequence[analysis.Profile]) -> Results:
-    """What profiles alone can tell, for figures: no counts, no positions, no settings.
+    """Measures what profiles alone contain, for figures: no counts, no positions, no settings.
 
     Args:
         ready: Profiles of rows, or of a published table of scores.
@@ -226,7 +226,7 @@ def measure_profiles(ready: Sequence[analysis.Profile]) -> Results:
 
 
 def _place(scores: Results) -> Callable[[System], tuple[bool, float]]:
-    """The order of systems: the comparable ones by average score, then the others likewise."""
+    """The order of systems: the comparable ones by average score, then the others."""
     return lambda system: (system not in scores.comparable, -_mean(scores.average.get((system, ALL))))
 
 
@@ -246,7 +246,7 @@ def _mean(point: analysis.AverageScore | None) -> float:
 
 
 def numbered(names: Iterable[str]) -> tuple[str, ...]:
-    """Names in their order, but those that differ in numbers only together and by these: ``t2`` before ``t10``."""
+    """Names in their order, but names that differ only in numbers sorted by these: ``t2`` before ``t10``."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(re.sub("[0-9]+", "0", name), []).append(name)
@@ -258,7 +258,7 @@ def numbered(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def total(counts: Sequence[analysis.Counts]) -> analysis.Counts:
-    """Adds up counts of one system; a sum of nothing known stays unknown.
+    """Adds up counts of one system; a sum of unknown counts is unknown.
 
     Raises:
         ValueError: ``counts`` is empty.
@@ -285,10 +285,10 @@ def _totals(counted: Iterable[analysis.Counts], key: Callable[[analysis.Counts],
 
 
 def settings_of(rows: pl.DataFrame) -> list[tuple[str, str]]:
-    """Settings by name, without those of which the rows say nothing.
+    """Settings by name, without those that the rows do not record.
 
     Args:
-        rows: The rows of all questions that were asked over their context; at least one.
+        rows: The rows of all questions with a context; at least one.
     """
     named = {
         "Suite": "suite",
@@ -308,15 +308,15 @@ def settings_of(rows: pl.DataFrame) -> list[tuple[str, str]]:
         for task, version, metric in versions
     )
     settings.extend(
-        (f"Items of {task}", f"{items:,} with {questions:,} questions; those of one item share a context")
+        (f"Items of {task}", f"{items:,} with {questions:,} questions; questions of one item share a context")
         for task, items, questions in _several_questions(rows)
     )
-    settings.append(("What results can be broken down by", ", ".join(_facets(rows))))
+    settings.append(("Fields for breakdowns", ", ".join(_facets(rows))))
     return [(label, value) for label, value in settings if value]
 
 
 def settings_of_averages(rows: pl.DataFrame) -> list[tuple[str, str]]:
-    """What published averages are of: nothing where there are none.
+    """Settings of published averages; empty without any.
 
     Args:
         rows: Rows that are published averages; may be empty.
@@ -330,15 +330,15 @@ def settings_of_averages(rows: pl.DataFrame) -> list[tuple[str, str]]:
     said = [
         ("Published averages", f"{', '.join(distinct(whole, 'suite'))}, from {', '.join(distinct(whole, 'source'))}"),
         ("Models published", f"{whole['model'].n_unique():,}, {len(whole):,} with their modes"),
-        ("Questions behind them", _range(count["questions"])),
-        ("Repeats behind them", _range(count["n"])),
-        ("Replies that failed, of each", _range(count["failed_replies"])),
+        ("Questions of each", _range(count["questions"])),
+        ("Repeats of each", _range(count["n"])),
+        ("Failed replies of each", _range(count["failed_replies"])),
     ]
     return [(label, value) for label, value in said if value]
 
 
 def _range(values: pl.Series) -> str:
-    """ "1,500", or "0 to 69" where values differ; "" where none is known."""
+    """ "1,500", or "0 to 69" if values differ; "" if none is known."""
     known = sorted(values.drop_nulls().unique())
     return " to ".join(f"{value:,}" for value in dict.fromkeys((*known[:1], *known[-1:])))
 
@@ -358,7 +358,7 @@ def _several_questions(rows: pl.DataFrame) -> list[tuple[str, int, int]]:
 
 
 def distinct(rows: pl.DataFrame, column: str) -> list[str]:
-    """The different values of a column of names, in the order of the rows, without empty ones."""
+    """The different values of a column of names, in the order of the rows, without empty values."""
     return [str(value) for value in rows[column].drop_nulls().unique(maintain_order=True) if str(value)]
 
 
@@ -368,6 +368,6 @@ def _facets(rows: pl.DataFrame) -> list[str]:
         try:
             names.update(json.loads(text))
         except (ValueError, TypeError):
-            # Rows of other tools may carry what they like here; it names nothing that we could break down by.
+            # Rows of other tools may have any value here, which names no field for breakdowns.
             continue
     return [printable(name) for name in sorted(names)]

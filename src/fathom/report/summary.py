@@ -1,4 +1,4 @@
-"""The report's first paragraph: words made from the numbers, and from nothing else."""
+"""The report's first paragraph."""
 
 import math
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from fathom.report.lengths import effective_cell, shortest
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.stats.outcomes import differ
 
-# How many models the paragraph speaks of; the table has the rest.
+# Models that the paragraph names; the table has the others.
 NAMED = 3
-LENGTHS = 8  # that are all named
+LENGTHS = 8  # that are all listed
 MANY = 0.02
-"""Share of unanswered and cut replies from which on the paragraph names the model."""
+"""Share of unanswered and truncated replies from which the paragraph mentions a model."""
 HIGHEST_NAMED = 3
 
 
 class Sentence(NamedTuple):
-    """A sentence: the model that it begins with, or "", and the rest."""
+    """A sentence: the model that is its subject, or "", and the rest."""
 
     subject: str
     text: str
@@ -32,7 +32,7 @@ class Sentence(NamedTuple):
 
 
 def summary(results: Results) -> tuple[Sentence, ...]:
-    """Sentences that say who was measured over what, how far each may be trusted, and what chance would give."""
+    """Sentences on what was measured, the reliability of each model, and the chance level."""
     if not results.systems:
         return tuple(Sentence("", text) for text in averages_alone(results.by_question) if text)
     said = [Sentence("", f"{note}.") for note in results.notes]
@@ -87,37 +87,37 @@ def _about(results: Results, system: System) -> str:
         return f"{said}."
     cell = effective_cell(results, effective)
     if cell.text == "undefined":
-        return f"{said}; its effective length is undefined."
+        return f"{said}; its effective context length is undefined."
     nothing = effective.interval is None or (effective.interval.low == 0 and math.isinf(effective.interval.high))
     ends = f"{cell.text.removeprefix('≥ ')} tokens {'' if nothing else cell.interval}".rstrip()
     if effective.censored == "below":
         start = words.tokens(shortest(results, system, ALL))
-        return f"{said} and falls below 85% of its own base already at the shortest length, {start}."
+        return f"{said} and is below 85% of its base score already at the shortest length, {start}."
     if effective.censored == "above":
-        return f"{said} and keeps at least 85% of its own base up to the longest length tested, {ends}."
-    return f"{said} and keeps at least 85% of its own base up to {ends}."
+        return f"{said} and keeps at least 85% of its base score up to the longest length tested, {ends}."
+    return f"{said} and keeps at least 85% of its base score up to {ends}."
 
 
 def _beside(results: Results, other: float | None) -> str:
-    """The average by the other way of counting what was not answered."""
-    what = "over the replies that were answered" if results.unanswered == "zero" else "if the others count 0"
+    """The average under the other rule for unanswered replies."""
+    what = "over answered replies" if results.unanswered == "zero" else "if unanswered replies count 0"
     return f"{words.percent(other)}% {what}"
 
 
 def _without_average(results: Results, system: System) -> str:
-    """What is said of a model that has no mean over lengths: none was scored, or no length has all of its tasks."""
+    """Text on a model without a mean over lengths: no reply was scored, or no length has all of its tasks."""
     counts = results.every(system)
     if counts is None or not counts.scored:
-        return "has no scored reply, and so no score."
+        return "has no scored replies and therefore no score."
     whole = next((one for one in results.categories if (system_of(one), one.group) == (system, ALL)), None)
     if whole is None:
-        return "has no length at which all tasks were scored, and so no average."
+        return "has no average score, because at no length were all tasks scored."
     mean = f"{words.percent(whole.score)}% {words.bounds(whole.interval)}"
     return f"scores {mean} on average over categories; at no length were all tasks scored."
 
 
 def _known(results: Results) -> tuple[str, ...]:
-    """What the prior-knowledge filter did, and what it makes of comparisons."""
+    """What the closed-book filter excluded, and its effect on comparisons."""
     filtered = results.filtered
     if filtered is None or not filtered.removed:
         return ()
@@ -125,15 +125,15 @@ def _known(results: Results) -> tuple[str, ...]:
 
 
 def _apart(results: Results) -> str:
-    """That lengths are compared over different questions, where that is so."""
+    """A caveat if lengths are compared over different questions."""
     natural = [task for task in results.tasks if any(key[1] == task and one.note for key, one in results.curve.items())]
     if not natural:
         return ""
     few = natural[0] if len(natural) == 1 else words.several(len(natural), "task")
     of = f" of {few}" if len(natural) < len(results.tasks) else ""
     return (
-        f"Every question{of} stands at one length only: curves, LongScore and effective lengths compare different "
-        "questions there, and an average score is the mean over lengths; fathom analyze breakdown gives the mean over "
+        f"Every question{of} has one length only: curves, LongScore and effective lengths compare different questions "
+        "there, and an average score is the mean over lengths; `fathom analyze breakdown` gives the mean over "
         "questions."
     )
 
@@ -145,22 +145,22 @@ def _ties(results: Results) -> str:
     said = []
     if apart and ranked and len(apart) <= NAMED:
         noun, verb = ("average", "is") if len(apart) == 1 else ("averages", "are")
-        said.append(f"The {noun} of {words.listed(apart)} {verb} over other tasks or lengths, and {verb} not compared.")
+        said.append(f"The {noun} of {words.listed(apart)} {verb} over other tasks or lengths and {verb} not ranked.")
     elif apart and ranked:
-        said.append(f"The averages of {len(apart)} models are over other tasks or lengths, and are not compared.")
+        said.append(f"The averages of {len(apart)} models are over other tasks or lengths and are not ranked.")
     if len(ranked) > 1:
         said.append(_distinguishable(results.ranking))
     return " ".join(said)
 
 
 def _uneven(results: Results) -> str:
-    """Over which lengths LongScores are averaged, where models have different ones."""
+    """The lengths that LongScores are averaged over, if models have different ones."""
     scores = [one for (_, task), one in results.longscore.items() if task == ALL and one.average is not None]
     if all(len(one.shared_lengths) == len(one.points) for one in scores):
         return ""
     shared = [words.tokens(length) for length in scores[0].shared_lengths]
     if not shared:
-        return "No longer length is common to all models: their LongScores have no average to be compared."
+        return "The models have no longer length in common: their mean LongScores cannot be compared."
     many = len(shared) > LENGTHS
     named = f"{len(shared)} lengths from {shared[0]} to {shared[-1]}" if many else words.listed(shared)
     return f"LongScores are averaged over {named}, which all models have; some have further lengths."
@@ -169,18 +169,18 @@ def _uneven(results: Results) -> str:
 def _distinguishable(ranking: Sequence[Ranked]) -> str:
     tied = [system_of(one).name for one in ranking if one.best < one.worst]
     if not tied:
-        return "The average scores of all models differ significantly from each other."
+        return "The average scores of all models are significantly different."
     if len(tied) == 2:
-        return f"The average scores of {words.listed(tied)} do not differ significantly."
+        return f"The average scores of {words.listed(tied)} are not significantly different."
     who = words.listed(tied) if len(tied) <= NAMED else f"{len(tied)} models"
-    return f"The average scores of {who} do not all differ significantly: models that share a rank are not ordered."
+    return f"The average scores of {who} are not all significantly different: those models share ranges of ranks."
 
 
 def _chance(results: Results) -> str:
     levels = [results.average[key].chance for key in results.average if key[1] == ALL]
     if all(level is None for level in levels):
-        return "The chance level is not known."
-    return f"A valid answer drawn at random would score {words.span(levels)}%."
+        return "The chance level is unknown."
+    return f"A valid answer drawn at random scores {words.span(levels)}%."
 
 
 def _unscored(results: Results) -> str:
@@ -193,55 +193,55 @@ def _unscored(results: Results) -> str:
         how = ("counts 0", "count 0") if results.unanswered == "zero" else ("is left out", "are left out")
         said.append(f"{words.several(unanswered, 'reply', 'replies')} left unanswered {how[unanswered > 1]}")
     if cut:
-        verb = "was cut off by the output cap and is" if cut == 1 else "were cut off by the output cap and are"
-        said.append(f"{words.several(cut, 'reply', 'replies')} {verb} scored without the rest")
+        verb = "was truncated at the output cap and is" if cut == 1 else "were truncated at the output cap and are"
+        said.append(f"{words.several(cut, 'reply', 'replies')} {verb} scored as received")
     if overflow:
-        said.append(f"{words.several(overflow, 'prompt')} did not fit")
+        said.append(f"{words.several(overflow, 'prompt')} did not fit the window")
     if missing:
         said.append(f"{words.several(missing, 'reply', 'replies')} {'is' if missing == 1 else 'are'} missing")
     if truncated:
         said.append(
-            f"{words.several(truncated, 'prompt')} {'was' if truncated == 1 else 'were'} truncated to fit a window"
+            f"{words.several(truncated, 'prompt')} {'was' if truncated == 1 else 'were'} truncated to fit the window"
         )
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _unanswered(results: Results, system: System) -> str:
-    """That a model left many replies unanswered, or that many were cut off."""
+    """A note if a model left many replies unanswered, or if many were truncated."""
     counts = results.every(system)
     if counts is None or counts.unanswered + counts.cut < max(1, MANY * counts.replies):
         return ""
     of = f"of {words.several(counts.replies, 'reply', 'replies')}"
-    cut = f"{words.count(counts.cut)} {of} cut off by the output cap"
+    cut = f"{words.count(counts.cut)} {of} truncated at the output cap"
     if not counts.unanswered:
         return f"had {cut}."
     left = f"left {words.count(counts.unanswered)} {of} unanswered"
-    return f"{left} and had {words.count(counts.cut)} cut off by the output cap." if counts.cut else f"{left}."
+    return f"{left} and had {words.count(counts.cut)} truncated at the output cap." if counts.cut else f"{left}."
 
 
 def averages_alone(found: ByQuestion) -> list[str]:
-    """Sentences for a report on published averages alone: whose they are, the highest, and what thinking adds."""
+    """Sentences for a report on published averages alone: how many, the highest, and the gain by thinking."""
     scores = {(one.model, one.variant): one.score for one in found.scores if one.dimension == OVERALL}
     highest = [
         f"{System(*system).name} ({words.percent(scores[system])}%)" for system in found.systems if system in scores
     ]
     return [
-        f"These are published averages of {_models(found)}: the replies behind them are not here, and so no intervals.",
-        f"The highest overall: {words.listed(highest[:HIGHEST_NAMED])}." if highest else "",
+        f"These are published averages of {_models(found)}. Without the replies there are no intervals.",
+        f"The highest overall scores: {words.listed(highest[:HIGHEST_NAMED])}." if highest else "",
         thinking(found),
     ]
 
 
 def averages_beside(found: ByQuestion) -> str:
-    """That published averages stand beside what was measured; "" where there are none."""
+    """A note on published averages; "" without any."""
     if not found.published:
         return ""
-    return f"Beside them stand published averages of {_models(found)}, which have no intervals."
+    return f"Published averages of {_models(found)} are shown for comparison; they have no intervals."
 
 
 def thinking(found: ByQuestion) -> str:
-    """How many models gain by thinking; "" where fewer than two were asked in both modes."""
+    """How many models gain by thinking; "" if fewer than two were asked in both modes."""
     gains = [one for one in found.gains if one.dimension == OVERALL]
     if len(gains) < 2:
         return ""

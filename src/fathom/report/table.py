@@ -1,4 +1,4 @@
-"""A table as values: figures and words are settled here once, then the page and the terminal both show them."""
+"""A table as values, with all figures and words as text; the page and the terminal both show it."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,9 +12,9 @@ class Column:
 
     Attributes:
         label: Its heading.
-        number: Whether it holds figures, which are set to the right.
-        help: A word of explanation, or "".
-        group: A heading that it shares with its neighbours of the same group, or "".
+        number: Whether it holds numbers, which are aligned to the right.
+        help: A short explanation, or "".
+        group: A heading that it shares with adjacent columns of the same group, or "".
     """
 
     label: str
@@ -28,13 +28,13 @@ class Cell:
     """One cell.
 
     Attributes:
-        text: What it says, complete but for the interval.
-        interval: The interval beside it, "[64.0, 77.9]", or "".
-        note: A reason or caution that becomes a numbered note beneath the table, or "".
+        text: Its text, without the interval.
+        interval: The interval, "[64.0, 77.9]", or "".
+        note: A reason or caution that becomes a numbered note under the table, or "".
         heat: Step of the heat scale, 0 to 9, or None for no colour.
         series: Number of the model's colour and mark in the figures, or None.
-        quiet: Whether it may be set back (a count of nothing).
-        beneath: Further short lines in small type.
+        quiet: Whether it is shown in a muted colour (a count of 0).
+        below: Further short lines in small type.
     """
 
     text: str = ABSENT
@@ -43,12 +43,12 @@ class Cell:
     heat: int | None = None
     series: int | None = None
     quiet: bool = False
-    beneath: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
 
     @property
     def small(self) -> tuple[str, ...]:
         """The lines in small type under the text: the interval first."""
-        return (*([self.interval] if self.interval else ()), *self.beneath)
+        return (*([self.interval] if self.interval else ()), *self.below)
 
     def __str__(self) -> str:
         return " ".join((self.text, *self.small))
@@ -56,14 +56,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table; the first cell of every row is its heading.
+    """One table; the first cell of every row is the row's heading.
 
     Attributes:
         name: Unique among the tables of a report, fit for an HTML id.
-        section: Which part of the report it belongs to: "headline", "categories", "breakdown", "thinking", "ranks",
+        section: The part of the report: "headline", "categories", "breakdown", "thinking", "ranks",
             "repeats", "scores", "longscore", "effective", "position", "answers", "truncation", "known", "graders",
             "counts" or "settings".
-        title: A heading; the model's name where the table is about one model.
+        title: A heading; the model's name if the table is about one model.
         about: One or two sentences on what it shows, or "".
         columns: As many as each row has cells.
         rows: Rows of cells.
@@ -80,11 +80,11 @@ class Table:
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:
-        """Headings over the headings with the number of columns that each spans; () where no column has a group."""
+        """Headings of groups with the number of columns that each spans; () if no column has a group."""
         runs = [(name, len(list(run))) for name, run in groupby(column.group for column in self.columns)]
         return tuple(runs) if any(name for name, _ in runs) else ()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes of its cells in reading order, each once; a note's number is its place here, from 1."""
+        """The different notes of its cells in reading order; a note's number is its index here, from 1."""
         return tuple(dict.fromkeys(cell.note for row in self.rows for cell in row if cell.note))

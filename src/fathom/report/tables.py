@@ -20,7 +20,7 @@ from fathom.report.tally import (
     CHANCE,
     RULES,
     SCORED,
-    beneath_mean,
+    below_mean,
     chance_cell,
     counts_tables,
     failed,
@@ -31,30 +31,30 @@ from fathom.report.truncation import truncation_tables
 from fathom.stats.outcomes import Unanswered
 
 MANY = 0.9
-"""Share of the items of another length below which scores are no longer of about the same questions."""
+"""Share of the items of another length below which scores are over noticeably different questions."""
 ABOUT = (
-    "Mean score in percent of each category, with its 95% interval. Items count alike in a task, tasks in their "
-    "category and categories in the whole, whatever their lengths. A dash is a score that is absent, which is not a "
-    "score of zero."
+    "Mean score in percent of each category, with its 95% interval. Items have the same weight in a task, tasks in "
+    "their category and categories in the overall score, whatever their lengths. A dash means that there is no score, "
+    "which is different from 0."
 )
 ABOUT_RANKS = (
-    "The difference is to the next model below, in percentage points, with its 95% interval and p-value, paired "
-    "question by question. Ranks take all differences of a model together (Holm's step-down): its range holds the true "
-    "rank with 95% confidence. Differences are as a rule known better than the intervals of two scores suggest: they "
-    "can be significant although these overlap."
+    "The difference is to the next model below, in percentage points, with its 95% interval and p-value, paired by "
+    "question. Ranks use all differences of a model (Holm's step-down method): its range contains the true rank with "
+    "95% confidence. A difference can be significant although the intervals of the two scores overlap, because it is "
+    "paired."
 )
-AVERAGES = "Average scores in percent, as at the top. "
+AVERAGES = "Average scores in percent, as under “At a glance”. "
 MEANS = (
-    "Mean scores in percent over questions, every question alike and its repeats averaged first: these models have no "
-    "average scores that can be compared. "
+    "Mean scores in percent over questions, every question with the same weight and its repeats averaged first: "
+    "these models have no average scores that can be compared. "
 )
 BY_QUESTION = (
-    "Mean score in percent over a model's questions, every question alike and its repeats averaged first, with 95% "
-    "intervals. The gap is to the next model below, in percentage points, over the questions that both have, paired "
-    "question by question; where its interval holds 0 the two are not distinguishable. Ranks take all differences of a "
-    "model together."
+    "Mean score in percent over a model's questions, every question with the same weight and its repeats averaged "
+    "first, with 95% intervals. The difference is to the next model below, in percentage points, over the questions "
+    "that both have, paired by question; if its interval contains 0 the two are not distinguishable. Ranks use all "
+    "differences of a model."
 )
-APART = "No question is shared with the next model below."
+APART = "The next model below has no question in common with this one."
 
 
 def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswered = "zero") -> tuple[Table, ...]:
@@ -63,10 +63,10 @@ def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswer
     Args:
         rows: A rows table (``fathom.rows``), or what the prior-knowledge filter left of one.
         seed: Seed of the bootstrap.
-        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
+        unanswered: How unanswered replies count (``fathom.stats.outcomes``).
 
     Returns:
-        Tables with their figures written out; the page and the terminal show these and compute nothing themselves.
+        The tables as text; the page and the terminal show them and compute nothing.
 
     Raises:
         FathomError: There are no rows.
@@ -75,9 +75,9 @@ def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswer
 
 
 def tables_of(results: Results) -> tuple[Table, ...]:
-    """All tables of a report on results that are already measured.
+    """All tables of a report on measured results.
 
-    Of published averages without any reply there are only those of questions, and settings.
+    Published averages without replies have only the tables of questions and the settings.
     """
     replies = bool(results.systems)
     return (
@@ -93,7 +93,7 @@ def tables_of(results: Results) -> tuple[Table, ...]:
             name="settings",
             section="settings",
             title="Settings",
-            about="What the rows say of how they came about.",
+            about="How the rows were made.",
             columns=(Column("Setting", number=False), Column("Value", number=False)),
             rows=tuple((Cell(label), Cell(value)) for label, value in results.settings),
         ),
@@ -101,9 +101,9 @@ def tables_of(results: Results) -> tuple[Table, ...]:
 
 
 def _of_replies(results: Results) -> tuple[Table, ...]:
-    """What only replies themselves can tell, after their scores."""
+    """The tables that need replies, after the scores."""
     broken_down = results.systems if len(results.tasks) > 1 else ()
-    # Task by task, a model without a LongScore anywhere would have a page of dashes.
+    # Task by task, a model without any LongScore would fill a page with dashes.
     defined = {system for (system, _), one in results.longscore.items() if not one.undefined}
     return (
         longscores(results, None),
@@ -119,11 +119,11 @@ def _of_replies(results: Results) -> tuple[Table, ...]:
     )
 
 
-# ------------------------------------------------------------------------------------------------ headline
+# Headline
 
 
 def headline(results: Results) -> Table:
-    """One row per model: average score, chance, LongScore, effective lengths, replies."""
+    """One row per model: average score, chance, LongScore, effective context lengths, replies."""
     several = len(results.systems) > 1
     ranks = {system_of(one): rank_of(one) for one in results.ranking} if len(results.ranking) > 1 else {}
     lines = []
@@ -140,7 +140,7 @@ def headline(results: Results) -> Table:
                 scored_cell(results, system),
             )
         )
-    rank = Column("Rank", help="The ranks that the data allow at 95%: models of one range are not distinguishable")
+    rank = Column("Rank", help="Range of ranks at 95% confidence: models of one range are not distinguishable")
     columns = (
         Column("Model", number=False),
         *([rank] if several else []),
@@ -154,8 +154,8 @@ def headline(results: Results) -> Table:
         SCORED,
     )
     about = (
-        f"Scores in percent and lengths in tokens, with 95% intervals. {RULES[results.unanswered]} Below the number of "
-        "scored replies: how many were unanswered, cut, missing, invalid or truncated, and the cost (see Counts)."
+        f"Scores in percent and lengths in tokens, with 95% intervals. {RULES[results.unanswered]} The small figures "
+        "under the scored replies count unanswered, truncated, missing and invalid replies, and show the cost."
     )
     if several:
         about += (
@@ -169,15 +169,15 @@ def _average_cell(results: Results, average: AverageScore | None, note: str) -> 
     if average is None:
         return Cell()
     said = " ".join(filter(None, (words.sentence(average.note), note)))
-    beneath = other_score(results, average.mean, average.other)
-    return Cell(words.percent(average.mean), words.bounds(average.interval), said, beneath=beneath)
+    below = other_score(results, average.mean, average.other)
+    return Cell(words.percent(average.mean), words.bounds(average.interval), said, below=below)
 
 
 def _longscore_cell(one: LongScore | None) -> Cell:
     if one is None:
         return Cell()
     base, mean = longscore_cells(one, ())
-    # A caution about the base concerns its ratio; the base itself stands in the table of LongScore.
+    # A caution about the base concerns its ratio; the table of LongScore has the base.
     return mean if mean.note else replace(mean, note=base.note)
 
 
@@ -195,17 +195,20 @@ def _gaps(results: Results, system: System) -> str:
     untried = [task for task in missing if task not in known]
     said = [
         f"Leaves out {words.listed(tasks)}, {why}."
-        for tasks, why in ((known, "where every question was removed as known"), (untried, "which it was not asked"))
+        for tasks, why in (
+            (known, "where every question was excluded as answered closed-book"),
+            (untried, "which the model was not asked"),
+        )
         if tasks
     ]
     return " ".join(said)
 
 
-# -------------------------------------------------------------------------------------------------- scores
+# Scores
 
 
 def scores(results: Results, system: System) -> Table:
-    """Task by length for one model; cells carry the heat of their score."""
+    """Task by length for one model, coloured by score."""
     number = results.systems.index(system)
     lines = []
     for task in (*results.tasks, *([ALL] if len(results.tasks) > 1 else [])):
@@ -233,27 +236,27 @@ def _score_cell(results: Results, system: System, task: str, length: int) -> Cel
     counted = results.by_cell.get((system, task, length))
     if point is None or point.mean is None:
         if point is not None and point.gap:
-            return Cell(note=f"Not measured: {point.gap}.", beneath=other_score(results, None, point.other))
+            return Cell(note=f"Not measured: {point.gap}.", below=other_score(results, None, point.other))
         if counted is not None and counted.scored:
-            return Cell(note="Every question here was removed as known.")
+            return Cell(note="Every question here was excluded as answered closed-book.")
         reason = failed(counted) if counted else ""
-        return Cell(note=f"Nothing was scored: {reason}." if reason else "")
-    note = f"Nothing rests on this score: {point.gap}." if point.gap else ""
+        return Cell(note=f"No reply was scored: {reason}." if reason else "")
+    note = f"This score is not used in any mean: {point.gap}." if point.gap else ""
     if not point.complete and not note:
-        note = "Not every task has a score here: not to be compared with the other lengths."
+        note = "Some tasks have no score here: do not compare with the other lengths."
     most = max(results.curve[key].items for key in results.curve if key[:2] == (system, task))
     fewer = point.items < MANY * most
     if fewer and not note and not point.note:
-        note = "Fewer items than at another length: not all questions are the same."
-    beneath = (
+        note = "Fewer items than at another length: the questions are not all the same."
+    below = (
         *other_score(results, point.mean, point.other),
         *([f"{words.count(point.items)} items"] if fewer else []),
     )
-    return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), beneath=beneath)
+    return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), below=below)
 
 
 def category_tables(found: Sequence[CategoryScore], systems: Sequence[System]) -> list[Table]:
-    """One table, models down and categories to the right; none where there are no categories."""
+    """One table with a row per model and a column per category; no table without categories."""
     means = {(system_of(one), one.group): one for one in found if one.task == ALL}
     groups = [group for group in dict.fromkeys(group for _, group in means) if group != ALL]
     if not groups:
@@ -276,18 +279,18 @@ def category_tables(found: Sequence[CategoryScore], systems: Sequence[System]) -
 def _cell(one: CategoryScore | None, counts: bool) -> Cell:
     if one is None:
         return Cell()
-    beneath = beneath_mean(one) if counts else ()
+    below = below_mean(one) if counts else ()
     heat = heat_step(one.score)
-    return Cell(words.percent(one.score), words.bounds(one.interval), one.note, heat=heat, beneath=beneath)
+    return Cell(words.percent(one.score), words.bounds(one.interval), one.note, heat=heat, below=below)
 
 
 def rank_of(one: Ranked | Neighbour) -> str:
-    """A rank, or the range of ranks that the data allow."""
+    """A rank, or a range of ranks."""
     return str(one.best) if one.best == one.worst else f"{one.best}–{one.worst}"
 
 
 def rank_tables(results: Results) -> list[Table]:
-    """One table, the highest score first; none where no two models are comparable."""
+    """One table, the highest score first; no table if no two models are comparable."""
     by_average = len(results.ranking) > 1
     ranking = results.ranking if by_average else results.by_question.ranking
     if len(ranking) < 2:
@@ -308,7 +311,7 @@ def rank_tables(results: Results) -> list[Table]:
             Cell(
                 words.percent(one.mean),
                 words.bounds(one.interval),
-                beneath=other_score(results, one.mean, one.other),
+                below=other_score(results, one.mean, one.other),
             ),
             *_next_below(one, number + 1),
         )
@@ -329,11 +332,11 @@ def _next_below(one: Ranked, below: int) -> tuple[Cell, Cell, Cell]:
 
 
 def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ()) -> list[Table]:
-    """The table of models by their mean over questions, for a terminal; none of none.
+    """The table of models by their mean over questions, for a terminal; no table without models.
 
     Args:
-        found: What ``fathom.analysis.neighbours`` gave, the highest score first.
-        systems: Models and variants in the order of their colours; those that are not among them have none.
+        found: Result of ``fathom.analysis.neighbours``, the highest score first.
+        systems: Models and variants in the order of their colours; others have no colour.
     """
     if not found:
         return []
@@ -343,14 +346,14 @@ def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ())
         Column("Rank"),
         Column("Score"),
         Column("Questions"),
-        Column("Gap", help="To the next model below, in percentage points"),
+        Column("Difference", help="To the next model below, in percentage points"),
         Column("Distinguishable", number=False, help="From the next model below"),
     )
     rows = tuple(
         (
             Cell(System(one.model, one.variant).name, series=numbers.get((one.model, one.variant))),
             Cell(rank_of(one)),
-            Cell(words.percent(one.score), words.bounds(one.interval), beneath=beneath_mean(one)),
+            Cell(words.percent(one.score), words.bounds(one.interval), below=below_mean(one)),
             Cell(words.count(one.questions)),
             _gap(one),
             _mark(one, last=number == len(found)),

@@ -1,4 +1,4 @@
-"""Counts: what became of every request, and what stands beside every score: chance and how many replies were scored."""
+"""Counts of requests by their outcome, and the columns for chance and scored replies."""
 
 from collections.abc import Mapping
 
@@ -10,72 +10,72 @@ from fathom.stats.outcomes import Unanswered, differ
 
 SCORED = Column(
     "Scored",
-    help="Replies that say something and were scored. Beneath, where there are any: replies that were unanswered, cut "
-    "off by the output cap or missing, prompts that did not fit, replies of the wrong form, prompts that were "
-    "truncated, and the cost",
+    help="Replies with content that were scored. Small figures: unanswered and missing replies, replies truncated at "
+    "the output cap, prompts that did not fit the window, invalid replies, truncated prompts, and the cost",
 )
 CHANCE = Column("Chance", help="Expected score of a valid answer drawn at random, percent")
 COUNTS = (
     Column("Replies"),
-    Column("Scored", help="The reply says something and has a score"),
-    Column("Invalid", help="Scored, but not of the asked form"),
-    Column("Cut", help="Scored as it stands: the output cap cut it off"),
-    Column("Unanswered", help="Refused, empty, or nothing visible before the output cap"),
-    Column("Overflow", help="The prompt did not fit"),
-    Column("Missing", help="The request failed, or nobody has judged the reply or could score it"),
-    Column("Truncated", help="The prompt was cut to fit the model's window"),
+    Column("Scored", help="The reply has content and a score"),
+    Column("Invalid", help="Scored, but not in the requested form"),
+    Column("Truncated", help="Reply truncated at the output cap and scored as received"),
+    Column("Unanswered", help="Refused, empty, or without visible text before the output cap"),
+    Column("Overflow", help="The prompt did not fit the window"),
+    Column("Missing", help="The request failed, or the reply was not judged or could not be scored"),
+    Column("Prompt truncated", help="The prompt was truncated to fit the model's window"),
     Column("Tokens in"),
     Column("Tokens out"),
     Column("Reasoning", help="Tokens, where the provider counts them"),
-    Column("Cost", help="US dollars; a dash where no price is known"),
-    Column("Time", help="Sum over the requests"),
+    Column("Cost", help="US dollars; a dash if the price is unknown"),
+    Column("Time", help="Sum over all requests"),
 )
 RULES: Mapping[Unanswered, str] = {
     "zero": "Unanswered replies count 0. A task has no score at a length where more than 2% of the replies are missing "
     "or more than a fifth of the prompts did not fit.",
-    "drop": "Unanswered replies are left out of the means (--unanswered drop): a model that does not answer loses "
-    "nothing by it.",
+    "drop": "Unanswered replies are left out of the means (--unanswered drop), so that a model loses nothing by not "
+    "answering.",
 }
-"""How replies count that were not answered, in a sentence."""
+"""How unanswered replies count, in a sentence."""
 ABOUT = (
-    "Every request with a context is here. Replies that the output cap cut off were scored as they stand. Unanswered "
-    "are refusals, empty replies and those with nothing visible before the cap; missing are requests that failed and "
-    "replies that nobody has judged. Truncated prompts were cut to fit before they were sent."
+    "All requests with a context. Unanswered replies are refusals, empty replies and replies without visible text "
+    "before the output cap. Replies that were truncated at the output cap are scored as received. Missing are "
+    "requests that failed and replies without a judgement. Truncated prompts were shortened to fit the window before "
+    "they were sent."
 )
-KNOWN = " Replies to questions that were removed as known are here too; means leave them out (see Prior knowledge)."
+KNOWN = " Excluded closed-book questions are counted here, but not in the means (see Closed-book questions)."
 
 
 def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
-    """How many replies of a system were scored, on one task or on all, and beneath it what is to be known of them."""
+    """How many replies of a system were scored, on one task or on all, and how many were not."""
     one = results.by_task.get((system, task))
     if one is None:
         return Cell()
     numbers = {
         "unanswered": one.unanswered,
-        "cut": one.cut,
+        "truncated": one.cut,
         "missing": one.missing,
         "overflow": one.overflow,
         "invalid": one.invalid,
-        "truncated": one.truncated,
+        "prompts truncated": one.truncated,
     }
-    beneath = [f"{words.count(number)} {name}" for name, number in numbers.items() if number]
+    below = [f"{words.count(number)} {name}" for name, number in numbers.items() if number]
     if one.cost:
-        beneath.append(words.money(one.cost))
-    return Cell(words.count(one.scored), beneath=tuple(beneath))
+        below.append(words.money(one.cost))
+    return Cell(words.count(one.scored), below=tuple(below))
 
 
 def other_score(results: Results, mean: float | None, other: float | None) -> tuple[str, ...]:
-    """The mean by the other way of counting what was not answered, where the two differ by half a point."""
+    """The mean under the other rule for unanswered replies, if the two differ by half a point."""
     if other is None or not differ(mean, other):
         return ()
     return (f"{'answered only' if results.unanswered == 'zero' else 'unanswered as 0'}: {words.percent(other)}",)
 
 
-def beneath_mean(one: GroupScore | CategoryScore | Neighbour | Repeats) -> tuple[str, ...]:
-    """What is to be known of the replies behind a mean: how many were unanswered, cut, too long or missing."""
-    numbers = {"unanswered": one.unanswered, "cut": one.cut, "overflow": one.overflow, "missing": one.missing}
+def below_mean(one: GroupScore | CategoryScore | Neighbour | Repeats) -> tuple[str, ...]:
+    """Counts of the replies behind a mean: unanswered, truncated, too long or missing."""
+    numbers = {"unanswered": one.unanswered, "truncated": one.cut, "overflow": one.overflow, "missing": one.missing}
     mean = one.mean if isinstance(one, Repeats) else one.score
-    # The mean over what was answered is the higher one.
+    # The mean over answered replies is the higher one.
     other = []
     if one.other is not None and differ(mean, one.other):
         other.append(f"{'answered only' if one.other > mean else 'unanswered as 0'}: {words.percent(one.other)}")
@@ -83,13 +83,13 @@ def beneath_mean(one: GroupScore | CategoryScore | Neighbour | Repeats) -> tuple
 
 
 def chance_cell(results: Results, system: System, task: str) -> Cell:
-    """The chance level over all lengths; a range where it changes with the length."""
+    """The chance level over all lengths; a range if it changes with the length."""
     points = [results.curve.get((system, task, length)) for length in results.lengths]
     return Cell(words.span(point.chance for point in points if point is not None))
 
 
 def counts_tables(results: Results) -> list[Table]:
-    """What became of every request, each fact once: per model, then for each model by task and by length."""
+    """Outcomes of all requests: per model, then for each model by task and by length."""
     several = len(results.systems) > 1
     made = [_counts(results, None, "model" if several or len(results.tasks) == 1 else "task")]
     for system in results.systems:
@@ -101,7 +101,7 @@ def counts_tables(results: Results) -> list[Table]:
 
 
 def _counts(results: Results, system: System | None, kind: str) -> Table:
-    """One table of counts, a line for each of a kind; of one model, or the first table, which has the totals."""
+    """One table of counts by ``kind``: of one model, or the first table, which has the totals."""
     columns = (Column(kind.capitalize(), number=False), *COUNTS)
     one = system or results.systems[0]
     if kind == "model":
@@ -143,6 +143,6 @@ def _count(number: int) -> Cell:
 
 
 def failed(one: Counts) -> str:
-    """What kept replies from being scored, in words: "20 overflow and 1 missing"; "" where nothing did."""
+    """Why replies were not scored: "20 overflow and 1 missing"; "" if all were."""
     kinds = {"overflow": one.overflow, "unanswered": one.unanswered, "missing": one.missing}
     return words.listed([f"{words.count(number)} {kind}" for kind, number in kinds.items() if number])

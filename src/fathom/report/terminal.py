@@ -1,4 +1,4 @@
-"""The tables in a terminal."""
+"""Tables in a terminal."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ from fathom.printing import folded
 from fathom.report.table import Cell, Column, Table
 
 GAP = 2
-# Headings of rows are not folded to fewer columns of text than this to save a block.
+# Minimum width to which row headings are folded to save a block.
 NARROW = 14
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -22,7 +22,7 @@ def show(tables: Iterable[Table], console: Console | None = None, *, details: bo
     Args:
         tables: Tables, as ``report.tables`` makes them.
         console: Where to print; None is standard output.
-        details: Whether the breakdowns that the page folds away are printed too.
+        details: Whether the breakdowns that are folded on the page are printed too.
     """
     console = console or Console()
     for table in tables:
@@ -31,7 +31,7 @@ def show(tables: Iterable[Table], console: Console | None = None, *, details: bo
 
 
 def rendered(table: Table, width: int) -> RenderableType:
-    """One table within ``width`` columns of text; one that is too wide is continued below, headings repeated."""
+    """One table within ``width`` columns of text; a wider one continues below with its row headings repeated."""
     parts: list[RenderableType] = [Text(), Text(table.title, style="bold")]
     if table.about:
         parts.append(Text(table.about, style="dim"))
@@ -42,7 +42,7 @@ def rendered(table: Table, width: int) -> RenderableType:
 
 
 def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
-    """Column numbers of each block: the headings, then as many columns as fit."""
+    """Column numbers of each block: the row headings, then as many columns as fit."""
     blocks, used = [[0]], widths[0]
     for number in range(1, len(widths)):
         if used + widths[number] + GAP > room and len(blocks[-1]) > 1:
@@ -59,7 +59,7 @@ def _widths(table: Table, room: int) -> list[int]:
         for number, column in enumerate(table.columns)
     ]
     widths = [min(width, room // 2) for width in widths]
-    # The headings give way first: a name that is folded costs a line, a second block costs them all again.
+    # Row headings are folded first: a folded name takes one more line, a second block repeats them all.
     rest = sum(width + GAP for width in widths[1:])
     widths[0] = min(widths[0], room - rest if room - rest >= NARROW else room // 4)
     return widths

@@ -1,4 +1,4 @@
-"""Whole prompts beside the same ones cut: how much of each task needs the full text (Ada-LEval, table 10)."""
+"""Whole prompts compared with truncated ones: how much of each task needs the full text (Ada-LEval, table 10)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,19 +14,19 @@ from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.table import Cell, Column, Table
 
 ABOUT = (
-    "The same questions over their whole prompt and over prompts whose middle was cut out, scores in percent with 95% "
-    "intervals. Beneath each score of a cut prompt: the share of the full score that is kept. What the cut costs is "
-    "the full score less the other, in percentage points, paired over items, with its p-value. Tasks that "
+    "The same questions with their whole prompts and with prompts truncated in the middle; scores in percent with 95% "
+    "intervals. The small figure under a score is the share of the full score that is kept. Points lost are the full "
+    "score minus the score after truncation, in percentage points, paired by item, with the p-value. Tasks that "
     "lose most come first: they need most of the text."
 )
 
 
 def truncation_tables(found: Sequence[Truncation], systems: Sequence[System] = ()) -> list[Table]:
-    """One table for each model and full length, tasks down and cuts to the right.
+    """One table for each model and full length, with a row per task and a column per truncated length.
 
     Args:
-        found: What ``fathom.analysis.truncation`` gave.
-        systems: Models in the order in which they come; by default as they are found.
+        found: Result of ``fathom.analysis.truncation``.
+        systems: Models in the order of the tables; by default the order of ``found``.
     """
     groups: dict[tuple[System, int], list[Truncation]] = {}
     for one in found:
@@ -43,14 +43,14 @@ def truncation_tables(found: Sequence[Truncation], systems: Sequence[System] = (
 def truncation_charts(
     found: Iterable[Truncation], systems: Sequence[System], size: Size, *, legend: int = 0, titled: bool = False
 ) -> list[tuple[str, alt.LayerChart]]:
-    """Score against the length of prompts, cut and whole, as headings and charts: one chart a task, one line a model.
+    """Score against the length of prompts, truncated and whole, as headings and charts: one chart per task.
 
     Args:
-        found: What ``fathom.analysis.truncation`` gave.
-        systems: All systems of the report, in the order that settles their colours.
+        found: Result of ``fathom.analysis.truncation``.
+        systems: All systems of the report, in the order of their colours.
         size: Plotting area in pixels.
         legend: See :func:`fathom.report.curves.curve_chart`.
-        titled: Whether charts have their headings in them.
+        titled: Whether charts contain their headings.
     """
     groups: dict[tuple[str, int], list[Truncation]] = {}
     for one in found:
@@ -67,11 +67,11 @@ def truncation_charts(
 def truncation_figures(results: Results) -> tuple[Figure, ...]:
     """The charts for the page."""
     charts = truncation_charts(results.truncation, results.systems, SMALL)
-    return tuple(Figure(heading, drawn(chart, f"Score of cut prompts, {heading}")) for heading, chart in charts)
+    return tuple(Figure(heading, drawn(chart, f"Score of truncated prompts, {heading}")) for heading, chart in charts)
 
 
 def points_of(cuts: Sequence[Truncation]) -> list[CurvePoint]:
-    """Cut prompts as points of a curve that ends at the full length."""
+    """Truncated prompts as points of a curve that ends at the full length."""
     points = []
     for system in dict.fromkeys(system_of(one) for one in cuts):
         own = sorted((one for one in cuts if system_of(one) == system), key=lambda one: one.length)
@@ -105,9 +105,9 @@ def _table(found: Sequence[Truncation], title: str, number: int) -> Table:
     columns = (
         Column("Task", number=False),
         Column("Items"),
-        *(Column(f"cut to {words.tokens(length)}", group="Score") for length in lengths),
+        *(Column(f"truncated to {words.tokens(length)}", group="Score") for length in lengths),
         Column("full", help=f"Over the whole prompt of {words.tokens(found[0].cut_from)}", group="Score"),
-        *(Column(f"full − {words.tokens(length)}", group="Points lost by the cut") for length in lengths),
+        *(Column(f"full − {words.tokens(length)}", group="Points lost") for length in lengths),
     )
     rows = tuple((Cell("all tasks" if task == ALL else task), *_cells(tasks[task], lengths)) for task in ordered)
     return Table(f"truncation-{number}", "truncation", title, ABOUT if number == 1 else "", columns, rows)
@@ -130,7 +130,7 @@ def _score(one: Truncation) -> Cell:
         words.percent(one.score),
         words.bounds(one.interval),
         heat=heat_step(one.score),
-        beneath=(kept,) if kept else (),
+        below=(kept,) if kept else (),
     )
 
 
@@ -138,5 +138,5 @@ def _cost(one: Truncation) -> Cell:
     return Cell(
         words.change(one.difference),
         words.bounds(one.difference_interval, signed=True),
-        beneath=(words.chance_of(one.p_value),),
+        below=(words.chance_of(one.p_value),),
     )

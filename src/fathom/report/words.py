@@ -1,4 +1,4 @@
-"""How numbers are written, on the page and in the terminal alike: one place, so that both say the same."""
+"""How numbers are written, on the page and in the terminal."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ def points(value: float | None) -> str:
 
 
 def bounds(interval: Interval | None, *, signed: bool = False) -> str:
-    """The interval of a fraction: "[64.0, 77.9]"; "" where there is none."""
+    """The interval of a fraction: "[64.0, 77.9]"; "" without one."""
     if interval is None or not (_known(interval.low) and _known(interval.high)):
         return ""
     write = change if signed else percent
@@ -44,7 +44,7 @@ def bounds(interval: Interval | None, *, signed: bool = False) -> str:
 
 
 def tokens(value: float | None) -> str:
-    """A length in tokens: 8192 is "8k", 9300 is "9.1k", 2 ** 20 is "1M"; 32000, a round thousand, is "32k"."""
+    """A length in tokens: 8192 is "8k", 9300 is "9.1k", 2 ** 20 is "1M"; 32000, a multiple of 1000, is "32k"."""
     if value is None or not _known(value):
         return ABSENT
     if math.isinf(value):
@@ -60,14 +60,14 @@ def tokens(value: float | None) -> str:
 
 
 def token_bounds(interval: Interval | None) -> str:
-    """The interval of a length: "[6.8k, 9.1k]", open at the right where it has no end: "[48k, ∞)"."""
+    """The interval of a length: "[6.8k, 9.1k]", or "[48k, ∞)" without an upper end."""
     if interval is None:
         return ""
     return f"[{tokens(interval.low)}, {tokens(interval.high)}{')' if math.isinf(interval.high) else ']'}"
 
 
 def count(value: float | None) -> str:
-    """A whole number with thousands apart: "4,608"; None is a dash."""
+    """A whole number with thousands separators: "4,608"; None is a dash."""
     return f"{value:,.0f}" if value is not None and _known(value) else ABSENT
 
 
@@ -81,7 +81,7 @@ def money(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds in the largest unit that leaves it above 2: "95 s", "12.4 min", "3.2 h"; None is a dash."""
+    """Seconds in the largest unit that gives more than 2: "95 s", "12.4 min", "3.2 h"; None is a dash."""
     if seconds is None or not _known(seconds):
         return ABSENT
     for unit, size in (("h", 3600), ("min", 60)):
@@ -91,7 +91,7 @@ def duration(seconds: float | None) -> str:
 
 
 def span(values: Iterable[float | None]) -> str:
-    """Fractions as one percentage, or as a range where they differ: "4.5", "1.1–10.0"; none is a dash."""
+    """Fractions as one percentage, or as a range if they differ: "4.5", "1.1–10.0"; a dash without any."""
     known = sorted(value for value in values if value is not None and _known(value))
     if not known:
         return ABSENT
@@ -100,7 +100,7 @@ def span(values: Iterable[float | None]) -> str:
 
 
 def chance_of(p_value: float) -> str:
-    """A p-value: "p 0.031", "p < 0.001" below that."""
+    """A p-value: "p 0.031", or "p < 0.001"."""
     return "p < 0.001" if p_value < 0.001 else f"p {p_value:.3f}"
 
 
@@ -110,14 +110,14 @@ def several(number: int, noun: str, plural: str = "") -> str:
 
 
 def opening(text: str) -> str:
-    """A sentence that begins with a small number, with the number as a word: "3 models ..." is "Three models ..."."""
+    """A sentence whose first small number is a word: "3 models ..." is "Three models ..."."""
     number, space, rest = text.partition(" ")
     small = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"]
     return f"{small[int(number)]}{space}{rest}" if number.isdigit() and int(number) < len(small) else text
 
 
 def sentence(text: str) -> str:
-    """A note as a sentence: with a capital and a full stop; "" of nothing."""
+    """A note as a sentence, with a capital and a full stop; "" of ""."""
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
 
 

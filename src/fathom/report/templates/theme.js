@@ -9,7 +9,7 @@
   button.hidden = false;
   button.addEventListener("click", function () { dark = !dark; show(); });
   show();
-  // Paper has no fold to open.
+  // Folded parts cannot be opened on paper.
   addEventListener("beforeprint", function () {
     document.querySelectorAll("details").forEach(function (fold) { fold.open = true; });
   });
