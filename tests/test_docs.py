@@ -33,7 +33,7 @@ from fathom.cli.app import commands
 from fathom.commands import options
 from fathom.commands.front import Command
 from fathom.registry import suites, tasks
-from fathom.run.readers import readers
+from fathom.run.baselines import baselines
 from fathom.score.registry import metrics
 from made import make_document
 
@@ -358,10 +358,10 @@ def test_links_and_images_resolve(page: Path) -> None:
 
 def test_every_task_suite_metric_and_reader_is_documented() -> None:
     text = (ROOT / "docs" / "tasks.md").read_text("utf-8")
-    for name in [*tasks(), *suites(), *metrics(), *readers()]:
+    for name in [*tasks(), *suites(), *metrics(), *baselines()]:
         assert f"| `{name}` |" in text, f"{name} has no line in docs/tasks.md"
     listed = set(re.findall(r"^\| `([\w/-]+)` \|", text, re.MULTILINE))
-    assert listed == {*tasks(), *suites(), *metrics(), *readers()}
+    assert listed == {*tasks(), *suites(), *metrics(), *baselines()}
 
 
 def test_the_readme_is_short() -> None:
