@@ -27,7 +27,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from fathom import api
-from fathom.run.readers import get_reader
+from fathom.run.baselines import get_baseline
 
 LENGTHS = (2048, 4096, 6144, 8192, 16384, 32768, 65536, 131072)
 ITEMS = 25
@@ -113,7 +113,7 @@ def refusing() -> Iterator[str]:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             prompt = "".join(message["content"] for message in asked["messages"])
             refused = crc32(prompt.encode()) % 8 == 0
-            text = "" if refused else get_reader("fathom/lexical")(prompt, "words", Random(0))
+            text = "" if refused else get_baseline("fathom/lexical")(prompt, "words", Random(0))
             said = {"index": 0, "message": {"role": "assistant", "content": text}}
             choice = said | {"finish_reason": "content_filter" if refused else "stop"}
             usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}

@@ -157,7 +157,7 @@ def of_store(file: Path, read: Callable[[], Stored]) -> Stored:
     try:
         return read()
     except FathomError as error:
-        if "holds nothing yet" in str(error):
+        if "is empty" in str(error):
             return {}
         raise
 

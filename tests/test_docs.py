@@ -33,7 +33,7 @@ from fathom.cli.app import commands
 from fathom.options import declare
 from fathom.options.line import Command
 from fathom.registry import suites, tasks
-from fathom.run.readers import readers
+from fathom.run.baselines import baselines
 from fathom.score.registry import metrics
 from made import make_document
 
@@ -388,10 +388,10 @@ def test_links_and_images_resolve(page: Path) -> None:
 
 def test_every_task_suite_metric_and_reader_is_documented() -> None:
     text = (DOCS / "reference" / "tasks.md").read_text("utf-8")
-    for name in [*tasks(), *suites(), *metrics(), *readers()]:
+    for name in [*tasks(), *suites(), *metrics(), *baselines()]:
         assert f"| `{name}` |" in text, f"{name} has no line in docs/reference/tasks.md"
     listed = set(re.findall(r"^\| `([\w/-]+)` \|", text, re.MULTILINE))
-    assert listed == {*tasks(), *suites(), *metrics(), *readers()}
+    assert listed == {*tasks(), *suites(), *metrics(), *baselines()}
 
 
 def test_the_readme_is_short() -> None:

@@ -81,12 +81,12 @@ def _boards() -> Records:
 
 
 def _models() -> Records:
+    from fathom.run.baselines import baselines
     from fathom.run.prices import price_table
-    from fathom.run.readers import readers
 
     offline: Records = [
         {"model": name, "window": None, "input": 0.0, "output": 0.0, "checked": "", "description": description}
-        for name, description in readers().items()
+        for name, description in baselines().items()
     ]
     return offline + [
         {

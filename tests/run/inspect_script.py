@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from fathom.registry import get_task
-from fathom.run.readers import get_reader
+from fathom.run.baselines import get_baseline
 from fathom.types import AnswerKind
 
 ARGUMENTS = {"length": "512,1k", "items": 4, "tokenizer": "words", "seed": 5}
@@ -19,7 +19,7 @@ ARGUMENTS = {"length": "512,1k", "items": 4, "tokenizer": "words", "seed": 5}
 
 def answer(prompt: str, kind: AnswerKind) -> str:
     """What the model says: words match, except that every other prompt gets no answer."""
-    return "none" if len(prompt) % 2 else get_reader("fathom/lexical")(prompt, kind, Random(0))
+    return "none" if len(prompt) % 2 else get_baseline("fathom/lexical")(prompt, kind, Random(0))
 
 
 def main(folder: str, names: list[str]) -> None:

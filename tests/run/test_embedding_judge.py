@@ -140,7 +140,7 @@ def test_long_replies_are_cut_and_that_is_told_once(
     run = summaries(tmp_path / "run", *(f"{number} {'long ' * 9000}" for number in range(3)))
     assert counts(ask(run, server)) == (3, 0, 0)
     assert {max(map(len, texts)) for texts in server.asked} == {32_000}
-    assert capsys.readouterr().err.count("1 of 3 texts were cut to 32,000 characters") == 1
+    assert capsys.readouterr().err.count("1 of 3 texts were truncated to 32,000 characters") == 1
 
 
 # ------------------------------------------------------------------------------------------- two kinds of judges
@@ -168,14 +168,14 @@ def test_each_kind_of_judge_has_tasks_of_its_own(tmp_path: Path, server: Embeddi
 
     summary = ask(run, server, confirm=confirm)
     assert counts(summary) == (1, 0, 0)
-    assert "2 replies were passed over: they are for a model that chats" in " ".join(summary.hints)
+    assert "2 replies were skipped: they need chat models" in " ".join(summary.hints)
     assert (plans[0].replies, plans[0].requests, plans[0].tokens_out) == (1, 1, 0)
     assert chat.prompts == []
     without = rows_from_run(run).sort("sample")
     assert without["grader"].to_list() == ["judge embed/tiny (similarity v1)", "equal", "equal"]
     summary = judge(run, "lab/judge", confirm=confirm)
     assert counts(summary) == (2, 0, 0)
-    assert "1 replies were passed over: they are for a model of embeddings" in " ".join(summary.hints)
+    assert "1 replies were skipped: they need embedding models" in " ".join(summary.hints)
     assert (plans[1].replies, plans[1].requests) == (2, 2)
     assert len(server.asked) == 1
     both = ["judge embed/tiny (similarity v1)", *["judge lab/judge (qa v1)"] * 2]
@@ -205,10 +205,14 @@ def test_several_judges_of_a_kind_must_be_told_apart(tmp_path: Path, server: Emb
 
 def test_a_judge_of_the_wrong_kind_is_told_which_is_needed(tmp_path: Path, server: EmbeddingServer) -> None:
     run = summaries(tmp_path / "run", "old")
-    with pytest.raises(FathomError, match=r"judge lab/judge: nothing here .*1 replies are for a model of embeddings"):
+    with pytest.raises(
+        FathomError, match=r"judge lab/judge: this run has no replies for .*1 replies need embedding models"
+    ):
         judge(run, "lab/judge")
     chatty = make_run(tmp_path / "chatty", [(sample(0), "blue")])
-    with pytest.raises(FathomError, match=r"judge embed/tiny: nothing here .*1 replies are for a model that chats"):
+    with pytest.raises(
+        FathomError, match=r"judge embed/tiny: this run has no replies for .*1 replies need chat models"
+    ):
         ask(chatty, server)
     assert server.asked == []
 
@@ -242,9 +246,9 @@ def test_a_server_that_stumbles_is_asked_again(tmp_path: Path, server: Embedding
         (give([1.0, 0.0]), "1 vectors for 3 texts"),
         (give([1.0], [1.0, 0.0], [1.0]), "dimensions"),
         (give([1.0, float("nan")], [1.0, 0.0], [1.0, 0.0]), "finite numbers"),
-        (give([0.0, 0.0], [0.0, 0.0], [0.0, 0.0]), "without direction"),
-        (give([], [], []), "without direction"),
-        (give([1e200, 1e200], [1e200, 1e200], [1e200, 1e200]), "without direction"),
+        (give([0.0, 0.0], [0.0, 0.0], [0.0, 0.0]), "has no direction"),
+        (give([], [], []), "has no direction"),
+        (give([1e200, 1e200], [1e200, 1e200], [1e200, 1e200]), "has no direction"),
         (400, "not now"),
     ],
 )
@@ -359,7 +363,7 @@ def test_a_local_model_is_loaded_once_and_costs_nothing(tmp_path: Path, library:
 
 @pytest.mark.usefixtures("library")
 def test_a_local_model_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match="absent: no model of sentence-transformers"):
+    with pytest.raises(FathomError, match="absent: not a sentence-transformers model"):
         judge(summaries(tmp_path / "run", "old"), "embed-local/absent")
 
 
@@ -368,7 +372,7 @@ def test_a_local_model_that_is_not_there(tmp_path: Path) -> None:
     [
         ("embed/x", {}, "OPENAI_API_KEY"),
         ("embed/", {"base_url": "http://127.0.0.1:1/v1"}, "name the model"),
-        ("embed-local/x", {"base_url": "http://127.0.0.1:1/v1"}, "has no --model-base-url"),
+        ("embed-local/x", {"base_url": "http://127.0.0.1:1/v1"}, "takes no --model-base-url"),
         ("embed-local/x", {"temperature": 0.5}, "leave out --temperature"),
         ("embed-local/x", {"max_output_tokens": 5}, "leave out --max-output-tokens"),
         ("embed-local/x", {"generation": {"top_p": 1}}, "leave out --generation"),
@@ -405,4 +409,4 @@ def test_the_command(tmp_path: Path, server: EmbeddingServer, call: Callable[...
     assert (code, GOOD in err) == (2, False)
     code, _, err = call("judge", run, "--judge", "fathom/guess", "--yes")
     assert code == 2
-    assert "for a model of embeddings (embed/NAME or embed-local/NAME)" in err
+    assert "need embedding models (embed/NAME or embed-local/NAME)" in err

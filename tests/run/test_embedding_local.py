@@ -44,7 +44,7 @@ def test_vectors_are_those_of_the_texts(tiny: Path) -> None:
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match="no model of sentence-transformers"):
+    with pytest.raises(FathomError, match="not a sentence-transformers model"):
         SentenceTransformer(str(tmp_path / "absent"))(["the sea"])
 
 

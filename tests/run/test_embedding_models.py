@@ -53,7 +53,7 @@ def test_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
     SentenceTransformer("some/qwen", padding="left").load()
     left = {"tokenizer_kwargs": {"padding_side": "left"}}
     assert Library.loaded == [("some/model", {}), ("some/qwen", left)]  # each once
-    with pytest.raises(FathomError, match="absent: no model of sentence-transformers: no such model"):
+    with pytest.raises(FathomError, match="absent: not a sentence-transformers model: no such model"):
         SentenceTransformer("absent")(["ab"])
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(FathomError, match=r"pip install 'fathom-eval\[embed\]'"):
@@ -87,7 +87,7 @@ def test_long_texts_are_cut_and_that_is_told(server: EmbeddingServer) -> None:
     told: list[str] = []
     Endpoint("tiny", server.url, characters=4, tell=told.append)(["abcdefgh", "abc"])
     assert server.asked == [["abgh", "abc"]]
-    assert told == ["1 of 2 texts were cut to 4 characters to be embedded"]
+    assert told == ["1 of 2 texts were truncated to 4 characters before embedding"]
 
 
 def test_a_busy_server_is_asked_again(server: EmbeddingServer) -> None:
@@ -102,7 +102,7 @@ def test_a_busy_server_is_asked_again(server: EmbeddingServer) -> None:
 
 def test_a_refusal_is_not_repeated(server: EmbeddingServer) -> None:
     server.script = [401]
-    with pytest.raises(FathomError, match="embeddings were refused"):
+    with pytest.raises(FathomError, match="the server refused to embed"):
         Endpoint("tiny", server.url)(["a"])
     assert len(server.keys) == 1
     assert server.asked == []

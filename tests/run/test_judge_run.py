@@ -134,7 +134,7 @@ def test_an_unreadable_judgement_is_final_until_it_is_asked_again(tmp_path: Path
     run = answers(tmp_path / "run", 3)
     summary = ask(run)
     assert counts(summary) == (2, 1, 0)
-    assert "1 judgements could not be read" in " ".join(summary.hints)
+    assert "1 judgements could not be parsed" in " ".join(summary.hints)
     assert len(here.prompts) == 4  # the unreadable reply was asked for twice, as the rubric says
     assert counts(ask(run)) == (2, 1, 0)
     assert len(here.prompts) == 4
@@ -231,7 +231,7 @@ def test_nothing_is_sent_or_written_before_it_is_confirmed(tmp_path: Path, here:
     ("settings", "message"),
     [
         ({"max_tokens_total": 10}, "more than --max-tokens-total 10; nothing was sent"),
-        ({"max_cost": 1.0}, "no price is known for 'lab/judge'"),
+        ({"max_cost": 1.0}, "the price of 'lab/judge' is unknown"),
         ({"model": "openai/gpt-4o-mini", "max_cost": 0.0}, "more than --max-cost"),
         ({"generation": {"temperature": 1}}, "use --temperature"),
         ({"max_connections": 0}, "--max-connections 0"),
@@ -248,7 +248,7 @@ def test_limits_and_settings_are_checked_first(
 def test_a_limit_stops_and_keeps_what_came(tmp_path: Path, here: Judge) -> None:
     run = answers(tmp_path / "run", 9)
     here.says = lambda prompt: Reply("ok", GOOD, tokens_in=4000, tokens_out=1000)
-    with pytest.raises(FathomError, match=r"judge lab/judge: stopped: [12]\d,000 tokens are used.*are kept"):
+    with pytest.raises(FathomError, match=r"judge lab/judge: stopped: [12]\d,000 tokens used.*are kept"):
         ask(run, max_tokens_total=12_000)
     assert 3 <= len(judgements(run, "lab/judge")) <= 4  # those under way are not thrown away
     assert counts(ask(run)) == (9, 0, 0)
@@ -320,14 +320,14 @@ import json, os, sys, urllib.request
 sys.path[:0] = sys.argv[3:]
 from pathlib import Path
 from fathom import registry
-from fathom.run import judge, readers
+from fathom.run import baselines, judge
 from judged_runs import TASKS
 registry.tasks = lambda: TASKS
 def read(prompt, answer, rng):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(sys.argv[2] + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
-readers.get_reader = lambda name: read
+baselines.get_baseline = lambda name: read
 judge(Path(sys.argv[1]), "fathom/ask", max_connections=4)
 """
 

@@ -35,7 +35,7 @@ def test_both_ways_and_how_often_they_agree(
         assert call(monkeypatch, *asked, "--quiet") == 0
         told = capsys.readouterr()
         assert "runs/stories/openai-knows-orders: 6 of 6 replies (6 ok)" in told.out
-        assert "note: left out, because they do not ask for an order: passkey" in told.err
+        assert "note: skipped, because they do not ask for an order: passkey" in told.err
         assert call(monkeypatch, *asked, "--method", "pairs", "--lengths", "2k", "--limit", "2", "-o", "pairs") == 0
         told = capsys.readouterr()
         assert "2 samples, 40 texts of at most 896 tokens" in told.err

@@ -247,7 +247,7 @@ def test_two_processes_share_a_run(tmp_path: Path) -> None:
         (
             generated_only,
             "auto",
-            "prompt_logprobs: the answer holds no prompt_logprobs; echo: the answer holds 1 tokens",
+            "prompt_logprobs: the response has no prompt_logprobs; echo: the response has 1 tokens",
         ),
         (generated_only, "echo", "1 tokens, which are not those of the prompt.*llama-cpp-python.*llama-server"),
         (shifted, "auto", "belong to other tokens"),

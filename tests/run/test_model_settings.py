@@ -127,9 +127,9 @@ def test_the_file_in_the_home_folder_counts(tmp_path: Path) -> None:
         ('[m]\nkind = "mixed"\ntruncation = 0', "truncation = 0, expected a positive"),
         ('[m]\nkind = "mixed"\noutput_thinking = true', "output_thinking = True, expected a positive"),
         ('[m]\nkind = "mixed"\ncontext = 1.5', "context = 1.5, expected a positive whole"),
-        ('[m]\nkind = "mixed"\ntemperature = -0.1', "temperature = -0.1, expected a number from 0 on"),
+        ('[m]\nkind = "mixed"\ntemperature = -0.1', "temperature = -0.1, expected a number of at least 0"),
         ('[m]\nkind = "mixed"\ntemperature = nan', "temperature = nan, expected a number"),
-        ('[m]\nkind = "mixed"\ntemperature_thinking = true', "expected a number from 0 on"),
+        ('[m]\nkind = "mixed"\ntemperature_thinking = true', "expected a number of at least 0"),
         ('[m]\nkind = "mixed"\nsource = 7', "source = 7, expected a text"),
     ],
 )

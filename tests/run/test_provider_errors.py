@@ -12,7 +12,7 @@ from run_suites import make_suite
 from scripted_server import Act, ScriptedServer
 from test_run_faults import by_number, go
 
-from fathom.run.failures import Line, meaning, meaning_of_stop, provider_errors, told
+from fathom.run.failures import Line, failure_of, meaning, meaning_of_stop, provider_errors
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -40,7 +40,7 @@ def test_every_line_of_the_table_holds_for_its_example(name: str, line: Line) ->
         assert meaning_of_stop(line.stop) == line.kind
         return
     code = line.status[0] if line.status else 429 if line.kind == "denied" else 400
-    failure = told(code, line.example)
+    failure = failure_of(code, line.example)
     assert failure is not None
     assert failure.kind == line.kind
     assert line.holds(code, line.example.lower())
@@ -174,7 +174,7 @@ def test_words_that_mean_neither() -> None:
     ],
 )
 def test_a_busy_server_is_not_a_prompt_that_is_too_long(code: int, message: str, kind: str) -> None:
-    failure = told(code, message)
+    failure = failure_of(code, message)
     assert failure is not None
     assert failure.kind == kind
 
@@ -204,7 +204,7 @@ def test_users_add_lines_and_change_them(tmp_path: Path, monkeypatch: pytest.Mon
         ('mine = { kind = "bad" }', "expected either stop, or pattern"),
         ('mine = { kind = "bad", stop = "x", pattern = "yyyy" }', "expected either stop, or pattern"),
         ('mine = { kind = "bad", pattern = "*a* b" }', "is too short"),
-        ('mine = { kind = "bad", pattern = 7 }', "pattern = 7 is not a text"),
+        ('mine = { kind = "bad", pattern = 7 }', "pattern = 7: expected a text"),
         ('mine = { kind = "bad", status = ["x"] }', "expected status codes"),
         ('mine = { kind = "bad", status = 99 }', "expected status codes"),
         ('mine = { kind = "bad", words = "x" }', "unknown field 'words'"),

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from run_suites import make_suite, sample
 
-from fathom.run import readers as readers_module
+from fathom.run import baselines as baselines_module
 from fathom.run import replies, run, status
 from fathom.run.judgements import FILE as JUDGEMENTS
 from fathom.run.judgements import Judgement, JudgementStore, judges
@@ -31,7 +31,7 @@ SOMEBODY = 65534
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A finished run with a judge's judgement."""
-    monkeypatch.setattr(readers_module, "get_reader", lambda name: lambda prompt, answer, rng: "nine")
+    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: lambda prompt, answer, rng: "nine")
     out = tmp_path / "run"
     run(make_suite(tmp_path, 6), "fathom/fake", out=out, max_output_tokens=50)
     store = JudgementStore(out, "lab/judge")

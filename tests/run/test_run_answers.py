@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.run.answers import Output, split_reasoning, to_reply
-from fathom.run.failures import MESSAGE_CHARACTERS, understand
+from fathom.run.failures import MESSAGE_CHARACTERS, classify
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ class ProviderError(Exception):
     ],
 )
 def test_what_failures_mean(status: int, message: str, kind: str) -> None:
-    assert understand(ProviderError(message, status)).kind == kind
+    assert classify(ProviderError(message, status)).kind == kind
 
 
 def test_connection_and_timeout_are_silence_and_unknown_errors_are_bad() -> None:
-    assert understand(ConnectionResetError("gone")).kind == "silent"
-    assert understand(TimeoutError()).kind == "silent"
-    assert understand(ValueError("odd")).kind == "bad"
+    assert classify(ConnectionResetError("gone")).kind == "silent"
+    assert classify(TimeoutError()).kind == "silent"
+    assert classify(ValueError("odd")).kind == "bad"
 
 
 def test_the_cause_is_read_through_wrappers_and_the_prompt_of_the_wrapper_is_not_told() -> None:
@@ -114,7 +114,7 @@ def test_the_cause_is_read_through_wrappers_and_the_prompt_of_the_wrapper_is_not
     inner = ProviderError("slow down", 429, {"retry-after": "4"})
     wrapper = ModelGenerateError("Request: MY PROMPT")
     wrapper.__cause__ = inner
-    failure = understand(wrapper)
+    failure = classify(wrapper)
     assert (failure.kind, failure.wait) == ("busy", 4.0)
     assert "MY PROMPT" not in failure.message
     assert "slow down" in failure.message
@@ -122,4 +122,4 @@ def test_the_cause_is_read_through_wrappers_and_the_prompt_of_the_wrapper_is_not
 
 @pytest.mark.slow
 def test_a_server_that_echoes_the_prompt_fills_no_store() -> None:
-    assert len(understand(ProviderError("bad: " + "x" * 10_000_000, 400)).message) == MESSAGE_CHARACTERS
+    assert len(classify(ProviderError("bad: " + "x" * 10_000_000, 400)).message) == MESSAGE_CHARACTERS

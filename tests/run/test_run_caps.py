@@ -12,7 +12,7 @@ from scripted_server import Act, ScriptedServer, completion
 
 from fathom.registry import get_task
 from fathom.run import Preflight, StoredReply, replies, run
-from fathom.run.manner import Manner, ended
+from fathom.run.request_mode import RequestMode, ended
 from fathom.types import Reply, Sample, Task
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
@@ -37,7 +37,7 @@ TASKS: Mapping[str, Task] = {
 
 @pytest.fixture(autouse=True)
 def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathom.run.manner.tasks", lambda: TASKS)
+    monkeypatch.setattr("fathom.run.request_mode.tasks", lambda: TASKS)
     monkeypatch.setattr("fathom.run.runner._task_cap", lambda task: TASKS[task].max_output_tokens)
 
 
@@ -102,9 +102,9 @@ def test_thoughts_take_of_the_cap(tmp_path: Path, server: ScriptedServer, act: A
 
 def test_thoughts_that_are_only_counted_take_of_the_cap_too() -> None:
     cut = Reply("incomplete", "nine", stop="max_tokens", error="stopped")
-    assert ended(replace(cut, tokens_reasoning=0), Manner(capped=True)).status == "ok"
-    assert ended(replace(cut, tokens_reasoning=3), Manner(capped=True)) == replace(cut, tokens_reasoning=3)
-    assert ended(replace(cut, stop="stop"), Manner(capped=True)).status == "incomplete"
+    assert ended(replace(cut, tokens_reasoning=0), RequestMode(capped=True)).status == "ok"
+    assert ended(replace(cut, tokens_reasoning=3), RequestMode(capped=True)) == replace(cut, tokens_reasoning=3)
+    assert ended(replace(cut, stop="stop"), RequestMode(capped=True)).status == "incomplete"
 
 
 def test_the_second_request_has_a_cap_of_its_own_and_follows_a_capped_first_reply(

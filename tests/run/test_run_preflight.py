@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from run_suites import TOKENS, make_suite
 
 from fathom.run import Preflight, Progress, RunSummary, replies, run
+from fathom.run import baselines as baselines_module
 from fathom.run import prices as prices_module
-from fathom.run import readers as readers_module
+from fathom.run.baselines import baseline_client
 from fathom.run.model import Settings
 from fathom.run.overflow import POLICIES, Overflow, fit
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps
 from fathom.run.prices import FREE, UNKNOWN, Price, find_price, price_table
-from fathom.run.readers import reader_client
 from fathom.tokens import get_tokenizer
 from fathom.types import AnswerKind, FathomError
 
@@ -29,14 +29,14 @@ CAP = 50
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """Prompts that the offline reader ``fathom/fake`` saw; it answers with a number from its dice."""
+    """Prompts that the offline baseline ``fathom/fake`` saw; it answers with a number from its random generator."""
     prompts: list[str] = []
 
     def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
         prompts.append(prompt)
         return str(rng.random())
 
-    monkeypatch.setattr(readers_module, "get_reader", lambda name: read)
+    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: read)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("FATHOM_PRICES", raising=False)
     return prompts
@@ -85,7 +85,7 @@ def test_prompts_beyond_the_window(tmp_path: Path, seen: list[str], policy: Over
     suite, window = make_suite(tmp_path, 4), 150
     _, preflight = go(suite, tmp_path / "run", window=window, on_overflow=policy)
     assert preflight.beyond == 4
-    assert "4 prompts exceed the window of 150 tokens" in preflight.fate
+    assert "4 prompts exceed the window of 150 tokens" in preflight.overflow_note
     rows = list(replies(tmp_path / "run"))
     if policy == "refuse":
         assert preflight.requests == len(seen) == 0
@@ -105,7 +105,7 @@ def test_prompts_beyond_the_window(tmp_path: Path, seen: list[str], policy: Over
 
 def test_prompts_within_the_window_are_left_alone(tmp_path: Path, seen: list[str]) -> None:
     _, preflight = go(make_suite(tmp_path, 2), tmp_path / "run", window=TOKENS + CAP)
-    assert (preflight.beyond, preflight.fate) == (0, "")
+    assert (preflight.beyond, preflight.overflow_note) == (0, "")
     assert {row.reply.status for row in replies(tmp_path / "run")} == {"ok"}
 
 
@@ -115,18 +115,20 @@ def test_a_window_without_room_is_told(tmp_path: Path, seen: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("query", "status"), [("?window=256", "ok"), ("?window=256&truncate=middle", "ok")])
-def test_a_reader_with_a_window_that_holds_the_prompt(tmp_path: Path, seen: list[str], query: str, status: str) -> None:
+def test_a_baseline_with_a_window_that_holds_the_prompt(
+    tmp_path: Path, seen: list[str], query: str, status: str
+) -> None:
     go(make_suite(tmp_path, 1), tmp_path / "run", model=f"fathom/fake{query}")
     (row,) = replies(tmp_path / "run")
     assert (row.reply.status, row.reply.truncated, words(seen[0])) == (status, 0, TOKENS)
 
 
-def test_a_reader_behind_a_window_cuts_as_a_server_would(
+def test_a_baseline_behind_a_window_cuts_as_a_server_would(
     tmp_path: Path, seen: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readers_module, "parse_length", int)  # the shortest real window is longer than these prompts
+    monkeypatch.setattr(baselines_module, "parse_length", int)  # the shortest real window is longer than these prompts
     _, preflight = go(make_suite(tmp_path, 2), tmp_path / "run", model="fathom/fake?window=100&truncate=middle")
-    assert (preflight.window, preflight.window_from, preflight.on_overflow) == (100, "reader", "middle")
+    assert (preflight.window, preflight.window_from, preflight.on_overflow) == (100, "baseline", "middle")
     assert (preflight.beyond, preflight.tokens_in) == (2, 200)
     assert [words(prompt) for prompt in seen] == [99, 99]
     assert {row.reply.truncated for row in replies(tmp_path / "run")} == {TOKENS - 99}
@@ -138,16 +140,16 @@ def test_a_reader_behind_a_window_cuts_as_a_server_would(
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("?width=4k", "unknown reader option 'width'"),
+        ("?width=4k", "unknown option 'width'"),
         ("?window=4k&truncate=top", "unknown overflow policy 'top'"),
         ("?truncate=middle", "truncate needs a window"),
         ("?window=some", "expected a number of tokens"),
-        ("?nonsense", "unknown reader option 'nonsense'"),
+        ("?nonsense", "unknown option 'nonsense'"),
     ],
 )
-def test_bad_reader_options_are_told(seen: list[str], query: str, message: str) -> None:
+def test_bad_baseline_options_are_told(seen: list[str], query: str, message: str) -> None:
     with pytest.raises(FathomError, match=message):
-        reader_client(f"fathom/fake{query}", lambda: get_tokenizer("words"))
+        baseline_client(f"fathom/fake{query}", lambda: get_tokenizer("words"))
 
 
 def test_dice_depend_on_seed_sample_and_epoch_only(tmp_path: Path, seen: list[str]) -> None:
@@ -231,10 +233,10 @@ def test_prices_are_found_and_extended(tmp_path: Path, seen: list[str], monkeypa
         ("x = ", "not valid TOML"),
         ("x = 1", "expected a table"),
         ("[x]\nprice = 1", "unknown field 'price'"),
-        ('[x]\ninput = "1"\noutput = 2', "input = '1' is not a number"),
+        ('[x]\ninput = "1"\noutput = 2', "input = '1': expected a number"),
         ("[x]\ninput = -1\noutput = 2", "negative"),
-        ("[x]\ninput = 1", "go together"),
-        ("[x]\nwindow = true", "window = True is not a number"),
+        ("[x]\ninput = 1", "prices together"),
+        ("[x]\nwindow = true", "window = True: expected a number"),
     ],
 )
 def test_bad_price_files_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
@@ -259,7 +261,7 @@ def test_a_forecast_beyond_a_limit_refuses_to_start(
     with pytest.raises(FathomError, match=r"cost up to \$2.57.*--max-cost \$2.00; nothing was sent"):
         go(suite, tmp_path / "run", max_cost=2.0)
     monkeypatch.setattr("fathom.run.runner.find_price", lambda model, base_url: UNKNOWN)
-    with pytest.raises(FathomError, match="no price is known for 'fathom/fake'"):
+    with pytest.raises(FathomError, match="the price of 'fathom/fake' is unknown"):
         go(suite, tmp_path / "run", max_cost=2.0)
     assert not (tmp_path / "run").exists()
     go(suite, tmp_path / "run", max_tokens_total=most)
@@ -331,13 +333,11 @@ def test_unknown_things_are_told(tmp_path: Path, seen: list[str]) -> None:
     suite = make_suite(tmp_path, 1)
     with pytest.raises(FathomError, match="unknown overflow policy 'top'"):
         go(suite, tmp_path / "run", on_overflow="top")
-    with pytest.raises(FathomError, match=r"--lengths 999: suite 'tiny' is built at 256; choose among these"):
+    with pytest.raises(FathomError, match=r"--lengths 999: suite 'tiny' was built at 256; choose among these"):
         go(suite, tmp_path / "run", lengths=[256, 999])
-    with pytest.raises(
-        FathomError, match=r"--tasks paskey: did you mean passkey\? Suite 'tiny' holds the tasks passkey"
-    ):
+    with pytest.raises(FathomError, match=r"--tasks paskey: did you mean passkey\? Suite 'tiny' has the tasks passkey"):
         go(suite, tmp_path / "run", tasks=["passkey", "paskey"])
-    with pytest.raises(FathomError, match=r"--tasks nope: Suite 'tiny' holds the tasks passkey"):
+    with pytest.raises(FathomError, match=r"--tasks nope: Suite 'tiny' has the tasks passkey"):
         go(suite, tmp_path / "run", tasks=["nope"])
     with pytest.raises(FathomError, match="not a built suite"):
         go(tmp_path, tmp_path / "run")

@@ -145,7 +145,7 @@ def test_a_server_that_denies_the_probe_too_ends_the_run(tmp_path: Path, server:
     go(make_suite(tmp_path, 40), server, tmp_path / "run", limit=8)
     server.script = lambda number, before: refusal(401, "key expired")
     before = sum(server.prompts.values())
-    with pytest.raises(FathomError, match=r"denies the requests.*key expired.*goes on from here"):
+    with pytest.raises(FathomError, match=r"denies the requests.*key expired.*to resume"):
         go(make_suite(tmp_path, 40), server, tmp_path / "run", max_connections=16)
     assert len(by_number(tmp_path / "run")) == 8
     assert sum(server.prompts.values()) - before <= 17
@@ -253,7 +253,7 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(tmp_path: Path, server: 
     reply = by_number(tmp_path / "run")[3].reply
     assert (reply.status, reply.attempts) == ("error", 1)
     assert reply.error.startswith(
-        "the server asks to wait 2 hours (Retry-After), and 15 minutes is the longest wait that is obeyed: "
+        "the server asks to wait 2 hours (Retry-After), more than the maximum of 15 minutes: "
     )
     server.script = lambda number, before: later
     with pytest.raises(FathomError, match=r"asks to wait 2 hours.*Wait so long, then run the same command again"):

@@ -27,7 +27,7 @@ from fathom.run.judgements import JudgementStore, Spent, spent
 from fathom.run.model import RequestError
 from fathom.run.store import FILE
 from fathom.run.usage import MOST_TOKENS, count
-from fathom.run.wire import look, usual
+from fathom.run.wire import check_response, normalized
 from fathom.types import Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -192,7 +192,7 @@ def test_judgements_that_an_earlier_version_poisoned_are_read(tmp_path: Path) ->
 )
 def test_what_a_reply_with_status_200_says_that_is_none(body: object, kind: str, words: str) -> None:
     with pytest.raises(RequestError, match=words) as caught:
-        usual(body)
+        normalized(body)
     assert caught.value.failure.kind == kind
     assert len(caught.value.failure.message) < 700
 
@@ -266,7 +266,7 @@ def test_a_stream_that_was_asked_for_comes_piece_by_piece_and_not_without_end(as
         request = httpx.Request("POST", "http://server/v1/chat/completions", content=asked)
         kind = {"Content-Type": "text/event-stream"}
         response = httpx.Response(200, headers=kind, content=endless(), request=request)
-        await look(response)
+        await check_response(response)
         assert asked == b'{"stream": true}'
         assert not given
         async for _ in response.aiter_bytes():

@@ -51,17 +51,17 @@ run(Path(suite), "openai/scripted", out=Path(out), model_base_url=url, max_outpu
     max_connections=4, backoff=0.01)
 """
 
-# The same without Inspect, which takes seconds to load: a reader that asks the server.
+# The same without Inspect, which takes seconds to load: a baseline that asks the server.
 LIGHT_PROGRAM = """
 import json, sys, urllib.request
 from pathlib import Path
-from fathom.run import readers, run
+from fathom.run import baselines, run
 suite, out, url = sys.argv[1:]
 def read(prompt, answer, rng):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(url + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
-readers.get_reader = lambda name: read
+baselines.get_baseline = lambda name: read
 run(Path(suite), "fathom/ask", out=Path(out), max_output_tokens=50, epochs=2, max_connections=4)
 """
 
@@ -161,7 +161,7 @@ def test_another_suite_or_model_is_named(tmp_path: Path, server: ScriptedServer)
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path, server: ScriptedServer) -> None:
     suite = make_suite(tmp_path, 1)
-    with pytest.raises(FathomError, match="holds other files"):
+    with pytest.raises(FathomError, match="contains other files"):
         run(suite, "openai/scripted", out=suite, model_base_url=server.base_url, max_output_tokens=50)
     with pytest.raises(FathomError, match="is a file"):
         run(suite, "openai/scripted", out=suite / "manifest.json", model_base_url=server.base_url)
@@ -344,7 +344,7 @@ def test_limits_count_what_others_spend(ledgers: list[Ledger], limit: dict[str, 
     client = Waiting(first=spend)
     client.gate.set()
     session = Session(mine, client, replace(work(1, 1), **limit), 12)  # type: ignore[arg-type]  # options of a test
-    with pytest.raises(FathomError, match=f"--{next(iter(limit)).replace('_', '-')} allows"):
+    with pytest.raises(FathomError, match=f"--{next(iter(limit)).replace('_', '-')} is"):
         asyncio.run(session.work_through())
     assert sum(client.replied.values()) == 8  # as many as were claimed before the other spent
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from run_suites import FILLER, make_suite, sample
 
 from fathom.run import Progress, read_manifest, replies, run, status
-from fathom.run import readers as readers_module
+from fathom.run import baselines as baselines_module
 from fathom.run.ledger import Ledger
 from fathom.run.prices import UNKNOWN
 from fathom.run.store import FILE
@@ -29,15 +29,15 @@ from fathom.types import STATUSES, AnswerKind, FathomError, Reply
 
 
 @pytest.fixture
-def reader(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """An offline reader ``fathom/fake`` that answers ``nine``; gives the prompts it saw."""
+def baseline(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """An offline baseline ``fathom/fake`` that answers ``nine``; gives the prompts it saw."""
     seen: list[str] = []
 
     def read(prompt: str, answer: AnswerKind, rng: object) -> str:
         seen.append(prompt)
         return "nine"
 
-    monkeypatch.setattr(readers_module, "get_reader", lambda name: read)
+    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: read)
     return seen
 
 
@@ -49,25 +49,25 @@ def written() -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the system does not count written bytes")
-def test_at_most_5_kb_are_written_for_a_sample(tmp_path: Path, reader: list[str]) -> None:
+def test_at_most_5_kb_are_written_for_a_sample(tmp_path: Path, baseline: list[str]) -> None:
     """Every write call counts: rows, index, claims, write-ahead log and its copying back."""
     suite = make_suite(tmp_path, 1000)
     before = written()
     run(suite, "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
     assert (written() - before) / 1000 <= 5 * 1024
-    assert len(reader) == 1000
+    assert len(baseline) == 1000
     on_disk = sum(path.stat().st_size for path in (tmp_path / "run").iterdir())
     assert on_disk / 1000 <= 2 * 1024
 
 
-def test_no_prompt_is_stored(tmp_path: Path, reader: list[str]) -> None:
+def test_no_prompt_is_stored(tmp_path: Path, baseline: list[str]) -> None:
     run(make_suite(tmp_path, 20), "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
-    assert FILLER[:26] in reader[0]
+    assert FILLER[:26] in baseline[0]
     for path in (tmp_path / "run").iterdir():
         assert FILLER[:26].encode() not in path.read_bytes()
 
 
-def test_a_row_carries_the_facts_of_its_sample(tmp_path: Path, reader: list[str]) -> None:
+def test_a_row_carries_the_facts_of_its_sample(tmp_path: Path, baseline: list[str]) -> None:
     out = tmp_path / "run"
     run(make_suite(tmp_path, 3, lengths=(256, 512)), "fathom/fake", out=out, max_output_tokens=50, epochs=2)
     rows = list(replies(out))
@@ -87,7 +87,7 @@ def test_a_row_carries_the_facts_of_its_sample(tmp_path: Path, reader: list[str]
     assert rows[0].prompt_hash == rows[1].prompt_hash != rows[2].prompt_hash
 
 
-def test_secrets_are_not_stored(tmp_path: Path, reader: list[str]) -> None:
+def test_secrets_are_not_stored(tmp_path: Path, baseline: list[str]) -> None:
     secret = "sk-do-not-write-this"
     run(
         make_suite(tmp_path, 1),
@@ -111,7 +111,7 @@ def test_amounts_of_tokens_are_no_secrets() -> None:
 
 
 @pytest.mark.slow
-def test_disk_full_is_told_and_nothing_is_lost(tmp_path: Path, reader: list[str]) -> None:
+def test_disk_full_is_told_and_nothing_is_lost(tmp_path: Path, baseline: list[str]) -> None:
     """A limit on the size of files stands for the full disk: both end in the same SQLite errors."""
     suite, out = make_suite(tmp_path, 400), tmp_path / "run"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -123,9 +123,9 @@ def test_disk_full_is_told_and_nothing_is_lost(tmp_path: Path, reader: list[str]
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     kept = {row.sample for row in replies(out)}
     assert 0 < len(kept) < 400
-    reader.clear()
+    baseline.clear()
     run(suite, "fathom/fake", out=out, max_output_tokens=50)
-    assert len(reader) == 400 - len(kept)
+    assert len(baseline) == 400 - len(kept)
     assert len(list(replies(out))) == 400
 
 
@@ -142,7 +142,7 @@ def test_sqlite_full_is_told(tmp_path: Path) -> None:
     ledger.close()
 
 
-def test_a_damaged_store_is_told(tmp_path: Path, reader: list[str]) -> None:
+def test_a_damaged_store_is_told(tmp_path: Path, baseline: list[str]) -> None:
     suite, out = make_suite(tmp_path, 50), tmp_path / "run"
     run(suite, "fathom/fake", out=out, max_output_tokens=50)
     store = out / "replies.sqlite"
@@ -155,7 +155,7 @@ def test_a_damaged_store_is_told(tmp_path: Path, reader: list[str]) -> None:
 def test_a_store_without_tables_is_told(tmp_path: Path) -> None:
     """As a process leaves it that was killed when it began."""
     (tmp_path / "replies.sqlite").touch()
-    with pytest.raises(FathomError, match="holds nothing yet"):
+    with pytest.raises(FathomError, match="is empty"):
         list(replies(tmp_path))
 
 
@@ -233,7 +233,7 @@ def test_small_pages_and_write_ahead_log(tmp_path: Path) -> None:
     ledger.close()
 
 
-def test_run_json_names_versions_and_is_json(tmp_path: Path, reader: list[str]) -> None:
+def test_run_json_names_versions_and_is_json(tmp_path: Path, baseline: list[str]) -> None:
     run(make_suite(tmp_path, 1), "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
     manifest = json.loads((tmp_path / "run" / "run.json").read_text())
     assert manifest["model"] == "fathom/fake"
@@ -241,7 +241,7 @@ def test_run_json_names_versions_and_is_json(tmp_path: Path, reader: list[str]) 
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["replies.sqlite", "run.json"]
 
 
-def test_an_unknown_cost_is_not_zero(tmp_path: Path, reader: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_cost_is_not_zero(tmp_path: Path, baseline: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "run"
     monkeypatch.setattr("fathom.run.runner.find_price", lambda model, base_url: UNKNOWN)
     states: list[Progress] = []
@@ -260,7 +260,7 @@ def test_an_unknown_cost_is_not_zero(tmp_path: Path, reader: list[str], monkeypa
     ledger.close()
 
 
-def test_a_run_without_replies_and_one_of_a_reader_cost_nothing(tmp_path: Path, reader: list[str]) -> None:
+def test_a_run_without_replies_and_one_of_a_baseline_cost_nothing(tmp_path: Path, baseline: list[str]) -> None:
     run(make_suite(tmp_path, 3), "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
     assert (status(tmp_path / "run").cost, status(tmp_path / "run").unpriced) == (0.0, 0)
     (tmp_path / "run" / "replies.sqlite").unlink()

@@ -45,13 +45,13 @@ def test_lengths_and_limits_choose_among_the_members(tmp_path: Path) -> None:
     subset = subset_of(tmp_path, "item1", "item2", "item4", "item6")
     go(suite, tmp_path / "run", subset, lengths=[256], limit=2)
     assert {row.item for row in replies(tmp_path / "run")} == {"item2", "item4"}
-    with pytest.raises(FathomError, match="no sample has the tasks and lengths asked for together in this subset"):
+    with pytest.raises(FathomError, match="no sample has both the requested tasks and lengths in this subset"):
         go(suite, tmp_path / "other", subset_of(tmp_path, "item1", name="one"), lengths=[256])
 
 
 def test_unknown_members_are_counted_and_named(tmp_path: Path) -> None:
     subset = subset_of(tmp_path, "item0", "a", "b", "c", "d")
-    with pytest.raises(FathomError, match=r"4 of its 5 members .*\('a', 'b', 'c', \.\.\.\), 1 are there"):
+    with pytest.raises(FathomError, match=r"4 of its 5 members .*\('a', 'b', 'c', \.\.\.\); 1 are"):
         go(make_suite(tmp_path, 2), tmp_path / "run", subset)
     assert not (tmp_path / "run").exists()
 
@@ -74,7 +74,7 @@ def test_the_run_says_which_subset_it_is_and_does_not_take_another(tmp_path: Pat
 def test_a_run_of_everything_does_not_take_a_subset(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 2), tmp_path / "run"
     go(suite, out, None)
-    with pytest.raises(FathomError, match="subset = None, but now subset = '"):
+    with pytest.raises(FathomError, match="subset = None, but subset = '"):
         go(suite, out, subset_of(tmp_path, "item0"))
 
 

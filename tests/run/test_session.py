@@ -16,11 +16,11 @@ from fathom.length import render
 from fathom.run import replies
 from fathom.run.answers import LARGE_TEXT
 from fathom.run.ledger import Key, Ledger
-from fathom.run.manner import Manner
 from fathom.run.model import Call
 from fathom.run.overflow import Overflow
 from fathom.run.prices import FREE, TRUNCATION, UNKNOWN, Limit, Price
 from fathom.run.progress import Progress, RunSummary
+from fathom.run.request_mode import RequestMode
 from fathom.run.retry import Retry
 from fathom.run.session import LOOK_SECONDS, Session, Work, _first
 from fathom.run.store import StoredReply
@@ -100,8 +100,8 @@ OK = Reply("ok", "nine")
 
 
 def test_a_sample_is_asked_by_its_whole_prompt_and_with_what_goes_with_it(ledger: Ledger) -> None:
-    manner = Manner(stop=("\n", "END"), continued=True, answer="words")
-    done = go(ledger, OK, work(manner=lambda task: {"passkey": manner}[task], epochs=2))
+    request_mode = RequestMode(stop=("\n", "END"), continued=True, answer="words")
+    done = go(ledger, OK, work(request_mode=lambda task: {"passkey": request_mode}[task], epochs=2))
     assert done.client.asked == [
         (PROMPT, Call("item0@256", epoch, 7, 10, ("\n", "END"), True, "words")) for epoch in (1, 2)
     ]
@@ -119,9 +119,11 @@ def test_a_second_request_has_a_prompt_a_cap_and_a_kind_of_its_own(ledger: Ledge
     def follow_up(text: str, one: Sample) -> str:
         return f"{one.id} said {text}. So?"
 
-    manner = Manner(follow_up=follow_up, second_cap=3, answer="label")
+    request_mode = RequestMode(follow_up=follow_up, second_cap=3, answer="label")
     done = go(
-        ledger, lambda prompt, call: Reply("ok", f"{call.max_output_tokens} words"), work(manner=lambda _: manner)
+        ledger,
+        lambda prompt, call: Reply("ok", f"{call.max_output_tokens} words"),
+        work(request_mode=lambda _: request_mode),
     )
     first, second = done.client.asked
     assert first == (PROMPT, Call("item0@256", 1, 7, 10, answer="words"))
@@ -133,8 +135,8 @@ def test_a_second_request_has_a_prompt_a_cap_and_a_kind_of_its_own(ledger: Ledge
 
 
 def test_a_first_reply_that_says_nothing_is_the_last(ledger: Ledger) -> None:
-    manner = Manner(follow_up=lambda text, one: "So?")
-    assert len(go(ledger, Reply("ok", " \n"), work(manner=lambda _: manner)).client.asked) == 1
+    request_mode = RequestMode(follow_up=lambda text, one: "So?")
+    assert len(go(ledger, Reply("ok", " \n"), work(request_mode=lambda _: request_mode)).client.asked) == 1
 
 
 @pytest.mark.parametrize("connections", [1, 3])
@@ -182,7 +184,7 @@ def test_a_few_are_claimed_at_a_time(
         (Limit(TOKENS - 1, TRUNCATION, "refuse"), "207 tokens exceed the window of 206; not sent"),
         (Limit(TOKENS + 10, "--window", "refuse"), ""),
         (Limit(TOKENS, TRUNCATION, "refuse"), ""),
-        (Limit(1, "reader", "refuse", by_client=True), ""),
+        (Limit(1, "baseline", "refuse", by_client=True), ""),
         (Limit(None, "", "refuse"), ""),
     ],
 )
@@ -250,10 +252,10 @@ def test_without_a_tokenizer_thoughts_stay_uncounted(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("kind", "reply", "said"),
     [
-        ("instruct", replace(OK, reasoning="hm"), "but 2 of 2 replies hold some"),
-        ("instruct", replace(OK, tokens_reasoning=4), "but 2 of 2 replies hold some"),
+        ("instruct", replace(OK, reasoning="hm"), "but 2 of 2 replies have some"),
+        ("instruct", replace(OK, tokens_reasoning=4), "but 2 of 2 replies have some"),
         ("instruct", OK, ""),
-        ("thinking", OK, "but none of 2 replies holds any"),
+        ("thinking", OK, "but none of 2 replies has any"),
         ("thinking", replace(OK, reasoning="hm"), ""),
         ("thinking", Reply("error", error="odd"), ""),
     ],
@@ -261,7 +263,7 @@ def test_without_a_tokenizer_thoughts_stay_uncounted(ledger: Ledger) -> None:
 def test_reasoning_that_is_not_as_it_was_meant_is_a_hint(ledger: Ledger, kind: Any, reply: Reply, said: str) -> None:
     thinking = Thinking(mode="on" if kind == "thinking" else "off", kind=kind, prompt="plain", switch="none")
     done = go(ledger, reply, work(epochs=2, thinking=thinking))
-    hints = [hint for hint in done.summary.hints if "reasoning was to be" in hint]
+    hints = [hint for hint in done.summary.hints if "reasoning should be" in hint]
     assert len(hints) == bool(said)
     assert all(said in hint for hint in hints)
 
@@ -329,11 +331,11 @@ def test_an_error_that_is_asked_again_is_counted_once(ledger: Ledger, tmp_path: 
 @pytest.mark.parametrize(
     ("limit", "replies_kept", "said"),
     [
-        ({"max_tokens_total": 2199}, 2, "stopped: 2,200 tokens are used, --max-tokens-total allows 2,199"),
-        ({"max_tokens_total": 2200}, 3, "stopped: 3,300 tokens are used, --max-tokens-total allows 2,200"),
+        ({"max_tokens_total": 2199}, 2, "stopped: 2,200 tokens used, --max-tokens-total is 2,199"),
+        ({"max_tokens_total": 2200}, 3, "stopped: 3,300 tokens used, --max-tokens-total is 2,200"),
         ({"max_tokens_total": 4400}, 4, ""),
-        ({"max_cost": 2199.0}, 2, "stopped: $2,200.00 are spent, --max-cost allows $2,199.00"),
-        ({"max_cost": 2200.0}, 3, "stopped: $3,300.00 are spent, --max-cost allows $2,200.00"),
+        ({"max_cost": 2199.0}, 2, "stopped: $2,200.00 spent, --max-cost is $2,199.00"),
+        ({"max_cost": 2200.0}, 3, "stopped: $3,300.00 spent, --max-cost is $2,200.00"),
         ({"max_cost": 4400.0}, 4, ""),
     ],
 )
@@ -346,7 +348,7 @@ def test_a_run_stops_when_more_is_used_than_allowed(
     if said:
         with pytest.raises(FathomError) as caught:
             asyncio.run(session.work_through())
-        assert str(caught.value) == f"{said}; all replies that came are kept"
+        assert str(caught.value) == f"{said}; all finished replies are kept"
     else:
         asyncio.run(session.work_through())
     assert len(list(replies(ledger.folder))) == replies_kept == len(client.asked)
@@ -359,7 +361,9 @@ def test_what_nobody_expected_is_the_error_of_one_sample(ledger: Ledger) -> None
     def follow_up(text: str, one: Sample) -> str:
         raise ZeroDivisionError("odd " * 1000)
 
-    done = go(ledger, OK, work(2, manner=lambda task: Manner(follow_up=follow_up if not ledger.failed() else None)))
+    done = go(
+        ledger, OK, work(2, request_mode=lambda task: RequestMode(follow_up=follow_up if not ledger.failed() else None))
+    )
     first, second = done.rows
     assert (first.reply.status, first.reply.stop, first.reply.attempts) == ("error", "error", 0)
     assert first.reply.error.startswith("unexpected, please report it: ZeroDivisionError: odd odd")
@@ -368,7 +372,7 @@ def test_what_nobody_expected_is_the_error_of_one_sample(ledger: Ledger) -> None
     assert second.reply.status == "ok"
     (hint,) = done.summary.hints
     assert hint.startswith("1 samples failed, the last one with: unexpected, please report it: ZeroDivisionError")
-    assert hint.endswith("; the same command again asks for them again")
+    assert hint.endswith("; run the same command again to retry them")
     assert done.summary.progress is not None
     assert done.summary.progress.tokens_in == TOKENS
 
@@ -377,24 +381,24 @@ def test_where_all_samples_fail_the_run_says_so(ledger: Ledger) -> None:
     def follow_up(text: str, one: Sample) -> str:
         raise ZeroDivisionError("odd.")
 
-    session = Session(ledger, Client(), work(2, manner=lambda task: Manner(follow_up=follow_up)), 2)
+    session = Session(ledger, Client(), work(2, request_mode=lambda task: RequestMode(follow_up=follow_up)), 2)
     with pytest.raises(FathomError) as caught:
         asyncio.run(session.work_through())
     assert str(caught.value) == (
-        "all 2 samples failed, the last one with: unexpected, please report it: ZeroDivisionError: odd. Mend that, "
-        "then run the same command again, which asks for them again"
+        "all 2 samples failed, the last one with: unexpected, please report it: ZeroDivisionError: odd. Fix the "
+        "cause and run the same command again to retry them"
     )
     (hint,) = session.summary().hints
     assert hint == (
-        "2 samples failed, the last one with: unexpected, please report it: ZeroDivisionError: odd; the same command "
-        "again asks for them again"
+        "2 samples failed, the last one with: unexpected, please report it: ZeroDivisionError: odd; run the same "
+        "command again to retry them"
     )
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OSError("no such disk"), "the suite cannot be read: no such disk; all replies that came are kept"),
+        (OSError("no such disk"), "the suite cannot be read: no such disk; all finished replies are kept"),
         (FathomError("the model is gone"), "the model is gone"),
     ],
 )
@@ -402,7 +406,9 @@ def test_what_ends_a_run_is_told(ledger: Ledger, error: Exception, said: str) ->
     def follow_up(text: str, one: Sample) -> str:
         raise error
 
-    session = Session(ledger, Client(), work(4, max_connections=2, manner=lambda _: Manner(follow_up=follow_up)), 4)
+    session = Session(
+        ledger, Client(), work(4, max_connections=2, request_mode=lambda _: RequestMode(follow_up=follow_up)), 4
+    )
     with pytest.raises(FathomError) as caught:
         asyncio.run(session.work_through())
     assert str(caught.value) == said
@@ -412,7 +418,7 @@ def test_what_ends_a_run_is_told(ledger: Ledger, error: Exception, said: str) ->
 def test_errors_of_an_earlier_process_are_a_hint_too(ledger: Ledger, tmp_path: Path) -> None:
     ledger.finish(sample(0), 1, Reply("error"), prompt_hash="", cost=0.0)
     session = Session(ledger, Client(), work(0), 1)
-    assert session.summary().hints == ("1 samples failed; the same command again asks for them again",)
+    assert session.summary().hints == ("1 samples failed; run the same command again to retry them",)
 
 
 @pytest.mark.parametrize(("cut", "of", "hinted"), [(1, 20, False), (2, 20, True), (1, 19, True), (0, 1, False)])
@@ -421,7 +427,7 @@ def test_more_than_a_twentieth_of_incomplete_replies_is_a_hint(ledger: Ledger, c
         ledger, lambda prompt, call: replace(OK, status="incomplete" if call.epoch <= cut else "ok"), work(epochs=of)
     )
     said = (
-        f"{cut} of {of} replies are incomplete: they reached the output cap, or hold nothing but reasoning; raise "
+        f"{cut} of {of} replies are incomplete: they reached the output cap, or contain only reasoning; raise "
         "--max-output-tokens, in another run folder"
     )
     assert done.summary.hints == ((said,) if hinted else ())
@@ -482,6 +488,6 @@ def test_a_session_that_stops_takes_over_nothing(ledger: Ledger, tmp_path: Path)
     other.claim([("item1@256", 1)])
     client = Client(lambda prompt, call: replace(OK, tokens_in=1000))
     session = Session(ledger, client, work(3, max_tokens_total=1500), 3)
-    with pytest.raises(FathomError, match="2,000 tokens are used"):
+    with pytest.raises(FathomError, match="2,000 tokens used"):
         asyncio.run(session.work_through())
     other.close()

@@ -51,7 +51,7 @@ switch = "thinking"
 
 @pytest.fixture(autouse=True)
 def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fathom.run.manner.tasks", lambda: TASKS)
+    monkeypatch.setattr("fathom.run.request_mode.tasks", lambda: TASKS)
     monkeypatch.setattr("fathom.run.runner._task_cap", lambda task: TASKS[task].max_output_tokens)
     (tmp_path / "models.toml").write_text(MODELS)
     monkeypatch.setenv("FATHOM_MODELS", str(tmp_path / "models.toml"))
@@ -194,7 +194,7 @@ def test_what_the_table_says_is_sent_and_shown(tmp_path: Path, server: ScriptedS
     # What is cut is the same for both, for replies have room of their own.
     for plan, mode in zip(shown, ("on", "off"), strict=True):
         assert (plan.window, plan.beyond, plan.tokens_in) == (100, 1, 100)
-        assert plan.fate == "1 prompts exceed 100 tokens: they lose their middle"
+        assert plan.overflow_note == "1 prompts exceed 100 tokens: they lose their middle"
         assert plan.thinking.startswith(f"thinking {mode}: mixed model, plain prompt, ")
         assert "prompts beyond 100 tokens lose their middle" in plan.thinking
         assert only_reply(tmp_path / mode).reply.truncated == TOKENS - 100 + SEAM
@@ -237,7 +237,7 @@ def test_suites_without_such_prompts_have_no_thinking_score_of_instruct_models(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
     suite = make_suite(tmp_path, thinking=False)
-    with pytest.raises(FathomError, match=r"sample 'item0@256' of task short has no prompt that asks for thoughts"):
+    with pytest.raises(FathomError, match=r"sample 'item0@256' of task short has no thinking prompt"):
         go(suite, server, tmp_path / "run", thinking="on", model_kind="instruct")
     assert server.requests == []
     assert not (tmp_path / "run").exists()
@@ -374,7 +374,7 @@ def test_thoughts_stay_uncounted_where_the_tokenizer_is_not_at_hand(
 
 @pytest.mark.parametrize(
     ("mode", "thoughts", "hint"),
-    [("on", "", "was to be on, but none of 2"), ("off", "hm", "was to be off, but 2 of 2"), ("on", "hm", "")],
+    [("on", "", "should be on, but none of 2"), ("off", "hm", "should be off, but 2 of 2"), ("on", "hm", "")],
 )
 def test_a_switch_that_the_server_does_not_obey_is_told(
     tmp_path: Path, server: ScriptedServer, mode: str, thoughts: str, hint: str
@@ -412,10 +412,10 @@ def test_modes_do_not_mix_in_a_folder(tmp_path: Path, server: ScriptedServer) ->
     suite = make_suite(tmp_path)
     asked: dict[str, Any] = {"temperature": 0.0, "max_output_tokens": 9, "on_overflow": "refuse"}
     go(suite, server, tmp_path / "plain", **asked)
-    with pytest.raises(FathomError, match=r"thinking\.mode = None, but now thinking.mode = 'off'"):
+    with pytest.raises(FathomError, match=r"thinking\.mode = None, but thinking.mode = 'off' was requested"):
         go(suite, server, tmp_path / "plain", **asked, thinking="off", model_kind="instruct")
     go(suite, server, tmp_path / "off", **asked, thinking="off", model_kind="instruct")
-    with pytest.raises(FathomError, match=r"thinking\.mode = 'off', but now thinking.mode = 'on'"):
+    with pytest.raises(FathomError, match=r"thinking\.mode = 'off', but thinking.mode = 'on' was requested"):
         go(suite, server, tmp_path / "off", **asked, thinking="on", model_kind="instruct")
     summary = go(suite, server, tmp_path / "off", **asked, thinking="off", model_kind="instruct")
     assert summary.progress is not None
@@ -468,7 +468,7 @@ def test_the_command_names_the_folder_and_says_what_it_does(call: Call, tmp_path
     words = ("run", suite, "-m", "openai/m", "--model-base-url", server.base_url, "--yes")
     code, _, told = call(*words, "--thinking", "on", "--model-kind", "instruct")
     assert code == 0
-    line = "thinking on: instruct model, thinking prompt, at most 8,192 tokens out, temperature 1\n"
+    line = "thinking on: instruct model, thinking prompt, at most 8,192 output tokens, temperature 1\n"
     assert line in told
     assert call(*words, "--thinking", "off", "--model-kind", "mixed", "--temperature", "0.2")[0] == 0
     assert call(*words)[0] == 0
@@ -479,11 +479,11 @@ def test_the_command_names_the_folder_and_says_what_it_does(call: Call, tmp_path
     assert found == {"openai-m-thinking": 1.0, "openai-m-non-thinking": 0.2, "openai-m": 0.0}
     code, _, told = call(*words, "--thinking", "on")
     assert code == 2
-    assert "does not know openai/m" in told
+    assert "openai/m is not in the table" in told
     assert "--model-kind" in told
 
 
-def test_offline_readers_think_too(call: Call, tmp_path: Path) -> None:
+def test_offline_baselines_think_too(call: Call, tmp_path: Path) -> None:
     suite = make_suite(tmp_path)
     code, printed, _ = call("run", suite, "-m", "fathom/guess", "--thinking", "on", "--model-kind", "instruct", "-y")
     assert code == 0

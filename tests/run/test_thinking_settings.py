@@ -21,7 +21,7 @@ QWEN = ModelSettings("mixed", 128_000, None, 120_000, 1024, 8192, 0.7, 0.6)
 
 
 class Windowless:
-    """A client that cuts nothing, as all but readers."""
+    """A client that cuts nothing, as all but baselines."""
 
     window = None
     policy = "refuse"
@@ -195,8 +195,8 @@ def test_without_a_mode_nothing_changes(chosen: dict[str, Any]) -> None:
         ({"kind": "hybrid"}, "--model-kind hybrid: expected one of thinking, mixed, instruct"),
         ({"kind": "mixed", "switch": "button"}, "--thinking-switch button: expected one of effort, tokens"),
         ({"kind": "thinking", "mode": "off"}, "x always reasons, and so has no non-thinking score"),
-        ({}, r"the table of models \(`fathom list settings`\) does not know openai/x. Say with --model-kind"),
-        ({"model": "vllm/Qwen3-32B-AWQ"}, "does not know vllm/Qwen3-32B-AWQ. It knows Qwen3-32B"),
+        ({}, r"openai/x is not in the table of models \(`fathom list settings`\). Use --model-kind"),
+        ({"model": "vllm/Qwen3-32B-AWQ"}, "vllm/Qwen3-32B-AWQ is not in the table .* Similar names: Qwen3-32B"),
         ({"kind": "mixed", "model": "together/x"}, "how together switches .* give --thinking-switch"),
         ({"kind": "mixed", "chat_template": "never"}, "--chat-template never: reasoning cannot be switched"),
         ({"kind": "mixed", "on_overflow": "squeeze"}, "--on-overflow: unknown overflow policy 'squeeze'"),
@@ -205,8 +205,8 @@ def test_without_a_mode_nothing_changes(chosen: dict[str, Any]) -> None:
             "--reasoning-effort low: .* is off in a model",
         ),
         ({"kind": "mixed", "generation": {"reasoning_tokens": 0}}, "--reasoning-tokens 0: .* is on in a model of kind"),
-        ({"mode": None, "kind": "mixed"}, "--model-kind mixed: goes with --thinking on or"),
-        ({"mode": None, "switch": "type"}, "--thinking-switch type: goes with --thinking"),
+        ({"mode": None, "kind": "mixed"}, "--model-kind mixed: needs --thinking on or"),
+        ({"mode": None, "switch": "type"}, "--thinking-switch type: needs --thinking"),
     ],
 )
 def test_what_cannot_be_is_said(given: dict[str, Any], message: str) -> None:
@@ -243,18 +243,18 @@ def test_an_entry_may_name_its_own_switch_and_the_user_another() -> None:
 def test_the_line_says_all_that_was_decided() -> None:
     words = describe_thinking(decide(model="vllm/q", entry=QWEN), window=120_000)
     assert words == (
-        "thinking on: mixed model, plain prompt, at most 8,192 tokens out, temperature 0.6, prompts beyond 120,000 "
+        "thinking on: mixed model, plain prompt, at most 8,192 output tokens, temperature 0.6, prompts beyond 120,000 "
         "tokens lose their middle, chat_template_kwargs.enable_thinking=true"
     )
     words = describe_thinking(
         decide(mode="off", kind="instruct", temperature=None, window=9000, on_overflow="refuse"), window=9000
     )
     assert words == (
-        "thinking off: instruct model, plain prompt, each task's own cap on replies, the provider's temperature, "
-        "prompts that with their reply exceed 9,000 tokens are not sent"
+        "thinking off: instruct model, plain prompt, each task's own output cap, the provider's temperature, "
+        "prompts that, with their reply, exceed 9,000 tokens are not sent"
     )
     words = describe_thinking(decide(kind="mixed", model="google/g", max_output_tokens=9000), window=None)
-    assert words.endswith("at most 9,000 tokens out, temperature 1, reasoning_tokens=7976")
+    assert words.endswith("at most 9,000 output tokens, temperature 1, reasoning_tokens=7976")
 
 
 def test_what_was_decided_rules_caps_windows_and_reasoning() -> None:
@@ -300,12 +300,12 @@ def test_a_window_of_the_table_rules_where_it_has_no_truncation_length() -> None
 @pytest.mark.parametrize(
     ("kind", "mode", "reasoned", "doubt"),
     [
-        ("mixed", "on", 0, "was to be on, but none of 9 replies"),
-        ("thinking", "on", 0, "was to be on"),
+        ("mixed", "on", 0, "should be on, but none of 9 replies"),
+        ("thinking", "on", 0, "should be on"),
         ("mixed", "on", 1, ""),
-        ("mixed", "off", 2, "was to be off, but 2 of 9 replies"),
+        ("mixed", "off", 2, "should be off, but 2 of 9 replies"),
         ("mixed", "off", 0, ""),
-        ("instruct", "on", 9, "was to be off, but 9 of 9"),
+        ("instruct", "on", 9, "should be off, but 9 of 9"),
         ("instruct", "on", 0, ""),
     ],
 )

@@ -21,8 +21,8 @@ from fathom.corpus.records import BadRowError
 from fathom.length import render
 from fathom.registry import get_suite, get_task
 from fathom.run import replies, run
-from fathom.run.readers import get_reader
-from fathom.run.readers.asked import understand
+from fathom.run.baselines import get_baseline
+from fathom.run.baselines.parsing import parse_prompt
 from fathom.score.registry import get_scorer, row_of
 from fathom.sources import read_sources
 from fathom.suitefile import BuiltSuite, open_suite
@@ -236,29 +236,29 @@ def test_a_run_with_thoughts_asks_twice_and_scores_the_second_reply(tmp_path: Pa
         assert get_task(row.task).score(row.reply.text, sample).valid
 
 
-@pytest.mark.parametrize("reader", ["fathom/guess", "fathom/lexical"])
-def test_readers_take_a_choice_whatever_the_words_of_the_prompt(tmp_path: Path, reader: str) -> None:
-    """Those of the publishers' templates are not ours, and no reader knows them."""
+@pytest.mark.parametrize("baseline", ["fathom/guess", "fathom/lexical"])
+def test_baselines_take_a_choice_whatever_the_words_of_the_prompt(tmp_path: Path, baseline: str) -> None:
+    """Those of the publishers' templates are not ours, and no baseline knows them."""
     data = write_v2_templates(write_v2(tmp_path / "data"))
     suite = made("longbench_v2", tmp_path, [data], prompts="official")
-    run(suite.folder, reader, out=tmp_path / "run")
+    run(suite.folder, baseline, out=tmp_path / "run")
     found = list(replies(tmp_path / "run"))
     assert found
     assert all(CHOSEN.fullmatch(row.reply.text) for row in found)
 
 
-# ------------------------------------------------------------------------------------------- readers and scores
+# ------------------------------------------------------------------------------------------- baselines and scores
 
 
-@pytest.mark.parametrize("reader", ["fathom/guess", "fathom/lexical"])
-def test_readers_take_one_of_the_four(tmp_path: Path, reader: str) -> None:
+@pytest.mark.parametrize("baseline", ["fathom/guess", "fathom/lexical"])
+def test_baselines_take_one_of_the_four(tmp_path: Path, baseline: str) -> None:
     suite = made("longbench_v2", tmp_path, [write_v2(tmp_path / "data")], closed_book=True)
     for sample, prompt in prompts_of(suite):
-        asked = understand(prompt, get_task("longbench_v2").answer)
+        asked = parse_prompt(prompt, get_task("longbench_v2").answer)
         assert asked.kind == "choice"
         assert asked.question == make_v2(number_of(sample))["question"].strip()
         assert sorted(asked.options) == [1, 2, 3, 4]
-        reply = get_reader(reader)(prompt, asked.kind, Random(sample.id))
+        reply = get_baseline(baseline)(prompt, asked.kind, Random(sample.id))
         for rule in ("strict", "official"):
             assert get_scorer("longbench_v2/mcq", rule)(row_of(reply, sample)).valid
 
@@ -271,7 +271,7 @@ def test_matching_words_finds_the_choice_that_the_text_names(tmp_path: Path) -> 
     (tmp_path / "data.json").write_text(json.dumps(rows))
     suite = made("longbench_v2", tmp_path, [tmp_path])
     for sample, prompt in prompts_of(suite):
-        reply = get_reader("fathom/lexical")(prompt, "choice", Random(0))
+        reply = get_baseline("fathom/lexical")(prompt, "choice", Random(0))
         assert get_task("longbench_v2").score(reply, sample).value == 1
 
 

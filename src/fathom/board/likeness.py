@@ -126,10 +126,10 @@ def plain_name(text: str) -> str:
 
 
 def expected_alike(names: Sequence[str]) -> bool:
-    """Whether all of these are offline readers of ours: they share their guesses, and nobody gains by a copy of one."""
-    from fathom.run.readers import readers  # and with them all that runs models, which a server does not do
+    """Whether all of these are offline baselines: they share their guesses, so that equal replies mean nothing."""
+    from fathom.run.baselines import baselines  # and with them all that runs models, which a server does not do
 
-    return all(name.partition("?")[0] in readers() for name in names)
+    return all(name.partition("?")[0] in baselines() for name in names)
 
 
 def _letters(text: str) -> str:

@@ -166,7 +166,7 @@ def _print_preflight(plan: "Preflight") -> None:
             f"{forecast.tokens_in:,} tokens in{cost}{beyond}",
             file=sys.stderr,
         )
-    if plan.fate:
-        print(f"  {plan.fate}", file=sys.stderr)
+    if plan.overflow_note:
+        print(f"  {plan.overflow_note}", file=sys.stderr)
     elif plan.window is None and plan.cost_most != 0:
         print("  the model's window is not known; give --window to have prompts checked beforehand", file=sys.stderr)

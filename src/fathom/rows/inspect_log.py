@@ -18,7 +18,7 @@ from fathom.registry import task_name, tasks
 from fathom.rows.schema import check_rows, to_frame
 from fathom.run.answers import to_reply
 from fathom.run.inspect_client import read_output
-from fathom.run.manner import answered_to_cap
+from fathom.run.request_mode import answered_to_cap
 from fathom.types import Facet, FathomError, Row, Status
 
 if TYPE_CHECKING:

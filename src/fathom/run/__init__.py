@@ -1,4 +1,4 @@
-"""The only room that talks to models: put a suite to a model, keep every reply, go on after any interruption."""
+"""Run suites against models, keep every reply, and resume after interruptions."""
 
 from fathom.run.judge import JudgeSummary, check_judge, judge
 from fathom.run.judge_plan import JudgePlan

@@ -1,17 +1,17 @@
-"""From a model's raw output to a reply: reasoning apart from the answer, and the right status.
+"""From a model's raw output to a reply: separates reasoning from the answer and sets the status.
 
 The rules, in order:
 
 * the provider stopped because the prompt left no room (``model_length``) -> ``overflow``;
 * a content filter, or a reply that the provider marks as a refusal -> ``refused``;
-* a stop at the output cap -> ``incomplete``: cut, inside reasoning or inside the answer. What text there is, is scored
-  as it stands and counted as cut. ``fathom.run.manner`` knows the tasks where it is whole;
+* a stop at the output cap -> ``incomplete``: truncated, in the reasoning or in the answer. Visible text is scored as it
+  is and counted as truncated. ``fathom.run.request_mode`` knows the tasks where such a reply is complete;
 * no visible text but reasoning -> ``incomplete``: the model reasoned and then said nothing;
-* nothing at all, and a stop for a reason that is not known -> ``error``: something failed, and it was not the model;
+* nothing at all, with an unknown stop reason -> ``error``: something other than the model failed;
 * more than ``MOST_CHARACTERS`` -> ``error``;
 * everything else -> ``ok``. An empty reply is ``ok``: the scorer calls it invalid.
 
-Logs of Inspect are judged by the same rules (``fathom.rows.inspect_log``).
+Inspect logs are read by the same rules (``fathom.rows.inspect_log``).
 """
 
 import re
@@ -25,15 +25,15 @@ MOST_CHARACTERS = 8_000_000
 """Text and reasoning of a reply together; no output cap of a model comes near. About 8 MB."""
 
 LARGE_TEXT = 1_000_000
-"""Characters from which a reply is worked on beside the event loop, which other replies wait for."""
+"""Replies of at least this many characters are processed in a thread, so that they do not block the event loop."""
 
-# No tag reaches past the next one, so that a text of nothing but beginnings of tags is read once.
+# No match extends past the next tag, so that a text of many opening tags is scanned once.
 _TAG = re.compile(r"<think(?:ing)?\b[^<>]*>|(</think(?:ing)?>)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a provider returned, before it is judged.
+    """What a provider returned, before it is classified.
 
     Attributes:
         text: Visible text; may still hold inline ``<think>`` blocks.
@@ -59,7 +59,7 @@ class Output:
 
 
 def to_reply(output: Output) -> Reply:
-    """Judge an output by the rules of this module.
+    """Classify an output by the rules of this module.
 
     Returns:
         The reply, with inline reasoning moved from its text to ``reasoning``. Where a provider reports an error as
@@ -103,14 +103,14 @@ def _judge(output: Output, text: str, reasoning: str) -> tuple[Status, str]:
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
-    """Part a reply's answer from reasoning written inline.
+    """Separate a reply's answer from inline reasoning.
 
     Args:
-        text: A reply, with any number of ``<think>...</think>`` blocks; a block that is never closed reaches to the
-            end, one that is never opened (the chat template opened it) starts at the beginning.
+        text: A reply, with any number of ``<think>...</think>`` blocks. An unclosed block extends to the end; one that
+            is never opened (the chat template opened it) starts at the beginning.
 
     Returns:
-        The answer and the reasoning, both stripped where a block was found; the text as it is where none was.
+        The answer and the reasoning, both stripped if there is a block; otherwise the text unchanged.
     """
     answer: list[str] = []
     thoughts: list[str] = []
@@ -118,7 +118,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
     for tag in _TAG.finditer(text):
         closes = tag[1] is not None
         if closes != thinking and not (closes and first):
-            continue  # a tag within thoughts, or an end without a beginning
+            continue  # a tag inside reasoning, or a closing tag without an opening one
         (thoughts if closes else answer).append(text[place : tag.start()])
         place, thinking, first = tag.end(), not closes, False
     if first:
@@ -128,7 +128,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
 
 def too_long(text: str, reasoning: str) -> Failure | None:
-    """The failure that a reply of too many characters is; None for all others."""
+    """The failure for a reply with too many characters; None for others."""
     characters = len(text) + len(reasoning)
     if characters <= MOST_CHARACTERS:
         return None
@@ -137,10 +137,10 @@ def too_long(text: str, reasoning: str) -> Failure | None:
 
 
 def checked(reply: Reply) -> Reply:
-    """The reply, where it is one.
+    """The reply, if it is not an error.
 
     Raises:
-        RequestError: It is an ``error``; one that may pass is worth another try.
+        RequestError: Its status is ``error``; temporary errors are retried.
     """
     if reply.status != "error":
         return reply

@@ -1,8 +1,8 @@
-"""The clients of models, by their names."""
+"""Opens the client of a model by its name."""
 
 from collections.abc import Callable
 
-from fathom.run.model import Client, Settings, is_reader
+from fathom.run.model import Client, Settings, is_baseline
 from fathom.tokens import Tokenizer
 
 
@@ -11,15 +11,15 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
 
     Args:
         settings: How the model is asked.
-        tokenizer: Loads the tokenizer of the suite; only readers behind a window need it.
+        tokenizer: Loads the tokenizer of the suite; only baselines with a window need it.
 
     Raises:
         FathomError: The model is unknown, its library is absent, or a key is missing.
     """
-    if is_reader(settings.model):
-        from fathom.run.readers import reader_client
+    if is_baseline(settings.model):
+        from fathom.run.baselines import baseline_client
 
-        return reader_client(settings.model, tokenizer)
+        return baseline_client(settings.model, tokenizer)
     if settings.chat_template != "always":
         from fathom.run.completions import open_continuing_client
 

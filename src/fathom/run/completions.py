@@ -1,7 +1,7 @@
-"""Prompts without a chat template: OpenAI's completions protocol, as vLLM, SGLang and llama.cpp speak it.
+"""Prompts without a chat template: OpenAI's completions protocol, as served by vLLM, SGLang and llama.cpp.
 
-LongBench asks some of its tasks so (``Task.continued``): the model goes on with examples or with a program, and a chat
-template would make it talk about them instead.
+LongBench sends some of its prompts this way (``Task.continued``): the model continues examples or a program, which a
+chat template would make it discuss instead.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
-from fathom.run.failures import Failure, understand
+from fathom.run.failures import Failure, classify
 from fathom.run.model import Call, Client, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.run.usage import count
-from fathom.run.wire import usual, watch
+from fathom.run.wire import normalized, watch
 from fathom.types import FathomError, Json, Reply
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 NO_KEY = "no-key-needed"  # the client library insists on one
 PROVIDERS = ("openai", "openai-api", "vllm", "sglang", "llama-cpp-python")
-# Generation options that have a place in the protocol, and those that such servers take besides.
+# Generation options that are part of the protocol, and those that such servers accept in addition.
 _PROTOCOL = ("top_p", "frequency_penalty", "presence_penalty", "logit_bias")
 _BESIDES = ("top_k",)
 _STOPS = {"length": "max_tokens"}
 
 
 class CompletionsClient:
-    """Sends prompts as they are; ``window`` is None because it cuts nothing."""
+    """Sends prompts without a chat template; ``window`` is None because it truncates nothing."""
 
     window: int | None = None
     policy: Overflow = "refuse"
@@ -44,7 +44,7 @@ class CompletionsClient:
         self._settings = settings
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Send one request and judge what comes back."""
+        """Send one request and read the reply."""
         try:
             answer = await self._client.completions.with_raw_response.create(
                 model=self._model,
@@ -55,10 +55,10 @@ class CompletionsClient:
             )
             output = read_completion(json.loads(answer.http_response.content))
         except Exception as error:
-            raise RequestError(understand(error)) from None
+            raise RequestError(classify(error)) from None
         large = len(output.text) > LARGE_TEXT
         reply = checked(await asyncio.to_thread(to_reply, output) if large else to_reply(output))
-        # A continuation may begin with the indent of a line of code, which belongs to it.
+        # A continuation may begin with the indent of a line of code: keep it.
         return replace(reply, text=output.text) if reply.text and not reply.reasoning else reply
 
     async def close(self) -> None:
@@ -67,7 +67,7 @@ class CompletionsClient:
 
 
 class ContinuingClient:
-    """Sends prompts to be continued as they are, and all others through the chat template."""
+    """Sends prompts of continuation tasks without a chat template and all others through it."""
 
     window: int | None = None
     policy: Overflow = "refuse"
@@ -77,7 +77,7 @@ class ContinuingClient:
         self._completions = completions
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Send one request by the way that it is meant for."""
+        """Send one request with the client of its kind."""
         client = self._completions if call.continued else self._chat
         return await client.complete(prompt, call)
 
@@ -88,14 +88,14 @@ class ContinuingClient:
 
 
 def open_continuing_client(settings: Settings) -> Client:
-    """The client of a run in which some prompts, or all, go without a chat template.
+    """Open the client of a run that sends some or all prompts without a chat template.
 
     Args:
         settings: How the model is asked; ``chat_template`` is ``by-task`` or ``never``.
 
     Raises:
-        FathomError: The server's address is not given, its provider does not speak the completions protocol, or a
-            generation option has no place in it.
+        FathomError: No server address is given, its provider does not support the completions protocol, or a generation
+            option is not part of it.
     """
     name = _server_name(settings)
     _check_options(settings)
@@ -108,15 +108,15 @@ def open_continuing_client(settings: Settings) -> Client:
 
 
 def read_completion(body: object) -> Output:
-    """What a completions server returned, for ``to_reply`` to judge.
+    """Read the response of a completions server, for ``to_reply``.
 
     Raises:
-        RequestError: It holds no choice with a text, or an error.
+        RequestError: It has no choice with a text, or holds an error.
     """
-    read = usual(body)
+    read = normalized(body)
     choice = read["choices"][0]
     if "text" not in choice:
-        raise RequestError(Failure("busy", "the reply holds no choice with a text"))
+        raise RequestError(Failure("busy", "the reply has no choice with a text"))
     finish = choice["finish_reason"] or "stop"
     usage: Mapping[str, Any] = read["usage"] or {}
     return Output(
@@ -146,14 +146,14 @@ def _check_options(settings: Settings) -> None:
     for name in settings.generation:
         if name not in able:
             raise FathomError(
-                f"--chat-template {settings.chat_template}: the generation option {name!r} has no place in a request "
-                f"without a chat template; such requests take {', '.join(sorted(able))}. Drop it, or use "
+                f"--chat-template {settings.chat_template}: the generation option {name!r} is not supported in "
+                f"requests without a chat template; they support {', '.join(sorted(able))}. Drop it, or use "
                 "--chat-template always"
             )
 
 
 def _server_name(settings: Settings) -> str:
-    """The name by which the server knows the model."""
+    """The model's name on the server."""
     provider, _, name = settings.model.partition("/")
     if provider not in PROVIDERS or settings.base_url is None:
         why = "needs --model-base-url, the address of a server" if provider in PROVIDERS else "needs a server"

@@ -1,4 +1,4 @@
-"""Texts as vectors by an embedding model: one on a server, or a local one."""
+"""Embeds texts as vectors, by an embedding model on a server or a local one."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ BATCH = 32
 
 @dataclass(frozen=True)
 class SentenceTransformer:
-    """Embeds texts by a local model of the library sentence-transformers (``pip install 'fathom-eval[embed]'``).
+    """Embeds texts with a local model of the library sentence-transformers (``pip install 'fathom-eval[embed]'``).
 
     The model is loaded once, by ``load`` or with the first texts.
 
     Attributes:
         model: Name or folder of the model.
-        batch: Texts at once.
-        padding: Side on which shorter texts of a batch are padded; None leaves it to the model.
+        batch: Texts per batch.
+        padding: Side on which shorter texts of a batch are padded; None for the model's default.
     """
 
     model: str
@@ -47,7 +47,7 @@ class SentenceTransformer:
     padding: Literal["left", "right"] | None = None
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """Vectors of the texts, shape (N, D); the model cuts what is longer than its window."""
+        """Vectors of the texts, shape (N, D); texts longer than the model's window are truncated."""
         check_texts(texts)
         found = self._loaded.encode(list(texts), batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True)
         return _checked(np.asarray(found, dtype=np.float64), len(texts), self.model)
@@ -56,7 +56,7 @@ class SentenceTransformer:
         """Load the model.
 
         Raises:
-            FathomError: The library is not installed, or there is no such model.
+            FathomError: The library is not installed, or the model does not exist.
         """
         _ = self._loaded
 
@@ -72,23 +72,23 @@ class SentenceTransformer:
         try:
             return sentence_transformers.SentenceTransformer(self.model, **options)
         except (OSError, ValueError) as error:
-            raise FathomError(f"{self.model}: no model of sentence-transformers: {error}") from error
+            raise FathomError(f"{self.model}: not a sentence-transformers model: {error}") from error
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Embeds texts by a server with OpenAI's interface (``/embeddings``).
+    """Embeds texts with a server that implements OpenAI's ``/embeddings``.
 
     Attributes:
-        model: Name of the model, as the server knows it.
+        model: Name of the model on the server.
         base_url: Address up to ``/v1``; None for OpenAI's.
-        key_variable: Environment variable that holds the key; a server at an address of its own needs none.
+        key_variable: Environment variable that holds the key; other servers than OpenAI's need none.
         batch: Texts in one request.
-        characters: Characters of each text that are sent, from its start and its end in equal parts.
-        retries: Further attempts after a failure that may pass.
+        characters: Characters of each text that are sent, half from its start and half from its end.
+        retries: Further attempts after a temporary failure.
         timeout: Seconds for one attempt.
         sleep: Waits before an attempt.
-        tell: Told how many texts were cut.
+        tell: Called with a note on how many texts were truncated.
     """
 
     model: str
@@ -111,13 +111,15 @@ class Endpoint:
         return self.counted(texts)[0]
 
     def counted(self, texts: Sequence[str]) -> tuple[Floats, int | None]:
-        """Vectors of the texts, shape (N, D), and how many tokens the server read; None if it does not say."""
+        """Vectors of the texts, shape (N, D), and the number of tokens the server read; None if unknown."""
         from openai import OpenAI
 
         check_texts(texts)
         key = self.key()
         if long := sum(len(text) > self.characters for text in texts):
-            self.tell(f"{long:,} of {len(texts):,} texts were cut to {self.characters:,} characters to be embedded")
+            self.tell(
+                f"{long:,} of {len(texts):,} texts were truncated to {self.characters:,} characters before embedding"
+            )
         shortened = [cut(text, self.characters) or " " for text in texts]
         vectors: list[list[float]] = []
         tokens = 0
@@ -128,14 +130,14 @@ class Endpoint:
                 tokens += read
         widths = {len(vector) for vector in vectors}
         if len(widths) > 1:
-            raise FathomError(f"{self.model} gave vectors of {sorted(widths)} dimensions, expected one number of them")
+            raise FathomError(f"{self.model} returned vectors of different dimensions: {sorted(widths)}")
         return _checked(np.array(vectors, dtype=np.float64), len(texts), self.model), tokens or None
 
     def key(self) -> str:
-        """The key from the environment; "" where none is needed.
+        """The key from the environment; "" if none is needed.
 
         Raises:
-            FathomError: OpenAI's server is meant, which needs one.
+            FathomError: The server is OpenAI's, which needs one.
         """
         key = os.environ.get(self.key_variable, "")
         if not key and self.base_url is None:
@@ -155,17 +157,17 @@ class Endpoint:
                 self.sleep(min(60.0, 2.0**attempt))
                 continue
             except openai.OpenAIError as error:
-                raise FathomError(f"{self.model}: embeddings were refused: {shorten(str(error))}") from error
+                raise FathomError(f"{self.model}: the server refused to embed: {shorten(str(error))}") from error
             if sorted(one.index for one in reply.data) != list(range(len(texts))):
-                raise FathomError(f"{self.model} gave {len(reply.data)} vectors for {len(texts)} texts")
-            usage: Any = reply.usage  # of a server that may not say
+                raise FathomError(f"{self.model} returned {len(reply.data)} vectors for {len(texts)} texts")
+            usage: Any = reply.usage  # some servers omit it
             read = count(getattr(usage, "prompt_tokens", None)) or 0
             return [one.embedding for one in sorted(reply.data, key=lambda one: one.index)], read
         raise AssertionError("the last attempt returns or raises")
 
 
 def cut(text: str, characters: int) -> str:
-    """The text, or its first and its last half of so many characters: the question often stands at the end."""
+    """The text, or the first and last half of so many characters: the question is often at the end."""
     if len(text) <= characters:
         return text
     half = characters // 2
@@ -173,16 +175,18 @@ def cut(text: str, characters: int) -> str:
 
 
 def check_texts(texts: Sequence[str]) -> None:
-    """Make sure that there is something to embed.
+    """Check that there is something to embed.
 
     Raises:
         FathomError: There is no text.
     """
     if not texts:
-        raise FathomError("there is no text to embed")
+        raise FathomError("no text to embed")
 
 
 def _checked(vectors: Floats, count: int, model: str) -> Floats:
     if vectors.ndim != 2 or len(vectors) != count or not np.isfinite(vectors).all():
-        raise FathomError(f"{model} gave vectors of shape {vectors.shape}, expected {count:,} rows of finite numbers")
+        raise FathomError(
+            f"{model} returned vectors of shape {vectors.shape}, expected {count:,} rows of finite numbers"
+        )
     return vectors

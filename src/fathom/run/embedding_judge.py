@@ -1,9 +1,9 @@
-"""A model of embeddings as a judge: it answers the requests of the rubric ``similarity``.
+"""An embedding model as a judge: it answers the requests of the rubric ``similarity``.
 
-``embed/NAME`` is a model on a server with OpenAI's interface, by the name that the server has for it: OpenAI's with the
-key in ``OPENAI_API_KEY``, or one at an address. ``embed-local/NAME`` is a model of sentence-transformers, by name or
-folder; models of Qwen are padded on the left, as LongBench Pro has them. Texts are embedded as they are, without an
-instruction. Only Qwen3-Embedding-8B gives the paper's scores.
+``embed/NAME`` is a model on a server with OpenAI's interface, by its name there: OpenAI's, with the key in
+``OPENAI_API_KEY``, or one at ``--model-base-url``. ``embed-local/NAME`` is a sentence-transformers model, by name or
+folder; Qwen models are padded on the left, as in LongBench Pro. Texts are embedded unchanged, without an instruction.
+Only Qwen3-Embedding-8B reproduces the paper's scores.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from fathom.run.embedding import Endpoint, Floats, SentenceTransformer
-from fathom.run.failures import Failure, shorten, understand
+from fathom.run.failures import Failure, classify, shorten
 from fathom.run.model import TINY_PROMPT, Call, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.score.judge import JudgeKind
@@ -32,7 +32,7 @@ class Embedder(Protocol):
     """Turns texts into vectors."""
 
     def load(self) -> None:
-        """Get ready."""
+        """Load what is needed."""
         ...
 
     def embed(self, texts: Sequence[str]) -> tuple[Floats, int | None]:
@@ -41,16 +41,16 @@ class Embedder(Protocol):
 
 
 def judge_kind(judge: str) -> JudgeKind:
-    """Which kind of judge a name names."""
+    """The kind of judge that a name stands for."""
     return "embedding" if judge.startswith((SERVED, LOCAL)) else "chat"
 
 
 class EmbeddingClient:
-    """Answers with the highest cosine of each summary with a reference. Work is done in threads of its own.
+    """Answers with the highest cosine similarity of each summary with a reference, computed in its own threads.
 
     Args:
         embedder: The model.
-        threads: Requests that it takes at once.
+        threads: Requests processed at once.
     """
 
     window: int | None = None
@@ -61,10 +61,10 @@ class EmbeddingClient:
         self._threads = ThreadPoolExecutor(threads, "embedding")
 
     def load(self) -> None:
-        """Load the model, where it is a local one: before there is anything to wait for.
+        """Load the model, if it is local, before the first request.
 
         Raises:
-            FathomError: The library is not installed, or there is no such model.
+            FathomError: The library is not installed, or the model does not exist.
         """
         self._embedder.load()
 
@@ -78,34 +78,34 @@ class EmbeddingClient:
             raise RequestError(_failure(error)) from None
 
     async def close(self) -> None:
-        """Let go of the threads; what is under way is not waited for."""
+        """Shut down the threads without waiting for running work."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _answer(self, prompt: str) -> Reply:
         asked: Mapping[str, Sequence[str]] = json.loads(prompt)
         summaries, references = asked["summaries"], asked["references"]
         texts = list(dict.fromkeys((*summaries, *references)))
-        # Half a letter of two (a lone surrogate) cannot be sent, nor read by a tokenizer.
+        # A lone surrogate can be neither sent nor tokenized.
         vectors, tokens = self._embedder.embed([text.encode("utf-8", "replace").decode() for text in texts])
         units = dict(zip(texts, _units(vectors), strict=True))
         if not all(units[text].any() for text in references):
-            raise FathomError("the model gave a reference a vector without direction; is it a model of embeddings?")
+            raise FathomError("the vector of a reference has no direction; is this an embedding model?")
         compared = [max(float(units[text] @ units[other]) for other in references) for text in summaries]
         return Reply("ok", json.dumps({"cosines": compared}), stop="stop", tokens_in=tokens, tokens_out=0)
 
 
 def _units(vectors: Floats) -> Floats:
-    with np.errstate(over="ignore"):  # of a length beyond all numbers there is no direction
+    with np.errstate(over="ignore"):  # a vector of infinite length has no direction
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units: Floats = vectors / np.where(lengths > 0, lengths, 1.0)
     return units
 
 
 def _failure(error: Exception) -> Failure:
-    """What a failed request means; our own errors tell it in their cause, if they have one."""
+    """The failure behind an exception; our own errors carry it in their cause, if they have one."""
     if not isinstance(error, FathomError):
-        return understand(error)
-    return understand(error.__cause__) if error.__cause__ else Failure("bad", shorten(str(error)))
+        return classify(error)
+    return classify(error.__cause__) if error.__cause__ else Failure("bad", shorten(str(error)))
 
 
 class _Served:
@@ -131,7 +131,7 @@ class _Local:
 
 
 def open_embedding_client(settings: Settings, *, connections: int = 1, timeout: float = 600.0) -> EmbeddingClient:
-    """Open a model of embeddings by its name as a judge. Nothing is sent or loaded.
+    """Open an embedding model as a judge. Nothing is sent or loaded.
 
     Args:
         settings: How it is asked.
@@ -139,7 +139,7 @@ def open_embedding_client(settings: Settings, *, connections: int = 1, timeout: 
         timeout: Seconds for one attempt.
 
     Raises:
-        FathomError: No model is named, an option makes no sense for it, its library is absent or a key is missing.
+        FathomError: No model is named, an option does not apply to it, its library is missing or a key is missing.
     """
     kind, _, name = settings.model.partition("/")
     if not name:
@@ -149,10 +149,10 @@ def open_embedding_client(settings: Settings, *, connections: int = 1, timeout: 
         _check_library(settings.model)
         if settings.base_url is not None:
             raise FathomError(
-                f"judge {settings.model}: a local model has no --model-base-url; a served one is embed/{name}"
+                f"judge {settings.model}: a local model takes no --model-base-url; for a server use embed/{name}"
             )
         return EmbeddingClient(_Local(SentenceTransformer(name, padding="left" if _is_qwen(name) else None)), 1)
-    # The runner repeats what fails, so that its patience holds for all judges; the same is told once.
+    # The runner retries, so that the same limits hold for all judges.
     endpoint = Endpoint(name, settings.base_url, retries=0, timeout=timeout, tell=cache(_tell))
     endpoint.key()
     return EmbeddingClient(_Served(endpoint), connections)
@@ -166,7 +166,7 @@ def _check(settings: Settings) -> None:
         "--model-arg": bool(settings.model_args),
     }
     if senseless := [name for name, there in given.items() if there]:
-        raise FathomError(f"judge {settings.model}: a model of embeddings writes nothing; leave out {senseless[0]}")
+        raise FathomError(f"judge {settings.model}: an embedding model generates no text; leave out {senseless[0]}")
 
 
 def _check_library(model: str) -> None:

@@ -1,8 +1,8 @@
-"""What a failed request means: is the prompt too long, refused, worth another try, or is the server gone?
+"""Classifies failed requests: prompt too long, refused, worth a retry, or server down.
 
-Each client library wraps what a provider says in its own exception. This module reads a status code, headers and a
-message from any chain of exceptions, and decides; what providers' words mean is a table (``provider_errors``). It never
-looks at prompts.
+Each client library wraps the provider's error in its own exception. This module reads the status code, headers and
+message from any chain of exceptions and classifies them; a table (``provider_errors``) gives the meaning of messages.
+It never looks at prompts.
 """
 
 import os
@@ -21,21 +21,21 @@ from fathom.usertable import read_table, users_table
 
 Kind: TypeAlias = Literal["overflow", "refused", "busy", "silent", "denied", "later", "bad"]
 KINDS: tuple[Kind, ...] = ("overflow", "refused", "denied", "busy", "bad")
-"""Those that a line of the table can have."""
+"""The kinds that an entry of the table can have."""
 
 VARIABLE = "FATHOM_PROVIDER_ERRORS"
 FILE = "provider_errors.toml"
 
 LEAST_LETTERS = 4
-"""A pattern holds at least so many characters between blanks and stars, so that it does not hold for any message."""
+"""Fewest characters of a pattern between blanks and stars, so that it does not match every message."""
 
 _REFUSING = frozenset({200, 400, 403, 422, 451})
 _NOT_TOO_LONG = frozenset({401, 404, 429, 502, 503, 504, 529})
-# Error texts end up in the results, one a sample: enough to understand, never enough to carry a prompt.
+# Error texts are stored in the results, one per sample: long enough to understand, too short to hold a prompt.
 MESSAGE_CHARACTERS = 600
 RETRIED_CODES = frozenset({408, 409, 425, 429})
 DENIED_CODES = frozenset({401, 403, 404, 451})
-# The client libraries are not imported here (most are not installed), so their exceptions go by name.
+# The client libraries are not imported here (most are not installed), so exceptions are matched by name.
 _SILENT_KINDS = frozenset({"APIConnectionError", "TransportError", "ClientConnectionError", "HTTPClientError"})
 _GARBAGE_KINDS = frozenset(
     {
@@ -47,23 +47,23 @@ _GARBAGE_KINDS = frozenset(
         "RecursionError",
     }
 )
-# What client libraries stumble with where a reply lacks a field, as a gateway's error with status 200 does.
+# What client libraries raise when a reply lacks a field, as a gateway's error with status 200 does.
 _MISREAD_KINDS = frozenset({"TypeError", "AttributeError", "LookupError"})
 _WRAPPERS = frozenset({"RetryError", "ModelGenerateError"})
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the table.
+    """One entry of the table.
 
     Attributes:
         kind: What it means.
-        pattern: Words that the message holds, in any case; ``*`` stands for anything between them. "" for any message.
-        status: Status codes that the line is for; where empty, those that its kind can have.
-        stop: The reason with which such a reply stops, instead of a pattern and status codes.
-        provider: Who says so.
-        example: A message that the line is for.
-        source: Where it was seen.
+        pattern: Words of the message, in any case; ``*`` stands for anything between them. "" matches any message.
+        status: Status codes to which it applies; if empty, all that its kind can have.
+        stop: Stop reason of such a reply, instead of a pattern and status codes.
+        provider: Which provider sends it.
+        example: A message that it matches.
+        source: Where the message was found.
     """
 
     kind: Kind
@@ -75,7 +75,7 @@ class Line:
     source: str = ""
 
     def holds(self, code: int | None, message: str) -> bool:
-        """Whether the line is for a message (in small letters) that came with a status code."""
+        """Whether the entry matches a message (in lower case) that came with a status code."""
         return not self.stop and self._is_for(code) and _found(self.pattern.lower(), message)
 
     def _is_for(self, code: int | None) -> bool:
@@ -90,11 +90,11 @@ def meaning(code: int | None, message: str) -> Kind | None:
     """What an error message means.
 
     Args:
-        code: The status code that came with it; None if there was none.
+        code: The status code, or None.
         message: The message, of at most a few hundred characters.
 
     Returns:
-        The kind of the first line of the table that holds, the user's own lines first; None if none does.
+        The kind of the first entry that matches, the user's own first; None if none does.
 
     Raises:
         FathomError: The user's table cannot be read.
@@ -104,12 +104,12 @@ def meaning(code: int | None, message: str) -> Kind | None:
 
 
 def meaning_of_stop(stop: str) -> Kind | None:
-    """What the reason means with which a reply stopped; None where it says nothing of a failure."""
+    """What a reply's stop reason means; None if it is no failure."""
     return next((line.kind for line in provider_errors().values() if line.stop and line.stop == stop.lower()), None)
 
 
 def provider_errors() -> Mapping[str, Line]:
-    """All lines by name, the user's own before the built-in ones.
+    """All entries by name, the user's own before the built-in ones.
 
     Raises:
         FathomError: The user's table cannot be read.
@@ -119,14 +119,14 @@ def provider_errors() -> Mapping[str, Line]:
 
 @lru_cache(maxsize=4)
 def _lines(named: str | None, home: str) -> Mapping[str, Line]:
-    """Read once for each place where the user's table can be."""
+    """Cached per location of the user's table."""
     own = users_table(VARIABLE, FILE, _entry)
     built_in = read_table(files("fathom.run").joinpath(FILE).read_text("utf-8"), FILE, _entry)
     return {**own, **{name: line for name, line in built_in.items() if name not in own}}
 
 
 def _found(pattern: str, message: str) -> bool:
-    """Whether the parts of a pattern stand in a message, one after another: looked for once each, whatever they are."""
+    """Whether the parts of a pattern occur in a message in this order, in linear time."""
     place = 0
     for part in pattern.split("*"):
         found = message.find(part, place)
@@ -144,7 +144,7 @@ def _entry(entry: object, where: str) -> Line:
         if name not in (*texts, "status"):
             raise FathomError(f"{where}: unknown field {name!r}; expected one of {', '.join((*texts, 'status'))}")
         if name in texts and not isinstance(value, str):
-            raise FathomError(f"{where}: {name} = {value!r} is not a text")
+            raise FathomError(f"{where}: {name} = {value!r}: expected a text")
     kind, pattern, stop = (str(entry.get(name, "")) for name in ("kind", "pattern", "stop"))
     status = _codes(entry.get("status", []), where)
     known = next((known for known in KINDS if known == kind), None)
@@ -161,20 +161,20 @@ def _entry(entry: object, where: str) -> Line:
 def _codes(status: object, where: str) -> tuple[int, ...]:
     codes = status if isinstance(status, list) else [status]
     if not all(isinstance(code, int) and not isinstance(code, bool) and 200 <= code <= 599 for code in codes):
-        raise FathomError(f"{where}: status = {status!r}: expected status codes, as [400, 422]")
+        raise FathomError(f"{where}: status = {status!r}: expected status codes, such as [400, 422]")
     return tuple(codes)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed request, understood.
+    """A classified failed request.
 
     Attributes:
-        kind: ``overflow`` (the prompt does not fit), ``refused`` (content policy), ``busy`` (worth another try),
-            ``silent`` (no answer came: connection or timeout; worth another try), ``denied`` (key, permission, money
-            or model name), ``later`` (the server asks for more patience than there is), ``bad`` (anything else: another
-            try would fail again).
-        message: One line for people, without the prompt.
+        kind: ``overflow`` (the prompt does not fit), ``refused`` (content policy), ``busy`` (worth a retry), ``silent``
+            (no answer: connection failure or timeout; worth a retry), ``denied`` (key, permission, money or model
+            name), ``later`` (the server asks to wait longer than allowed), ``bad`` (anything else: a retry would fail
+            again).
+        message: One line for the user, without the prompt.
         wait: Seconds that the server asks to wait, or None.
     """
 
@@ -183,16 +183,16 @@ class Failure:
     wait: float | None = None
 
 
-def understand(error: BaseException) -> Failure:
+def classify(error: BaseException) -> Failure:
     """Classify the exception of a failed request.
 
     Args:
         error: What the client raised, with its chain of causes.
 
     Returns:
-        The meaning, decided by status code and message; 408, 409, 425, 429, 5xx, connection failures and timeouts
-        are worth another try, 400, 401, 403, 404 and other 4xx are not. What ``fathom.run.wire`` found in a reply with
-        status 200 stays as it found it.
+        The failure, by status code and message. 408, 409, 425, 429, 5xx, connection failures and timeouts are worth a
+        retry; 400, 401, 403, 404 and other 4xx are not. Failures that ``fathom.run.wire`` found in a reply with status
+        200 are returned unchanged.
     """
     chain = list(_chain(error))
     found = next((found for link in chain if isinstance(found := getattr(link, "failure", None), Failure)), None)
@@ -201,25 +201,25 @@ def understand(error: BaseException) -> Failure:
     code = next((code for link in chain if (code := _status_code(link)) is not None), None)
     message = describe(chain)
     wait = next((wait for link in chain if (wait := retry_after(_headers(link))) is not None), None)
-    if (failure := told(code, message, wait)) is not None:
+    if (failure := failure_of(code, message, wait)) is not None:
         return failure
-    # Libraries call a body that cannot be decoded a failed connection; but a server that sends garbage is there.
+    # Libraries report an undecodable body as a failed connection, although the server is up.
     garbage = next((link for link in chain if _is_garbage(link)), None)
     if code is None and garbage is not None:
         return Failure("busy", describe([garbage]) if _is_silence(_innermost(chain)) else message)
     if code is None and any(_is_silence(link) for link in chain):
         return Failure("silent", message)
     if code is None and _kinds(_innermost(chain)) & _MISREAD_KINDS:
-        return Failure("busy", shorten(f"the reply is not what the protocol says ({message})"))
+        return Failure("busy", shorten(f"the reply does not follow the protocol ({message})"))
     return Failure("bad", message)
 
 
-def told(code: int | None, message: str, wait: float | None = None) -> Failure | None:
-    """What a provider said went wrong, by its words and its status code; None where neither says it.
+def failure_of(code: int | None, message: str, wait: float | None = None) -> Failure | None:
+    """The failure that a provider's message or status code reports; None if neither is an error.
 
     Args:
         code: The status code, or None.
-        message: What the provider said, on one line.
+        message: The provider's message, on one line.
         wait: Seconds that the server asks to wait, or None.
     """
     kind = meaning(code, message)
@@ -230,15 +230,15 @@ def told(code: int | None, message: str, wait: float | None = None) -> Failure |
 
 
 def describe(chain: list[BaseException]) -> str:
-    """One line that says what went wrong: the innermost provider error, cut to ``MESSAGE_CHARACTERS``."""
-    # Inspect's own wrapper quotes the whole request, prompt included; the error that it wraps does not.
+    """One line on what went wrong: the innermost provider error, truncated to ``MESSAGE_CHARACTERS``."""
+    # Inspect's wrapper quotes the whole request, prompt included; the wrapped error does not.
     link = _innermost(chain)
     text, kind = " ".join(f"{link} {_beside(link)}".split()), type(link).__name__
     return shorten(f"{kind}: {text}" if text and kind not in text else text or kind)
 
 
 def _beside(error: BaseException) -> str:
-    """What a provider says and the library's message leaves out: its codes, or all it says where that is no message."""
+    """What the provider said and the library's message omits: its codes, or its whole body."""
     body, text = getattr(error, "body", None), str(error)
     if isinstance(body, Mapping) and isinstance(body.get("message"), str):
         codes = [code for code in (body.get("code"), body.get("type")) if isinstance(code, str) and code not in text]
@@ -252,11 +252,11 @@ def _innermost(chain: list[BaseException]) -> BaseException:
 
 
 def shorten(text: str, characters: int = MESSAGE_CHARACTERS) -> str:
-    """The text on one line, without secrets, and only then cut: a key that is cut is not found any more.
+    """The text on one line, secrets hidden before it is truncated: a truncated key would not be recognized.
 
     Args:
-        text: All of it, not cut before.
-        characters: The most that are left.
+        text: The full text, not truncated before.
+        characters: Maximum length.
     """
     line = hide_in_text(" ".join(text.split()))
     return line if len(line) <= characters else line[: characters - 1] + "…"
@@ -320,14 +320,14 @@ def _headers(error: BaseException) -> Mapping[str, str] | None:
 
 
 def _is_silence(error: BaseException) -> bool:
-    """Connection failures and timeouts, by type where it is built in, by the client libraries' names where not."""
+    """Connection failures and timeouts: built-in types, or classes of client libraries by name."""
     if isinstance(error, ConnectionError | TimeoutError):
         return True
     return bool(_kinds(error) & _SILENT_KINDS)
 
 
 def _is_garbage(error: BaseException) -> bool:
-    """A reply that is not what the protocol says, as a proxy's page with status 200: passing more often than not."""
+    """A reply that does not follow the protocol, such as a proxy's page with status 200: usually temporary."""
     return bool(_kinds(error) & _GARBAGE_KINDS)
 
 

@@ -1,7 +1,7 @@
-"""The client of every model that Inspect's model layer knows.
+"""The client for all models that Inspect supports.
 
-Only ``get_model(...).generate(...)`` is used, one request a call. Retries are the runner's, so Inspect's loop and the
-provider library's own are switched off; the connection limit is the runner's too, so Inspect's is opened wide.
+It only calls ``get_model(...).generate(...)``, one request per call. The runner retries and limits connections, so
+the retries of Inspect and of the provider libraries are off, and Inspect's connection limit is raised.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
-from fathom.run.failures import Failure, understand
+from fathom.run.failures import Failure, classify
 from fathom.run.model import Call, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.run.thinking import unknown_switch
@@ -24,13 +24,13 @@ from fathom.types import FathomError, Reply
 if TYPE_CHECKING:
     from inspect_ai.model import Model, ModelOutput
 
-# Local servers want no key, but the client libraries insist on one.
+# Local servers need no key, but the client libraries insist on one.
 NO_KEY = "no-key-needed"
 OPEN_WIDE = 100_000
 
 
 class InspectClient:
-    """Asks a model through Inspect; ``window`` is None because Inspect cuts nothing."""
+    """Sends prompts through Inspect; ``window`` is None because Inspect truncates nothing."""
 
     window: int | None = None
     policy: Overflow = "refuse"
@@ -38,18 +38,18 @@ class InspectClient:
     def __init__(self, model: Model, settings: Settings) -> None:
         self._model = model
         self._settings = settings
-        # Inspect keeps an event with the prompt for every request in the transcript of the current context. Each
-        # request gets a context of its own, made from this clean one, so that the prompt dies with it.
+        # Inspect keeps an event with the prompt of every request in the transcript of the current context. Each request
+        # runs in its own copy of this clean context, so that the prompt is freed with it.
         self._context = contextvars.copy_context()
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Send one request and judge what comes back."""
+        """Send one request and read the reply."""
         self._still_retries()
         task = asyncio.create_task(self._generate(prompt, call), context=self._context.copy())
         try:
             output = await task
         except Exception as error:
-            failure = understand(error)
+            failure = classify(error)
             if failure.kind == "bad" and self._model.api.should_retry(_innermost(error)):
                 failure = Failure("busy", failure.message, failure.wait)
             if self._settings.thinking and (advice := unknown_switch(failure.message, self._settings.generation)):
@@ -72,8 +72,8 @@ class InspectClient:
         return await self._model.generate(prompt, config=config, cache=False)
 
     def _still_retries(self) -> None:
-        # The OpenAI and Anthropic libraries retry twice on their own and give up after ten minutes; some providers
-        # of Inspect make their client at the first request only, so this is done before each.
+        # The OpenAI and Anthropic libraries retry twice by default and give up after ten minutes; some providers of
+        # Inspect create their client on the first request, so this runs before each.
         client: Any = getattr(self._model.api, "client", None)
         if hasattr(client, "max_retries"):
             client.max_retries = 0
@@ -86,10 +86,10 @@ def open_inspect_client(settings: Settings) -> InspectClient:
     """Open a model by its Inspect name.
 
     Args:
-        settings: How the model is asked. With a ``base_url`` a missing key is no error: a local server needs none.
+        settings: How the model is asked. With a ``base_url`` no key is needed: local servers do without.
 
     Raises:
-        FathomError: Inspect does not know the model, its library is absent, an option is wrong or a key is missing.
+        FathomError: Inspect does not know the model, its library is missing, an option is wrong or a key is missing.
     """
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.model import GenerateConfig, get_model
@@ -97,7 +97,7 @@ def open_inspect_client(settings: Settings) -> InspectClient:
     unknown = sorted(set(settings.generation) - set(GenerateConfig.model_fields))
     if unknown:
         raise FathomError(f"model {settings.model!r}: unknown generation option {unknown[0]!r}")
-    # ``fathom.run.options`` keeps the names of these out of ``settings.generation``.
+    # ``fathom.run.options`` rejects these names in ``settings.generation``.
     fixed = {"temperature": settings.temperature, "max_retries": 0, "max_connections": OPEN_WIDE, "cache": False}
     try:
         config = GenerateConfig.model_validate({**settings.generation, **fixed})
@@ -125,11 +125,11 @@ def open_inspect_client(settings: Settings) -> InspectClient:
 
 
 def _inspect_name(settings: Settings) -> str:
-    """The name by which Inspect asks the server in the way that is meant.
+    """The name under which Inspect calls the server correctly.
 
-    Inspect's ``openai`` provider takes every model that it does not know for OpenAI's newest: it uses the Responses API
-    and drops the temperature. A name with another server's address is meant for a server that speaks OpenAI's chat
-    completions, which is Inspect's ``openai-api`` provider; the key is looked for in the same variable.
+    Inspect's ``openai`` provider treats every unknown model as OpenAI's newest: it uses the Responses API and drops
+    the temperature. With another server's address, the model is called through Inspect's ``openai-api`` provider (chat
+    completions) instead; the key comes from the same variable.
     """
     provider, _, name = settings.model.partition("/")
     elsewhere = settings.base_url is not None and provider == "openai"
@@ -137,15 +137,15 @@ def _inspect_name(settings: Settings) -> str:
 
 
 def read_output(output: ModelOutput) -> Output:
-    """What Inspect's model layer returned, for ``to_reply`` to judge.
+    """Read what Inspect's model layer returned, for ``to_reply``.
 
     Raises:
-        RequestError: It holds no choice.
+        RequestError: It has no choice.
     """
     from inspect_ai.model import ContentReasoning, ContentText
 
     if not output.choices:
-        raise RequestError(Failure("busy", "the reply holds no choice"))
+        raise RequestError(Failure("busy", "the reply has no choice"))
     choice = output.choices[0]
     content = choice.message.content
     parts = [ContentText(text=content)] if isinstance(content, str) else content
@@ -173,14 +173,14 @@ def _innermost(error: BaseException) -> Exception:
 
 
 def _plain(message: object) -> str:
-    """Inspect's messages carry markup for the terminal."""
+    """Inspect's messages without their terminal markup."""
     from rich.text import Text
 
     return " ".join(Text.from_markup(str(message)).plain.split())
 
 
 def _in_short(message: str) -> str:
-    """Inspect names every variable that could hold the key; the first is the provider's own."""
+    """Inspect lists every variable that could hold the key; the first is the provider's own."""
     missing = re.search(r"No ([A-Z0-9_]+_(?:KEY|TOKEN))\b.* defined in the environment", message)
     if missing is None:
         return message.removeprefix("ERROR: ")
@@ -192,7 +192,7 @@ def _unknown_model(model: str) -> FathomError:
     what = f"unknown provider {provider!r}" if slash else "no provider named"
     return FathomError(
         f"model {model!r}: {what}; expected PROVIDER/NAME, for instance openai/gpt-5, vllm/NAME or fathom/lexical. "
-        "`fathom list models` names the models with known prices and the offline readers"
+        "`fathom list models` lists the models with known prices and the offline baselines"
     )
 
 

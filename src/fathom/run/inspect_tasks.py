@@ -1,8 +1,8 @@
 """The tasks of fathom inside Inspect: ``inspect eval fathom/kv_retrieval -T length=8k --model ...``.
 
-Inspect imports this module through the entry point of the package, and only Inspect does. Samples carry their facts as
-metadata, so that ``fathom rows --from inspect`` reads the log back as rows. Inspect keeps every prompt in memory and in
-its log; for long contexts ``fathom run`` is the lighter way.
+Inspect imports this module through the package's entry point. Samples carry their facts as metadata, so that ``fathom
+rows --from inspect`` converts the log to rows. Inspect keeps every prompt in memory and in its log; for long contexts
+use ``fathom run``.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ Numbers = str | float | Sequence[str | float]
 
 @metric
 def invalid() -> Metric:
-    """The share of replies that do not have the asked form; they count as 0 in the mean."""
+    """Share of replies that lack the requested format; they count as 0 in the mean."""
 
     def share(scores: list[SampleScore]) -> float:
         flags = [not (found.score.metadata or {}).get("valid", True) for found in scores]
@@ -47,7 +47,7 @@ def invalid() -> Metric:
 
 
 def _scorer_of(name: str) -> Callable[[str], Scorer]:
-    """Inspect's scorer of all tasks with the metric ``name``, so that logs and rows name it as ours do."""
+    """Inspect's scorer for all tasks with the metric ``name``, so that logs and rows use the same name."""
 
     @scorer(name=name, metrics=[mean(), stderr(), invalid()])
     def by_task(task: str) -> Scorer:
@@ -72,7 +72,7 @@ _SCORERS = {name: _scorer_of(name) for name in dict.fromkeys(task.metric for tas
 
 @solver
 def asked_again(task: str) -> Solver:
-    """Puts the second prompt of a task to the model, as a conversation of its own, and keeps the second reply."""
+    """Sends the second prompt of a task as a new conversation and keeps the second reply."""
     declared = get_task(task)
     follow_up, cap = declared.follow_up, declared.follow_up_tokens
     assert follow_up is not None
@@ -86,7 +86,7 @@ def asked_again(task: str) -> Solver:
 
 
 def _sample(state: TaskState, target: Target) -> Sample:
-    """What scorers need of a sample, from the log alone, so that ``inspect score`` works too."""
+    """The sample as scorers need it, from the log alone, so that ``inspect score`` works too."""
     facts = state.metadata
     return Sample(
         id=str(state.sample_id),
@@ -100,12 +100,12 @@ def _sample(state: TaskState, target: Target) -> Sample:
         chance=facts["chance"],
         facets=facts["facets"],
         asked=facts.get("asked", ""),
-        inputs=facts.get("inputs", facts["facets"]),  # logs of earlier versions have one field for both uses
+        inputs=facts.get("inputs", facts["facets"]),  # earlier logs have one field for both
     )
 
 
 def _register(declared: Task) -> None:
-    """Make a task known to Inspect as ``fathom/NAME``."""
+    """Register a task with Inspect as ``fathom/NAME``."""
 
     def create(
         length: Numbers = "8k",
@@ -141,14 +141,14 @@ def _register(declared: Task) -> None:
 
     create.__name__, create.__doc__ = declared.name, declared.description
     made = inspect_task(create)
-    # Inspect puts the package's name before the task's, except for an editable install whose distribution has another
-    # name than its package, as ours has.
+    # Inspect prefixes the task's name with the package's, except in an editable install whose distribution name differs
+    # from the package name, as ours does.
     if registry_info(made).name != f"{NAMESPACE}/{declared.name}":
         inspect_task(name=f"{NAMESPACE}/{declared.name}")(create)
 
 
 def _texts(given: Numbers | Texts) -> tuple[str, ...]:
-    """One or several values, as Inspect reads them from its command line: ``2k,4k`` may come as text or as a list."""
+    """One or several values from Inspect's command line: ``2k,4k`` may arrive as text or as a list."""
     if given is None:
         return ()
     values = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else given
@@ -192,7 +192,7 @@ def _samples(suite: BuiltSuite) -> list[InspectSample]:
 
 
 def _facts(sample: Sample, manifest: Any) -> dict[str, Any]:
-    """What ``fathom.rows`` reads back from a log."""
+    """What ``fathom.rows`` reads from a log."""
     return {
         "suite": manifest["suite"],
         "tokenizer": manifest["tokenizer"],

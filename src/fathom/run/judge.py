@@ -1,7 +1,7 @@
 """``judge``: have a model score the stored replies of a run, by the rubrics of its tasks.
 
-Some rubrics are for models that chat, others for models of embeddings (``embedding_judge``); a judge passes over what
-is for the other kind, and a run can be judged by one of each.
+Some rubrics need a chat model, others an embedding model (``embedding_judge``); a judge skips rubrics of the other
+kind, and a run can be judged by one of each.
 """
 
 import os
@@ -15,7 +15,7 @@ from fathom.address import check_address
 from fathom.printing import readable
 from fathom.run.clients import open_client
 from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
-from fathom.run.judge_plan import Docket, JudgePlan, Pending, check_limits, find_cases, plan_judging
+from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, find_cases, plan_judging
 from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
 from fathom.run.loop import drive
@@ -30,23 +30,23 @@ from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json
 
 REPLY_TOKENS = 1024
-"""Output cap of a judge's reply; a judge that reasons gets room for that on top."""
+"""Output cap of a judge's reply; a judge that reasons gets more."""
 
 
 @readable
 @dataclass(frozen=True, slots=True)
 class JudgeSummary:
-    """What ``judge`` did.
+    """Result of ``judge``.
 
     Attributes:
         folder: The run folder.
-        judge: Name of the judge, as rows tell it.
-        judged: Replies that have a judgement.
-        unreadable: Replies whose judgement could not be read: they have no score.
+        judge: Name of the judge, as in rows.
+        judged: Replies with a judgement.
+        unreadable: Replies whose judgement could not be parsed: they have no score.
         missing: Replies that are still to be judged.
-        spent: What this judge has cost so far, apart from what the run itself has cost.
-        stopped: Why it ended before all was done; "" if it did not.
-        hints: What the user may want to know, in words.
+        spent: Cost of this judge so far, without that of the run.
+        stopped: Why it stopped early; "" if it did not.
+        hints: Notes for the user.
     """
 
     folder: Path
@@ -80,41 +80,41 @@ def judge(
     confirm: Callable[[JudgePlan], bool] | None = None,
     progress: Callable[[JudgeProgress], None] | None = None,
 ) -> JudgeSummary:
-    """Judge the replies of a run; the same call again judges only what is missing.
+    """Judge the replies of a run; repeating the call judges only what is missing.
 
-    Judged are whole replies that say something, to samples of tasks with a rubric for this kind of judge. A judgement
-    stands for its very reply, question and references, and for the version of its rubric; where one of them changes it
-    is missing. Several processes may do this at once, and a run can have several judges.
+    Complete replies with text are judged, if their task has a rubric for this kind of judge. A judgement is tied to its
+    reply, question, references and rubric version; when one of them changes, it is missing. Several processes may judge
+    at once, and a run can have several judges.
 
     Args:
-        run: A folder that ``fathom run`` wrote, finished or not.
-        model: The judge, ``PROVIDER/NAME`` as Inspect's model layer takes it; or a model of embeddings, ``embed/NAME``
-            on a server and ``embed-local/NAME`` by sentence-transformers.
+        run: A folder written by ``fathom run``, finished or not.
+        model: The judge, ``PROVIDER/NAME`` as in Inspect; or an embedding model, ``embed/NAME`` on a server or
+            ``embed-local/NAME`` for sentence-transformers.
         model_base_url: Address of the server, as ``http://127.0.0.1:8000/v1``. No key is needed for it.
         max_connections: Requests in flight at once; a local model takes one.
         temperature: Sampling temperature; None leaves it to the provider.
-        max_output_tokens: Cap on every reply of the judge, reasoning included; by default ``REPLY_TOKENS``, with room
-            for reasoning where the model is known to reason.
-        reasoning_effort: ``none``, ``minimal``, ``low``, ``medium`` or ``high``, for models that know it.
-        reasoning_tokens: Tokens for reasoning, for models that know it; added to the cap.
-        generation: Further options of Inspect's ``GenerateConfig``, by name; none that have an argument here.
+        max_output_tokens: Cap on every reply of the judge, reasoning included; by default ``REPLY_TOKENS``, more for
+            models known to reason.
+        reasoning_effort: ``none``, ``minimal``, ``low``, ``medium`` or ``high``, for models that support it.
+        reasoning_tokens: Tokens for reasoning, for models that support it; added to the cap.
+        generation: Further options of Inspect's ``GenerateConfig``, except those that are arguments here.
         model_args: Arguments of Inspect's provider, by name.
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
-        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed, up to 15 minutes.
-        max_tokens_total: Refuse to start, or stop, when this judge's prompts and replies exceed these tokens.
+        backoff: Seconds before the first retry, doubling with each; ``Retry-After`` is obeyed up to 15 minutes.
+        max_tokens_total: Refuse to start, or stop, when this judge's prompts and replies exceed so many tokens.
         max_cost: The same in US dollars.
-        again: Ask once more for judgements that could not be read.
-        confirm: Shown what is ahead before any request; False stops. None goes on.
-        progress: Told the state after every judgement.
+        again: Repeat judgements that could not be parsed.
+        confirm: Called with the plan before any request; False stops. None skips it.
+        progress: Called after every judgement.
 
     Returns:
-        The state at the end.
+        The final state.
 
     Raises:
         FathomError: The folder holds no run or nothing for this kind of judge, a setting is wrong, a limit is or would
-            be exceeded, the judge is gone or denies everything, the disk is full, or the judging was interrupted.
-            Judgements that came are kept.
+            be exceeded, the judge is unreachable or denies all requests, the disk is full, or the judging was
+            interrupted. Finished judgements are kept.
     """
     folder = Path(run)
     manifest = read_manifest(folder)
@@ -138,11 +138,11 @@ def judge(
         max_cost=max_cost,
     )
     name = judge_name(settings)
-    docket = find_cases(folder, judgements(folder, name), again=again, by=judge_kind(model))
-    _check_kind(folder, model, docket)
-    before = JudgeProgress(docket.counts, docket.total, spent(folder, name))
-    hints = _hints_before(manifest["model"], model, docket)
-    if not docket.pending:
+    waiting = find_cases(folder, judgements(folder, name), again=again, by=judge_kind(model))
+    _check_kind(folder, model, waiting)
+    before = JudgeProgress(waiting.counts, waiting.total, spent(folder, name))
+    hints = _hints_before(manifest["model"], model, waiting)
+    if not waiting.cases:
         return _summary(folder, name, before, hints=hints)
     price = FREE if model.startswith(LOCAL) else find_price(model, model_base_url)
     client = _open(
@@ -152,7 +152,7 @@ def judge(
         timeout=timeout,
     )
     cap = _cap(settings, price)
-    plan = plan_judging(folder, name, docket, said=said(folder, name, again=again), price=price, cap=cap)
+    plan = plan_judging(folder, name, waiting, said=said(folder, name, again=again), price=price, cap=cap)
     check_limits(plan, before.spent, max_tokens_total=max_tokens_total, max_cost=max_cost)
     if confirm is not None and not confirm(plan):
         return _summary(folder, name, before, stopped="not confirmed", hints=hints)
@@ -167,22 +167,22 @@ def judge(
         max_cost=max_cost,
         progress=progress or (lambda state: None),
     )
-    # In an order of its own each process meets what others have judged, instead of asking the same as they do; and
-    # what is judged when a limit stops it is a sample of everything.
-    cases = Random(os.getpid()).sample(docket.pending, len(docket.pending))
+    # Each process has its own order, so that it finds what others have judged instead of asking the same; and a limit
+    # leaves a random sample judged.
+    cases = Random(os.getpid()).sample(waiting.cases, len(waiting.cases))
     after = drive(_judge(folder, name, client, work, before, cases, again=again))
     return _summary(folder, name, after, hints=(*hints, *_hints_after(after)))
 
 
 def check_judge(model: str, model_base_url: str | None = None) -> None:
-    """Make sure that a judge can be asked, before there is anything to judge. Nothing is sent.
+    """Check that a judge can be opened, before there is anything to judge. Nothing is sent.
 
     Args:
         model: The judge.
         model_base_url: Address of the server.
 
     Raises:
-        FathomError: The model is unknown, its library is absent, or a key is missing.
+        FathomError: The model is unknown, its library is missing, or a key is missing.
     """
     _check_address(model_base_url)
     _open(Settings(model, base_url=model_base_url), lambda: get_tokenizer("words"))
@@ -194,7 +194,7 @@ def _check_address(url: str | None) -> None:
 
 
 def _cap(settings: Settings, price: Price) -> int:
-    """The output cap of the judge's replies: embeddings are no tokens."""
+    """The output cap of the judge's replies; embedding models generate no tokens."""
     if judge_kind(settings.model) == "embedding":
         return 0
     return output_caps(settings, price, lambda task: REPLY_TOKENS)("")
@@ -204,9 +204,7 @@ def _open(
     settings: Settings, tokenizer: Callable[[], Tokenizer], *, connections: int = 1, timeout: float = 600.0
 ) -> Client:
     if settings.model == "none":
-        raise FathomError(
-            "--judge none: no judge is asked then; give it to rows, report or analyze, which then use none"
-        )
+        raise FathomError("--judge none means that no judge is used; it is an option of rows, report and analyze")
     try:
         if judge_kind(settings.model) == "embedding":
             return open_embedding_client(settings, connections=connections, timeout=timeout)
@@ -221,7 +219,7 @@ async def _judge(
     client: Client,
     work: JudgeWork,
     before: JudgeProgress,
-    cases: Sequence[Pending],
+    cases: Sequence[PendingCase],
     *,
     again: bool,
 ) -> JudgeProgress:
@@ -252,16 +250,16 @@ def _summary(
 
 
 _KINDS: Mapping[JudgeKind, str] = {
-    "chat": "a model that chats (PROVIDER/NAME)",
-    "embedding": "a model of embeddings (embed/NAME or embed-local/NAME)",
+    "chat": "chat models (PROVIDER/NAME)",
+    "embedding": "embedding models (embed/NAME or embed-local/NAME)",
 }
 
 
-def _check_kind(folder: Path, model: str, docket: Docket) -> None:
-    if docket.others and not docket.total:
+def _check_kind(folder: Path, model: str, waiting: PendingCases) -> None:
+    if waiting.others and not waiting.total:
         raise FathomError(
-            f"{folder}: judge {model}: nothing here is for {_KINDS[judge_kind(model)]}; {docket.others:,} replies are "
-            f"for {_KINDS[_other(model)]}"
+            f"{folder}: judge {model}: this run has no replies for {_KINDS[judge_kind(model)]}; {waiting.others:,} "
+            f"replies need {_KINDS[_other(model)]}"
         )
 
 
@@ -269,16 +267,16 @@ def _other(model: str) -> JudgeKind:
     return "chat" if judge_kind(model) == "embedding" else "embedding"
 
 
-def _hints_before(model: str, judge: str, docket: Docket) -> tuple[str, ...]:
+def _hints_before(model: str, judge: str, waiting: PendingCases) -> tuple[str, ...]:
     hints = []
-    if not docket.total:
-        hints.append("no reply of this run needs a judge: no task in it has a rubric, or no reply says anything")
-    if docket.others:
-        hints.append(f"{docket.others:,} replies were passed over: they are for {_KINDS[_other(judge)]}")
+    if not waiting.total:
+        hints.append("no reply of this run needs a judge: no task has a rubric, or all replies are empty")
+    if waiting.others:
+        hints.append(f"{waiting.others:,} replies were skipped: they need {_KINDS[_other(judge)]}")
     if model == judge:
         hints.append("the judge is the judged model: models tend to prefer their own replies")
     if judge_kind(judge) == "embedding" and PAPERS.lower() not in judge.lower():
-        hints.append(f"these are not the scores of LongBench Pro's paper, which embeds with {PAPERS}")
+        hints.append(f"these are not the scores of LongBench Pro's paper, which uses {PAPERS}")
     return tuple(hints)
 
 
@@ -286,9 +284,9 @@ def _hints_after(state: JudgeProgress) -> tuple[str, ...]:
     hints = []
     if state.counts["unreadable"]:
         hints.append(
-            f"{state.counts['unreadable']} judgements could not be read: these replies have no score; --again asks for "
-            "them once more"
+            f"{state.counts['unreadable']} judgements could not be parsed: these replies have no score; use --again to "
+            "repeat them"
         )
     if state.counts["error"]:
-        hints.append(f"{state.counts['error']} requests failed; the same command again asks for what is missing")
+        hints.append(f"{state.counts['error']} requests failed; repeat the command to judge what is missing")
     return tuple(hints)

@@ -1,4 +1,4 @@
-"""What there is to judge in a run, and what a judge will be asked for it, before it is asked."""
+"""What is left to judge in a run, and a forecast of the requests that it takes."""
 
 import json
 from collections import Counter
@@ -19,21 +19,20 @@ EXAMPLE = json.dumps(
         **{"fluency": 1, "correctness": 1, "supported": [], "covered": [], "rating": 5, "cosines": [1, 1]},
     }
 )
-"""A reply that every step of the rubrics can read, of common size: what they ask after it is what they are likely to
-ask."""
+"""A reply of typical size that every step of the rubrics can parse, to predict the prompts that follow it."""
 
 BYTES_A_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingCase:
     """A case to be judged.
 
     Attributes:
-        key: Where its judgement will stand.
+        key: Key of its judgement in the store.
         rubric: How it is judged.
-        case: What the judge is shown.
-        replies: Replies of the run that are this very case.
+        case: What the judge sees.
+        replies: Replies of the run that share this case.
     """
 
     key: str
@@ -43,40 +42,40 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Docket:
-    """The replies of a run that a judge is needed for.
+class PendingCases:
+    """The replies of a run that need a judge.
 
     Attributes:
-        pending: Cases that are not judged yet.
-        counts: Replies whose judgement is final, by what became of it.
-        others: Replies for which a judge of the other kind is needed.
+        cases: Cases not judged yet.
+        counts: Replies whose judgement is final, by outcome.
+        others: Replies that need a judge of the other kind.
     """
 
-    pending: tuple[Pending, ...]
+    cases: tuple[PendingCase, ...]
     counts: Mapping[Outcome, int]
     others: int = 0
 
     @property
     def total(self) -> int:
-        """Replies that a judge is needed for."""
-        return sum(self.counts.values()) + sum(pending.replies for pending in self.pending)
+        """Replies that need a judge."""
+        return sum(self.counts.values()) + sum(pending.replies for pending in self.cases)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgePlan:
-    """What a judge will be asked, as far as that can be known: what it says decides what it is asked next.
+    """Forecast of a judge's requests. Later prompts depend on its earlier replies, so that it is an estimate.
 
     Attributes:
         folder: The run folder.
         judge: Name of the judge.
         replies: Replies to be judged.
-        finished: Replies that are judged already.
-        requests: About how many requests that takes; more where replies of the judge cannot be read.
-        tokens_in: About how many prompt tokens, estimated from the characters.
-        tokens_out: The most that the replies to these requests can have.
-        cost_least: US dollars if these replies are empty; None where no price is known.
-        cost_most: US dollars if every one is as long as it may be.
-        checked: Month in which the price was last checked; "" if no price is known.
+        finished: Replies already judged.
+        requests: Approximate number of requests; more if replies of the judge cannot be parsed.
+        tokens_in: Approximate prompt tokens, estimated from the text.
+        tokens_out: Upper limit of the tokens of these replies.
+        cost_least: US dollars if these replies are empty; None if the price is unknown.
+        cost_most: US dollars if all replies reach the cap.
+        checked: Month in which the price was last checked; "" if the price is unknown.
     """
 
     folder: Path
@@ -91,20 +90,19 @@ class JudgePlan:
     checked: str = ""
 
 
-def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool, by: JudgeKind = "chat") -> Docket:
-    """Go through the replies of a run.
+def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool, by: JudgeKind = "chat") -> PendingCases:
+    """Find the replies of a run that need a judge.
 
-    Judged are replies with visible text, whole or cut by the output cap, to samples of tasks that have a rubric for
-    this kind of judge.
+    These are replies with visible text, complete or truncated, of tasks that have a rubric for this kind of judge.
 
     Args:
         folder: The run folder.
-        judged: Judgements that are there, by ``case_key``.
-        again: Whether judgements that could not be read count as missing.
-        by: Which kind of judge it is.
+        judged: Existing judgements, by ``case_key``.
+        again: Whether judgements that could not be parsed count as missing.
+        by: Kind of judge.
 
     Raises:
-        FathomError: The folder holds no run, or a task of it names a rubric that does not exist.
+        FathomError: The folder holds no run, or one of its tasks names an unknown rubric.
     """
     rubrics: dict[str, Rubric | None] = {}
     final = ("ok",) if again else ("ok", "unreadable")
@@ -127,11 +125,11 @@ def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool, by
         else:
             pending[key] += 1
             cases[key] = rubric, case
-    return Docket(tuple(Pending(key, *cases[key], number) for key, number in pending.items()), counts, others)
+    return PendingCases(tuple(PendingCase(key, *cases[key], number) for key, number in pending.items()), counts, others)
 
 
 def _rubric_of(name: str) -> Rubric | None:
-    """The rubric of a task; None where it has none, or is not installed, which its rows will say."""
+    """The rubric of a task; None if it has none or is not installed, which its rows say."""
     try:
         task = get_task(name)
     except FathomError:
@@ -140,20 +138,20 @@ def _rubric_of(name: str) -> Rubric | None:
 
 
 def plan_judging(
-    folder: Path, judge: str, docket: Docket, *, said: Mapping[tuple[str, int], str], price: Price, cap: int
+    folder: Path, judge: str, waiting: PendingCases, *, said: Mapping[tuple[str, int], str], price: Price, cap: int
 ) -> JudgePlan:
-    """Add up what a judge is likely to be asked.
+    """Forecast the requests of a judge.
 
     Args:
         folder: The run folder.
         judge: Name of the judge.
-        docket: What is to be judged.
-        said: Replies of the judge that are there, by hash of the prompt and attempt.
+        waiting: What is to be judged.
+        said: Existing replies of the judge, by hash of the prompt and attempt.
         price: The judge's prices.
         cap: Output cap of its replies in tokens.
     """
     prompts: dict[tuple[str, int], int] = {}
-    for pending in docket.pending:
+    for pending in waiting.cases:
         for prompt, attempt, tokens in _likely(pending, said):
             prompts[prompt, attempt] = tokens
     least = [price.cost(tokens, 0) for tokens in prompts.values()]
@@ -162,8 +160,8 @@ def plan_judging(
     return JudgePlan(
         folder=folder,
         judge=judge,
-        replies=sum(pending.replies for pending in docket.pending),
-        finished=sum(docket.counts.values()),
+        replies=sum(pending.replies for pending in waiting.cases),
+        finished=sum(waiting.counts.values()),
         requests=len(prompts),
         tokens_in=sum(prompts.values()),
         tokens_out=len(prompts) * cap,
@@ -173,8 +171,8 @@ def plan_judging(
     )
 
 
-def _likely(pending: Pending, said: Mapping[tuple[str, int], str]) -> Iterator[tuple[str, int, int]]:
-    """Hash, attempt and tokens of the prompts that a case is likely to take and that were not asked yet."""
+def _likely(pending: PendingCase, said: Mapping[tuple[str, int], str]) -> Iterator[tuple[str, int, int]]:
+    """Hash, attempt and tokens of the prompts that a case is likely to need and that were not sent yet."""
     steps, tries = pending.rubric.steps(pending.case), Counter[str]()
     try:
         wanted = next(steps)
@@ -190,38 +188,38 @@ def _likely(pending: Pending, said: Mapping[tuple[str, int], str]) -> Iterator[t
 
 
 def estimate(text: str) -> int:
-    """About how many tokens a text has for the tokenizers of today: a quarter of its bytes."""
+    """Approximate number of tokens of a text: a quarter of its bytes."""
     return len(text.encode("utf-8", "surrogatepass")) // BYTES_A_TOKEN + 1
 
 
 def check_limits(plan: JudgePlan, spent: Spent, *, max_tokens_total: int | None, max_cost: float | None) -> None:
-    """Refuse what is sure to exceed what the user allows.
+    """Check that the plan stays within the user's limits.
 
     Args:
         plan: What is ahead.
-        spent: What the judge has cost already.
+        spent: What the judge has cost so far.
         max_tokens_total: The most tokens allowed, prompts and replies; None for no limit.
         max_cost: The most US dollars allowed; None for no limit.
 
     Raises:
-        FathomError: Even with empty replies it would be more, or the price is not known and so cannot be kept below a
-            limit.
+        FathomError: Even empty replies would exceed a limit, or the price is unknown, so that the limit cannot be
+            enforced.
     """
     tokens = spent.tokens_in + spent.tokens_out + plan.tokens_in
     if max_tokens_total is not None and plan.requests and tokens > max_tokens_total:
         raise FathomError(
-            f"judge {plan.judge}: about {tokens:,} tokens are needed, more than --max-tokens-total "
-            f"{max_tokens_total:,}; nothing was sent. Raise it"
+            f"judge {plan.judge}: needs about {tokens:,} tokens, more than --max-tokens-total {max_tokens_total:,}; "
+            "nothing was sent. Raise the limit"
         )
     if max_cost is None or not plan.requests:
         return
     if plan.cost_least is None:
         raise FathomError(
-            f"--max-cost {max_cost:g}: no price is known for {plan.judge!r}, so the limit cannot be kept; nothing was "
-            "sent. Add the model to ~/.config/fathom/prices.toml, or use --max-tokens-total"
+            f"--max-cost {max_cost:g}: the price of {plan.judge!r} is unknown, so the limit cannot be enforced; "
+            "nothing was sent. Add the model to ~/.config/fathom/prices.toml, or use --max-tokens-total"
         )
     if spent.paid + plan.cost_least > max_cost:
         raise FathomError(
-            f"judge {plan.judge}: at least ${spent.paid + plan.cost_least:,.2f} are needed (${spent.paid:,.2f} spent), "
-            f"more than --max-cost ${max_cost:,.2f}; nothing was sent. Raise it"
+            f"judge {plan.judge}: costs at least ${spent.paid + plan.cost_least:,.2f} (${spent.paid:,.2f} spent), more "
+            f"than --max-cost ${max_cost:,.2f}; nothing was sent. Raise the limit"
         )

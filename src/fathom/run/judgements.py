@@ -1,9 +1,9 @@
-"""What judges said of a run's replies: one SQLite file beside the replies.
+"""Judgements of a run's replies: one SQLite file beside the replies.
 
-Everything is stored under the hash of what it is about, not under the number of a sample: a judgement under its rubric,
-question, references and reply, a judge's reply under its prompt. So equal replies are judged once, another reply to the
-same sample is not taken for the old one, and a prompt that several replies share is sent once. Judges' replies are kept
-word for word, prompts are not stored.
+Everything is stored under the hash of its input, not under a sample number: a judgement under its rubric, question,
+references and reply, a judge's reply under its prompt. So equal replies are judged once, a changed reply to a sample
+gets a new judgement, and a prompt shared by several replies is sent once. Judges' replies are stored verbatim, prompts
+are not stored.
 """
 
 import json
@@ -28,7 +28,7 @@ from fathom.types import Reply
 
 FILE = "judgements.sqlite"
 
-# A judge's reply is used until it proves unreadable; one that is asked for again stays, for what it cost.
+# A judge's reply is used until it proves unparsable; retired ones stay in the file for their cost.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS judgements (
     judge TEXT NOT NULL, reply TEXT NOT NULL, rubric TEXT NOT NULL, version INTEGER NOT NULL, status TEXT NOT NULL,
@@ -47,7 +47,7 @@ CREATE INDEX IF NOT EXISTS said_to ON said (judge, prompt, attempt);
 _JUDGEMENTS = Rows(
     "judgements", "judge, reply, rubric, version, status, parts, detail, finished_at, fathom_version", "judge, reply"
 )
-# What a judge said stays as it is, but for the use that is made of it.
+# What a judge said never changes, except for its ``use``.
 _SAID = Rows(
     "said",
     "judge, prompt, attempt, step, status, text, stop, error, tokens_in, tokens_out, tokens_reasoning, seconds, "
@@ -62,12 +62,12 @@ Outcome: TypeAlias = Literal["ok", "unreadable", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge made of one reply.
+    """A judge's assessment of one reply.
 
     Attributes:
-        status: ``ok``; ``unreadable`` where the judge replied and no judgement could be read, which is final; ``error``
-            where it did not reply, which is asked again.
-        parts: What the rubric found, by name; empty unless ``ok``.
+        status: ``ok``; ``unreadable`` if the judge's reply could not be parsed, which is final; ``error`` if it did not
+            reply, which is asked again.
+        parts: Findings of the rubric, by name; empty unless ``ok``.
         detail: What went wrong; "" if nothing did.
     """
 
@@ -78,11 +78,11 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a judge has cost so far.
+    """The cost of a judge so far.
 
     Attributes:
-        requests: Requests that brought a reply.
-        tokens_in: Prompt tokens, as the provider counts them.
+        requests: Answered requests.
+        tokens_in: Prompt tokens, as counted by the provider.
         tokens_out: Completion tokens.
         paid: US dollars of the replies with a known price.
         unpriced: Replies without one.
@@ -96,19 +96,19 @@ class Spent:
 
     @property
     def cost(self) -> float | None:
-        """US dollars; None where no price is known."""
+        """US dollars; None if no price is known."""
         return self.paid if self.requests > self.unpriced or not self.requests else None
 
 
 def judge_name(settings: Settings) -> str:
-    """The name of a judge: its model, and the settings in which it is not asked as usual.
+    """The name of a judge: its model and the settings that differ from the defaults.
 
     Args:
         settings: How the judge is asked.
 
     Returns:
-        For instance ``openai/gpt-4o-mini`` or ``openai/gpt-4o-mini temperature=0.1``. Judges of equal names are the
-        same judge; nothing secret is in it.
+        For instance ``openai/gpt-4o-mini`` or ``openai/gpt-4o-mini temperature=0.1``. Judges with equal names are the
+        same judge; the name holds no secrets.
     """
     named = {**settings.generation, **settings.model_args}
     if settings.temperature != 0:
@@ -119,12 +119,12 @@ def judge_name(settings: Settings) -> str:
 
 
 def case_of(stored: StoredReply) -> Case:
-    """What a judge is shown of a stored reply."""
+    """What a judge sees of a stored reply."""
     return Case(stored.asked, stored.reply.text, stored.targets, stored.language)
 
 
 def case_key(rubric: Rubric, case: Case) -> str:
-    """The hash under which the judgement of a case stands: of the rubric with its version, and of all that is shown."""
+    """The key of a case's judgement: a hash of the rubric with its version and of all that the judge sees."""
     content = [rubric.name, rubric.version, case.language, case.asked, case.reply, *case.references]
     return hashed(json.dumps(content))
 
@@ -138,7 +138,7 @@ def hashed(text: str) -> str:
 
 
 def judges(folder: Path) -> tuple[str, ...]:
-    """Names of the judges that a run folder holds judgements of, sorted; one that never replied is none.
+    """Names of the judges with judgements in a run folder, sorted; judges that never replied are left out.
 
     Raises:
         FathomError: The file is damaged.
@@ -162,7 +162,7 @@ def judgements(folder: Path, judge: str) -> dict[str, Judgement]:
 
 
 def spent(folder: Path, judge: str) -> Spent:
-    """What a judge has cost so far; zeros where it was never asked.
+    """The cost of a judge so far; zeros if it was never asked.
 
     Raises:
         FathomError: The file is damaged.
@@ -177,12 +177,12 @@ def spent(folder: Path, judge: str) -> Spent:
 
 
 def said(folder: Path, judge: str, *, again: bool = False) -> dict[tuple[str, int], str]:
-    """What a judge has replied so far, by the hash of the prompt and how often one case asks it.
+    """The replies of a judge so far, by the hash of the prompt and the number of times one case sent it.
 
     Args:
         folder: The run folder.
         judge: Name of the judge.
-        again: Leave out what could not be read.
+        again: Leave out replies that could not be parsed.
 
     Raises:
         FathomError: The file is damaged.
@@ -196,13 +196,13 @@ def said(folder: Path, judge: str, *, again: bool = False) -> dict[tuple[str, in
 
 @contextmanager
 def _reading(folder: Path) -> Iterator[sqlite3.Connection | None]:
-    """Open the file for reading; None where no judge has begun."""
+    """Open the file for reading; None if no judge has started."""
     if not (folder / FILE).is_file():
         yield None
         return
     with clear_errors(folder, FILE), reading(folder, FILE) as db:
         check_rows(db, folder / FILE, _CHECKED)
-        # A judge that is just starting has made the file and not yet its tables.
+        # A judge that is just starting has created the file but not its tables.
         tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('judgements', 'said')").fetchone()[0]
         yield db if tables == 2 else None
 
@@ -211,7 +211,7 @@ def _reading(folder: Path) -> Iterator[sqlite3.Connection | None]:
 
 
 class JudgementStore:
-    """The judgements of a run by one judge, open for writing. Several processes may write at once.
+    """The judgements of a run by one judge, opened for writing. Several processes may write at once.
 
     Args:
         folder: The run folder; must exist.
@@ -230,15 +230,15 @@ class JudgementStore:
             add_checksums(self._db, folder / FILE, _CHECKED)
 
     def judgement(self, key: str) -> Judgement | None:
-        """The judgement of a case, by ``case_key``; None where it is to be asked for."""
+        """The judgement of a case, by ``case_key``; None if it is still to be made."""
         query = "SELECT status, parts, detail FROM judgements WHERE judge = ? AND reply = ? AND status != 'error'"
         row = self._do(query, self.judge, key).fetchone()
         return Judgement(row[0], json.loads(row[1]), row[2]) if row is not None else None
 
     def finish(self, key: str, rubric: Rubric, judgement: Judgement) -> None:
-        """Commit one judgement. When this returns, ``kill -9`` cannot take it away.
+        """Commit one judgement. Once this returns, it survives ``kill -9``.
 
-        A judgement that failed never takes the place of a good one: another process may have had more luck.
+        A failed judgement never replaces a good one, which another process may have written.
         """
         query = (
             f"INSERT INTO judgements ({_JUDGEMENTS.columns}) VALUES ({', '.join('?' * 9)}) "
@@ -252,11 +252,11 @@ class JudgementStore:
         self._do_together((query, values), (mark, about[:2]))
 
     def said(self, prompt: str, attempt: int) -> Reply | None:
-        """The judge's reply to a prompt; None if it was not asked.
+        """The judge's reply to a prompt; None if it was not sent.
 
         Args:
             prompt: Hash of the prompt.
-            attempt: How often one case has asked it, from 1.
+            attempt: How many times one case has sent it, from 1.
         """
         query = (
             "SELECT status, text, stop, error, tokens_in, tokens_out, tokens_reasoning, seconds, attempts FROM said "
@@ -269,14 +269,14 @@ class JudgementStore:
         return with_counts(Reply(status, text, "", stop, read, written, thought, seconds, attempts, error=error))
 
     def keep(self, prompt: str, attempt: int, step: str, reply: Reply, cost: float | None) -> None:
-        """Commit one reply of the judge; one that is not ``ok`` cannot be read.
+        """Commit one reply of the judge; one that is not ``ok`` cannot be parsed.
 
         Args:
             prompt: Hash of the prompt.
-            attempt: How often one case has asked it, from 1.
-            step: What the rubric asked, for people.
+            attempt: How many times one case has sent it, from 1.
+            step: Step of the rubric, for display.
             reply: The reply.
-            cost: US dollars; None where no price is known.
+            cost: US dollars; None if the price is unknown.
         """
         reply = without_secrets(reply)
         use = "kept" if reply.status == "ok" else "unreadable"
@@ -287,12 +287,12 @@ class JudgementStore:
         self._do_together((query, (self.judge, prompt, attempt, step, *said, *how, use)), (mark, ()))
 
     def mark_unreadable(self, prompt: str, attempt: int) -> None:
-        """Note that a reply of the judge could not be read, so that ``forget_unreadable`` finds it."""
+        """Note that a reply of the judge could not be parsed, so that ``forget_unreadable`` finds it."""
         query = "UPDATE said SET use = 'unreadable' WHERE judge = ? AND prompt = ? AND attempt = ? AND use = 'kept'"
         self._do(query, self.judge, prompt, attempt)
 
     def forget_unreadable(self) -> None:
-        """Make all judgements that could not be read count as missing, so that they are asked for again."""
+        """Make all judgements that could not be parsed count as missing, so that they are repeated."""
         self._do("UPDATE said SET use = 'retired' WHERE judge = ? AND use = 'unreadable'", self.judge)
         self._do("DELETE FROM judgements WHERE judge = ? AND status = 'unreadable'", self.judge)
 
@@ -302,12 +302,12 @@ class JudgementStore:
         self._db.close()
 
     def _do(self, query: str, *values: object) -> sqlite3.Cursor:
-        """Execute one statement, which is committed when this returns."""
+        """Execute one statement and commit it."""
         with clear_errors(self.folder, FILE):
             return self._db.execute(query, storable(values))
 
     def _do_together(self, *statements: tuple[str, tuple[object, ...]]) -> None:
-        """Execute statements that are committed together when this returns."""
+        """Execute statements in one transaction."""
         with clear_errors(self.folder, FILE):
             self._db.execute("BEGIN IMMEDIATE")
             try:

@@ -1,4 +1,4 @@
-"""The work of one process on judgements: ask what a rubric asks, commit what comes, at most so many at once."""
+"""One process that judges: sends the requests of the rubrics, commits the results, limits the connections."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from fathom.run.failures import shorten
-from fathom.run.judge_plan import Pending
+from fathom.run.judge_plan import PendingCase
 from fathom.run.judgements import Judgement, JudgementStore, Outcome, Spent, hashed
 from fathom.run.model import Call, Client
 from fathom.run.prices import Price
@@ -18,11 +18,11 @@ from fathom.types import FathomError, Reply
 
 @dataclass(frozen=True, slots=True)
 class JudgeProgress:
-    """Where the judging of a run stands, told after every judgement.
+    """The state of a run's judging, reported after every judgement.
 
     Attributes:
-        counts: Replies of the run by what became of their judgement; those not judged yet are in none of them.
-        total: Replies that a judge is needed for.
+        counts: Replies of the run by outcome of their judgement; those not judged yet are not counted.
+        total: Replies that need a judge.
         spent: What the judge has cost so far.
     """
 
@@ -32,7 +32,7 @@ class JudgeProgress:
 
     @property
     def finished(self) -> int:
-        """Replies whose judgement came or failed."""
+        """Replies whose judgement is done or failed."""
         return sum(self.counts.values())
 
 
@@ -42,12 +42,12 @@ class JudgeWork:
 
     Attributes:
         cap: Output cap of its replies in tokens.
-        price: Its prices.
+        price: The judge's prices.
         max_connections: Requests in flight at once.
-        retry: Patience with failing requests.
-        max_tokens_total: Tokens after which the judging stops; None for no limit.
-        max_cost: US dollars after which it stops; None for no limit.
-        progress: Told the state after every judgement.
+        retry: When failed requests are repeated.
+        max_tokens_total: Tokens at which the judging stops; None for no limit.
+        max_cost: US dollars at which it stops; None for no limit.
+        progress: Called after every judgement.
     """
 
     cap: int
@@ -63,10 +63,10 @@ class Judging:
     """One process that asks a judge.
 
     Args:
-        store: Where judgements go.
+        store: Receives the judgements.
         client: The judge.
         work: How it is asked.
-        state: Where the judging stands before.
+        state: The state at the start.
     """
 
     def __init__(self, store: JudgementStore, client: Client, work: JudgeWork, state: JudgeProgress) -> None:
@@ -76,14 +76,14 @@ class Judging:
         self._work = work
         self._health = Health(before=state.spent.requests > 0)
         self._stop = ""
-        # Several cases can need the same prompt at once; all but the first wait for its reply.
+        # Several cases may need the same prompt at once; all but the first wait for its reply.
         self._asking: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def work_through(self, cases: Sequence[Pending]) -> None:
-        """Judge all cases that nobody has judged meanwhile.
+    async def work_through(self, cases: Sequence[PendingCase]) -> None:
+        """Judge all cases that no other process has judged meanwhile.
 
         Raises:
-            FathomError: Going on makes no sense, or a limit is reached; judgements that came are kept.
+            FathomError: The judge cannot continue, or a limit is reached; finished judgements are kept.
         """
         rest = iter(cases)
         try:
@@ -93,20 +93,20 @@ class Judging:
         except* FathomError as errors:
             raise FathomError(f"judge {self._store.judge}: {errors.exceptions[0]}") from None
         if self._stop:
-            raise FathomError(f"judge {self._store.judge}: {self._stop}; all judgements that came are kept")
+            raise FathomError(f"judge {self._store.judge}: {self._stop}; all finished judgements are kept")
         if self._health.errors and not self._health.replies:
             raise FathomError(
-                f"judge {self._store.judge}: no request was answered, the last one failed with: {self._health.last}. "
-                "Mend that, then run the same command again, which asks for what is missing"
+                f"judge {self._store.judge}: no request was answered; the last one failed with: {self._health.last}. "
+                "Fix the cause and repeat the command to judge what is missing"
             )
 
-    async def _work_on(self, cases: Iterator[Pending]) -> None:
+    async def _work_on(self, cases: Iterator[PendingCase]) -> None:
         for pending in cases:
             if self._stop:
                 return
             await self._judge(pending)
 
-    async def _judge(self, pending: Pending) -> None:
+    async def _judge(self, pending: PendingCase) -> None:
         judgement = self._store.judgement(pending.key)
         if judgement is None:
             try:
@@ -122,8 +122,8 @@ class Judging:
         self.state = replace(self.state, counts=counts)
         self._work.progress(self.state)
 
-    async def _ask_for(self, pending: Pending) -> Judgement:
-        """Ask all that the rubric asks for one case."""
+    async def _ask_for(self, pending: PendingCase) -> Judgement:
+        """Send all requests of the rubric for one case."""
         steps, tries = pending.rubric.steps(pending.case), Counter[str]()
         asked: list[tuple[str, str, int]] = []
         try:
@@ -146,12 +146,12 @@ class Judging:
             return Judgement("unreadable", {}, str(error))
 
     async def _reply(self, wanted: Ask, prompt: str, attempt: int) -> Reply:
-        """The judge's reply, from the store where it is there."""
+        """The judge's reply, from the store if it is there."""
         async with self._asking[prompt, attempt]:
             known = self._store.said(prompt, attempt)
             if known is not None:
                 return known
-            # Asking the same once more is another epoch, so that the seed is another one too.
+            # A repeated prompt is another epoch, and so has another seed.
             call = Call(sample=prompt, epoch=attempt, seed=0, max_output_tokens=self._work.cap)
             reply = await ask(self._client, wanted.prompt, call, self._work.retry, self._health)
             if reply.status != "error":
@@ -172,13 +172,13 @@ class Judging:
         self.state = replace(self.state, spent=spent)
         tokens, most, dollars = spent.tokens_in + spent.tokens_out, self._work.max_tokens_total, self._work.max_cost
         if most is not None and tokens > most:
-            self._stop = f"stopped: {tokens:,} tokens are used, --max-tokens-total allows {most:,}"
+            self._stop = f"stopped: {tokens:,} tokens used, --max-tokens-total is {most:,}"
         if dollars is not None and spent.paid > dollars:
-            self._stop = f"stopped: ${spent.paid:,.2f} are spent, --max-cost allows ${dollars:,.2f}"
+            self._stop = f"stopped: ${spent.paid:,.2f} spent, --max-cost is ${dollars:,.2f}"
 
 
 def cost_of(reply: Reply, price: Price) -> float | None:
-    """US dollars that a reply cost; None where its price or its tokens are not known."""
+    """Cost of a reply in US dollars; None if its price or its tokens are unknown."""
     if price.input == 0 == price.output:
         return 0.0
     if reply.tokens_in is None or reply.tokens_out is None:

@@ -1,8 +1,8 @@
-"""The writing side of a run's store: claims before a request, one committed row after it.
+"""The writing side of a run's store: claims before requests, one committed row per reply.
 
-A process claims a few (sample, epoch) pairs before it sends them, so that two processes never send the same request.
-The claims of a process that is gone are free. Every row names the process that wrote it: an ``error`` of a process
-that was gone when this one joined is asked for again. No clock decides that.
+A process claims a few (sample, epoch) pairs before it sends them, so that no two processes send the same request.
+Claims of a process that has ended are released. Every row names its process: an ``error`` of a process that had ended
+when this one joined is retried. Clocks play no part in that.
 """
 
 import json
@@ -35,18 +35,18 @@ from fathom.types import FathomError, Reply, Sample, Status
 Key: TypeAlias = tuple[str, int]
 
 PLANNED_AT_ONCE = 1000
-"""Samples that are noted in one transaction: others write too."""
+"""Samples per transaction, so that other processes can write in between."""
 
 
 class Ledger:
-    """The store of a run, open for writing, for one process.
+    """The store of a run, opened for writing by one process.
 
-    A store keeps the format in which it was made, so that its replies are alike, and so that versions of fathom that
-    know no newer one can write to it meanwhile.
+    A store keeps the format in which it was created, so that its replies are alike and earlier versions of fathom can
+    still write to it.
 
     Args:
         folder: The run folder; must exist.
-        worker: Who writes. Its claims keep others from sending the same requests.
+        worker: The writing process. Its claims keep others from sending the same requests.
     """
 
     def __init__(self, folder: Path, worker: Worker) -> None:
@@ -62,7 +62,7 @@ class Ledger:
             self._form = self._bring_up_to_date()
             self._replies, self._planned = CHECKED[max(self._form, min(CHECKED))]
             with self._writing():
-                self._bury_the_dead()
+                self._release_dead_claims()
                 self._earlier = {row[0] for row in self._db.execute("SELECT id FROM workers WHERE pid = 0")}
                 self._db.execute(
                     "INSERT INTO workers VALUES (?, ?, ?, ?, ?, ?, 0)",
@@ -70,7 +70,7 @@ class Ledger:
                 )
 
     def _bring_up_to_date(self) -> int:
-        """The format of the store. Runs of early versions kept neither the bare question nor who wrote a reply."""
+        """The format of the store. Early versions stored neither the bare question nor the worker of a reply."""
         with self._writing():
             there = {row[1] for row in self._db.execute("PRAGMA table_info(replies)")}
             for name in ("asked", "worker"):
@@ -79,12 +79,12 @@ class Ledger:
         return add_checksums(self._db, self.folder / FILE, CHECKED)
 
     def plan(self, planned: int, samples: Iterable[Sample], epochs: int) -> None:
-        """Note what the run will hold when this process and its fellows are done, so that a part is known for one.
+        """Store which replies the run will have, so that an unfinished run is recognized.
 
         Args:
             planned: Number of replies.
-            samples: The samples that are to be asked.
-            epochs: How often each is.
+            samples: The samples to be asked.
+            epochs: Repetitions of each sample.
         """
         with self._writing():
             self._db.execute("UPDATE workers SET planned = ? WHERE id = ?", (planned, self.worker.id))
@@ -99,14 +99,14 @@ class Ledger:
                 self._db.execute(f"UPDATE planned SET checksum = {self._planned.checksum} WHERE rowid > ?", last)
 
     def beat(self) -> None:
-        """Show processes on other machines that this one lives."""
+        """Update the heartbeat for processes on other machines."""
         with self._writing():
             self._db.execute("UPDATE workers SET beat = ? WHERE id = ?", (time.time(), self.worker.id))
 
     def is_finished(self, key: Key) -> bool:
-        """Whether a reply stands that will not be asked for again: any status but ``error``, or a fresh error.
+        """Whether a reply is final: any status but ``error``, or a fresh error.
 
-        An error is fresh if its process was at work when this one joined, or joined later.
+        An error is fresh if its process was running when this one joined, or joined later.
         """
         query = "SELECT status, worker FROM replies WHERE sample = ? AND epoch = ?"
         with clear_errors(self.folder):
@@ -117,17 +117,17 @@ class Ledger:
         return status != "error" or bool(worker and worker not in self._earlier)
 
     def claim(self, keys: Sequence[Key]) -> tuple[list[Key], list[Key]]:
-        """Claim what is neither finished nor claimed by a living process.
+        """Claim pairs that are neither finished nor claimed by a running process.
 
         Args:
             keys: (sample, epoch) pairs in the order in which they should run.
 
         Returns:
-            The pairs that now belong to this process, and those that other living processes hold, both in the same
-            order. Earlier claims of this process that are finished are given up.
+            The pairs now claimed by this process, and those claimed by other running processes, both in the same order.
+            Finished claims of this process are released.
         """
         with self._writing():
-            self._bury_the_dead()
+            self._release_dead_claims()
             self._db.execute(
                 "DELETE FROM claims WHERE worker = ? AND EXISTS (SELECT 1 FROM replies AS r WHERE r.sample = "
                 "claims.sample AND r.epoch = claims.epoch AND (r.worker = claims.worker OR r.status != 'error'))",
@@ -148,10 +148,10 @@ class Ledger:
     def finish(
         self, sample: Sample, epoch: int, reply: Reply, *, prompt_hash: str, cost: float | None
     ) -> Status | None:
-        """Commit one reply. When this returns, ``kill -9`` cannot take it away.
+        """Commit one reply. Once this returns, it survives ``kill -9``.
 
         Returns:
-            The status of the reply that it replaces; None if there was none.
+            The status of the reply it replaces; None if there was none.
         """
         reply = without_secrets(reply)
         said = (reply.status, reply.text, reply.reasoning, reply.stop, reply.tokens_in, reply.tokens_out)
@@ -175,35 +175,35 @@ class Ledger:
         with self._writing():
             before: tuple[Status] | None = self._db.execute(query, (sample.id, epoch)).fetchone()
             self._db.execute(f"INSERT OR REPLACE INTO replies ({columns}) VALUES ({_marks(columns)})", storable(row))
-            # Of the values as SQLite holds them, which are not always of the types that they had.
+            # The checksum is of the values as SQLite stores them, whose types can differ.
             self._db.execute(
                 f"UPDATE replies SET checksum = {self._replies.checksum} WHERE rowid = last_insert_rowid()"
             )
         return before[0] if before else None
 
     def has_replied(self) -> bool:
-        """Whether the model has replied to any prompt of the run, also to processes that are gone."""
+        """Whether the model has replied to any prompt of the run, in this or an earlier process."""
         query = "SELECT EXISTS (SELECT 1 FROM replies WHERE status != 'error' AND prompt_hash != '')"
         with clear_errors(self.folder):
             return bool(self._db.execute(query).fetchone()[0])
 
     def failed(self) -> frozenset[Key]:
-        """The (sample, epoch) pairs that ended in ``error``."""
+        """The (sample, epoch) pairs with status ``error``."""
         with clear_errors(self.folder):
             return frozenset(self._db.execute("SELECT sample, epoch FROM replies WHERE status = 'error'").fetchall())
 
     def totals(self) -> Totals:
-        """Sums over all finished replies, those of other processes among them."""
+        """Sums over all finished replies, including those of other processes."""
         with clear_errors(self.folder):
             return read_totals(self._db)
 
     def version(self) -> int:
-        """A number that is another one once another process has written."""
+        """A number that changes when another process writes."""
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
     def close(self) -> None:
-        """Give up all claims and close the file."""
-        # Where the disk is full, this fails too; that has been told already, and claims of the dead are free.
+        """Release all claims and close the file."""
+        # On a full disk this fails too; the error has been reported, and claims of ended processes are released anyway.
         with suppress(FathomError), self._writing():
             self._db.execute("DELETE FROM claims WHERE worker = ?", (self.worker.id,))
             self._db.execute("UPDATE workers SET pid = 0 WHERE id = ?", (self.worker.id,))
@@ -212,7 +212,7 @@ class Ledger:
         retire(self.worker)
 
     def _facts(self, sample: Sample) -> tuple[object, ...]:
-        """What is stored of a sample, in the order of ``store.FACTS`` after its name and epoch."""
+        """Stored facts of a sample, in the order of ``store.FACTS`` after its name and epoch."""
         facets = sample.facets if self._form >= SPLIT else {**sample.facets, **sample.inputs}
         about = (sample.item, sample.task, sample.length, sample.tokens, sample.language, sample.chance)
         return (*about, _json(list(sample.targets)), _json(dict(facets)))
@@ -220,7 +220,7 @@ class Ledger:
     def _inputs(self, sample: Sample) -> tuple[str, ...]:
         return (_json(dict(sample.inputs)),) if self._form >= SPLIT else ()
 
-    def _bury_the_dead(self) -> None:
+    def _release_dead_claims(self) -> None:
         now = time.time()
         for row in self._db.execute("SELECT id, pid, host, born, started, beat FROM workers WHERE pid != 0").fetchall():
             if row[0] != self.worker.id and not is_alive(Worker(*row[:5]), beat=row[5], now=now):
@@ -241,7 +241,7 @@ class Ledger:
 
 
 def enter_wal(db: sqlite3.Connection) -> None:
-    """Two processes that start together can collide here, where SQLite does not wait by itself."""
+    """Switch to WAL mode; two processes that start together can collide here, and SQLite does not wait."""
     for attempt in range(100):
         try:
             db.execute("PRAGMA journal_mode = WAL")
@@ -253,14 +253,14 @@ def enter_wal(db: sqlite3.Connection) -> None:
 
 
 def leave_wal(db: sqlite3.Connection) -> None:
-    """Merge the log into the file, which can then be read from a read-only disk; not while others have it open."""
+    """Merge the log into the file so that it can be read from a read-only disk, unless others have it open."""
     with suppress(sqlite3.Error):
         db.execute("PRAGMA busy_timeout = 0")
         db.execute("PRAGMA journal_mode = DELETE")
 
 
 def without_secrets(reply: Reply) -> Reply:
-    """The reply as it may be stored: a server can echo the key in an error, in a reply, anywhere."""
+    """The reply without secrets: a server can echo the key in an error, a reply, anywhere."""
     return replace(
         reply,
         text=redact(reply.text),
@@ -279,7 +279,7 @@ def _json(value: object) -> str:
 
 
 def storable(row: tuple[object, ...]) -> tuple[object, ...]:
-    """Models can emit half a surrogate pair, which no UTF-8 text can hold: it is written out as an escape."""
+    """Models can emit half a surrogate pair, which UTF-8 cannot encode: it is escaped."""
     return tuple(
         value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) and not _is_utf8(value) else value
         for value in row

@@ -1,4 +1,4 @@
-"""``drive``: run a coroutine to its end, from a program or a notebook."""
+"""``drive``: run a coroutine from a program or a notebook."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,7 +11,7 @@ Outcome = TypeVar("Outcome")
 
 
 def drive(task: Coroutine[Any, Any, Outcome]) -> Outcome:
-    """Run a coroutine to its end, also from within a running loop.
+    """Run a coroutine to completion, also from within a running event loop.
 
     Raises:
         FathomError: It was interrupted.
@@ -21,10 +21,8 @@ def drive(task: Coroutine[Any, Any, Outcome]) -> Outcome:
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(task)
-        # A notebook has a loop of its own, and loops do not nest.
+        # A notebook already runs an event loop, and loops do not nest.
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, task).result()
     except KeyboardInterrupt:
-        raise FathomError(
-            "interrupted; all replies that came are kept. Run the same command again to go on from here"
-        ) from None
+        raise FathomError("interrupted; all replies so far are kept. Run the same command again to resume") from None

@@ -1,4 +1,4 @@
-"""``run.json``: what a run folder holds and how its replies came about. Written once, compared ever after."""
+"""``run.json``: the settings of a run. Written once, and compared when the run is resumed."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
-from fathom.run.model import Settings, is_reader
+from fathom.run.model import Settings, is_baseline
 from fathom.run.model_settings import KINDS, SWITCHES
 from fathom.run.thinking import MODES, PROMPTS
 from fathom.secrets import hide_in_address, hide_secrets
@@ -23,7 +23,7 @@ FORMAT = 2
 MODE = "thinking.mode"
 _ADVICE = "restore it from a copy, or move the folder away and run again"
 
-# What may lie in a folder before run.json does: another process may be starting.
+# Files that may be in a folder before run.json: another process may be starting.
 _OURS = (".run-", "replies.sqlite", FILE)
 
 
@@ -34,7 +34,7 @@ class _Kind(NamedTuple):
     among: tuple[str, ...] = ()
 
 
-# What other rooms rely on; null where the run has none.
+# Fields that other packages rely on; null if the run has none.
 _FIELDS = {
     "model": _Kind(str, "a text", needed=True),
     "suite": _Kind(dict, "an object", needed=True),
@@ -64,7 +64,7 @@ _SUITE_FIELDS = {
 
 
 def fathom_version() -> str:
-    """The installed version, or ``0`` where the package runs from its source without being installed."""
+    """The installed version, or ``0`` if the package runs from source without being installed."""
     try:
         return version("fathom-eval")
     except PackageNotFoundError:
@@ -78,20 +78,20 @@ def describe_run(
     packages: Sequence[str] = (),
     command: Mapping[str, Json] | None = None,
 ) -> dict[str, Json]:
-    """What ``run.json`` says.
+    """The content of ``run.json``.
 
     Args:
         suite: The suite folder.
         suite_manifest: Its manifest.
         settings: How the model is asked.
-        packages: Packages whose versions are noted; by default those that the model is asked through.
-        command: The options that were given, and the file that they came from.
+        packages: Packages whose versions are recorded; by default those used to ask the model.
+        command: The options given, and the configuration file they came from.
 
     Returns:
-        A JSON object. Nothing in it is secret: values of arguments whose names smell of keys are ``***``.
+        A JSON object without secrets: values of arguments whose names look like keys are ``***``.
     """
     thinking = settings.thinking
-    asking = ("fathom-eval",) if is_reader(settings.model) else ("fathom-eval", "inspect-ai", "openai", "anthropic")
+    asking = ("fathom-eval",) if is_baseline(settings.model) else ("fathom-eval", "inspect-ai", "openai", "anthropic")
     return {
         "format": FORMAT,
         "suite": {
@@ -122,7 +122,7 @@ def describe_run(
 
 
 def _shown(command: Mapping[str, Json]) -> dict[str, Json]:
-    """The options without keys, and without what addresses hold of them."""
+    """The options without keys, also without those in addresses."""
     options = command.get("options")
     given = options if isinstance(options, Mapping) else {}
     addresses = {name: hide_in_address(str(value)) for name, value in given.items() if name.endswith("base_url")}
@@ -130,28 +130,28 @@ def _shown(command: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def check_run(folder: Path, manifest: Mapping[str, Json]) -> None:
-    """Make sure that a folder can hold a run, without making anything.
+    """Check that a folder can hold a run, without creating anything.
 
     Raises:
-        FathomError: It holds something else, or a run with another setting; the message names it.
+        FathomError: It holds something else, or a run with different settings; the message names the first.
     """
     if folder.exists() and not folder.is_dir():
         raise FathomError(f"{folder}: is a file; give a folder with --out")
     if (folder / FILE).exists():
         _compare(folder / FILE, read_manifest(folder), manifest)
     elif folder.exists() and any(not name.name.startswith(_OURS) for name in folder.iterdir()):
-        raise FathomError(f"{folder}: holds other files and no run; give a new folder with --out")
+        raise FathomError(f"{folder}: contains other files but no run; give a new folder with --out")
 
 
 def join_run(folder: Path, manifest: Mapping[str, Json]) -> None:
-    """Make a run folder with its ``run.json``; another process may have been first, with the same settings.
+    """Create a run folder with its ``run.json``, or join the run that another process has created.
 
     Args:
-        folder: The run folder; made if absent.
-        manifest: What ``describe_run`` says of the run that is to begin or to go on.
+        folder: The run folder; created if missing.
+        manifest: What ``describe_run`` returns for the run to start or resume.
 
     Raises:
-        FathomError: The folder holds something else, or a run with another setting; the message names it.
+        FathomError: The folder holds something else, or a run with different settings; the message names the first.
     """
     check_run(folder, manifest)
     path = folder / FILE
@@ -169,15 +169,15 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The content of a run's ``run.json``.
 
     Raises:
-        FathomError: It is missing, not readable, or lacks what every run has.
+        FathomError: It is missing, cannot be read, or lacks a required field.
     """
     path = folder / FILE
     try:
         manifest = json.loads(path.read_text("utf-8"))
-        json.dumps(manifest, ensure_ascii=False, allow_nan=False).encode()  # no infinite numbers, no half characters
+        json.dumps(manifest, ensure_ascii=False, allow_nan=False).encode()  # no infinite numbers, no lone surrogates
     except FileNotFoundError:
         raise FathomError(
-            f"{folder}: no run here ({FILE} is missing); expected a folder that fathom run wrote"
+            f"{folder}: no run here ({FILE} is missing); expected a folder written by fathom run"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise FathomError(f"{path}: cannot be read: {error}; {_ADVICE}") from None
@@ -196,7 +196,7 @@ def _check_fields(path: Path, place: str, values: Mapping[str, Any], fields: Map
     for name, kind in fields.items():
         value = values.get(name)
         absent = value is None and not kind.needed
-        # To Python true and false are whole numbers.
+        # In Python true and false are integers.
         right = isinstance(value, kind.type) and not isinstance(value, bool) and (not kind.among or value in kind.among)
         if not absent and not right:
             raise FathomError(
@@ -212,7 +212,7 @@ def _version(package: str) -> str:
 
 
 def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
-    """Write the file unless it is there; False if another process was first."""
+    """Write the file unless it exists; False if another process was first."""
     text = json.dumps(with_checksum(manifest), indent=2, ensure_ascii=False) + "\n"
     try:
         with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".run-", delete=False) as file:
@@ -222,7 +222,7 @@ def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
             os.fchmod(file.fileno(), 0o644)
     except OSError as error:
         raise FathomError(f"{path}: cannot be written: {error.strerror}") from None
-    # A hard link either appears whole or fails because the name is taken, which replacing would not.
+    # A hard link either appears complete or fails because the name is taken; replacing would not fail.
     try:
         os.link(file.name, path)
     except FileExistsError:
@@ -236,14 +236,14 @@ def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
 
 
 def _compare(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """The server's address, the suite's place and versions may change; nothing that shapes replies may."""
+    """The server's address, the suite's location and versions may change; settings that affect replies may not."""
     olds, news = _shaping(old), _shaping(json.loads(json.dumps(new)))
-    # A mode decides most of the rest, and so is named before it.
+    # The mode determines most of the others, so it is named first.
     for name in sorted({*olds, *news}, key=lambda name: (name != MODE, name)):
         before, now = olds.get(name), news.get(name)
         if before != now:
             raise FathomError(
-                f"{path}: this folder holds a run with {name} = {before!r}, but now {name} = {now!r} was asked; "
+                f"{path}: this folder holds a run with {name} = {before!r}, but {name} = {now!r} was requested; "
                 "give another folder with --out, or the same setting"
             )
 
@@ -255,7 +255,7 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "suite fingerprint": suite.get("fingerprint"),
         "window": manifest.get("window"),
         "on_overflow": manifest.get("on_overflow"),
-        # Runs of earlier versions had no choice.
+        # Runs of earlier versions had no such option.
         "chat template": manifest.get("chat_template") or "always",
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},

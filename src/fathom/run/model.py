@@ -1,4 +1,4 @@
-"""The protocol behind which every model and offline reader stands: calls, clients, and the settings of a run."""
+"""The protocol of models and offline baselines: calls, clients, and the settings of a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,26 +14,26 @@ from fathom.types import AnswerKind, Json, Reply
 ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
 CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
 
-READERS = "fathom/"
+BASELINES = "fathom/"
 
 PROBE = ""
-"""``Call.sample`` of a request that only finds out whether the server answers."""
+"""``Call.sample`` of a request that only checks whether the server answers."""
 TINY_PROMPT = "Reply with OK."
-"""What it asks, where no other prompt is known to work."""
+"""Its prompt, if no other prompt is known to work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a request needs besides its prompt.
+    """The parameters of a request besides its prompt.
 
     Attributes:
         sample: Id of the sample.
         epoch: Number of the repetition, from 1.
-        seed: Seed of the run; epochs differ by their number.
+        seed: Seed of the run; each epoch adds its number.
         max_output_tokens: Cap on the reply, reasoning included.
-        stop: Texts at which the model is told to end.
-        continued: Whether the prompt goes to the model as it is, without a chat template.
-        answer: The kind of answer that the prompt asks for, which only offline readers look at.
+        stop: Stop sequences to send.
+        continued: Whether the prompt is sent without a chat template.
+        answer: The kind of answer that the prompt asks for; used by offline baselines only.
     """
 
     sample: str
@@ -46,7 +46,7 @@ class Call:
 
 
 class RequestError(Exception):
-    """One request failed; ``failure`` says what that means."""
+    """A failed request; ``failure`` classifies it."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -54,14 +54,14 @@ class RequestError(Exception):
 
 
 class Client(Protocol):
-    """Answers prompts. One call is one request: the runner repeats failed ones, the client does not.
+    """Answers prompts. One call is one request: the runner retries, the client does not.
 
-    ``window`` and ``policy`` describe cuts that the client makes itself; ``window`` is None where it makes none.
+    ``window`` and ``policy`` describe truncation by the client itself; ``window`` is None if it does none.
     """
 
     @property
     def window(self) -> int | None:
-        """Tokens (suite's tokenizer) beyond which the client itself cuts or refuses a prompt."""
+        """Tokens (suite's tokenizer) beyond which the client itself truncates or refuses a prompt."""
         ...
 
     @property
@@ -73,36 +73,36 @@ class Client(Protocol):
         """Answer one prompt.
 
         Raises:
-            RequestError: No reply came.
+            RequestError: There was no reply.
         """
         ...
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Release connections."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a model is asked: everything that changes replies. Two runs with other settings do not mix.
+    """The settings of a model that affect replies. Runs with different settings do not mix.
 
     Attributes:
-        model: Name, ``PROVIDER/NAME`` as Inspect takes it or ``fathom/READER[?window=4k&truncate=middle]``.
-        temperature: Sampling temperature; None leaves it to the provider.
-        seed: Seed for readers, and for providers that take one.
-        max_output_tokens: Cap on every reply; None takes each task's own.
-        window: Model's window in tokens, prompt and reply together; None if unknown.
-        on_overflow: What happens to prompts beyond the window.
+        model: Name, ``PROVIDER/NAME`` as in Inspect or ``fathom/BASELINE[?window=4k&truncate=middle]``.
+        temperature: Sampling temperature; None for the provider's default.
+        seed: Seed for baselines, and for providers that support one.
+        max_output_tokens: Cap on every reply; None for each task's own.
+        window: The model's window in tokens, prompt and reply together; None if unknown.
+        on_overflow: What happens to prompts that exceed the window.
         generation: Further options of Inspect's ``GenerateConfig`` (``reasoning_effort``, ``top_p``, ...).
         model_args: Arguments of the provider.
-        base_url: Address of the server; None takes the provider's own.
-        chat_template: Which prompts reach the model through its chat template: ``always`` all, ``by-task`` those of
-            tasks whose prompt is no text to be continued, ``never`` none.
-        subset: Name and hash of the subset that is asked; None for all samples.
-        thinking: How the model thinks, or not, where the run is for its thinking or non-thinking score.
+        base_url: Address of the server; None for the provider's own.
+        chat_template: Which prompts are sent with the chat template: ``always`` all, ``by-task`` all but those to be
+            continued, ``never`` none.
+        subset: Name and hash of the subset to run; None for all samples.
+        thinking: Settings of the thinking or non-thinking score; None for other runs.
 
     Raises:
-        FathomError: The address is none.
+        FathomError: The address is invalid.
     """
 
     model: str
@@ -121,10 +121,10 @@ class Settings:
     def __post_init__(self) -> None:
         if self.base_url is not None:
             check_address(self.base_url)
-        # From here on nothing that a server says can bring them into a file.
+        # From here on they are redacted from everything that is written.
         remember(self.model_args, self.generation, self.base_url)
 
 
-def is_reader(model: str) -> bool:
-    """Whether a model name names one of the offline readers."""
-    return model.startswith(READERS)
+def is_baseline(model: str) -> bool:
+    """Whether a model name names an offline baseline."""
+    return model.startswith(BASELINES)

@@ -1,4 +1,4 @@
-"""How models are asked for their thinking and non-thinking scores: LongBench Pro's settings, which users extend."""
+"""Settings of models for their thinking and non-thinking scores: LongBench Pro's, which users can extend."""
 
 import difflib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from fathom.types import FathomError
 from fathom.usertable import read_table, users_table
 
 VARIABLE = "FATHOM_MODELS"
-HOTTEST = 100  # no temperature is as high: not a number, or infinite
+HOTTEST = 100  # no temperature is higher; excludes nan and infinity
 
 Kind: TypeAlias = Literal["thinking", "mixed", "instruct"]
 Switch: TypeAlias = Literal["effort", "tokens", "enable_thinking", "thinking", "type", "none"]
@@ -23,20 +23,20 @@ _TEMPERATURES = ("temperature", "temperature_thinking")
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """One entry of the table; numbers are tokens where nothing else is said.
+    """One entry of the table; numbers are in tokens unless stated otherwise.
 
     Attributes:
         kind: ``thinking`` (always reasons natively), ``mixed`` (can be switched) or ``instruct`` (never does).
         context: The window, prompt and reply together, or the prompt alone where ``longest_output`` is given; None if
             unknown.
-        longest_output: The longest reply, where it does not count against ``context``.
-        truncation: Longer prompts lose their middle; None where only the window rules.
-        output: The cap on replies without thinking that the source had; a run takes each task's own.
-        output_thinking: The cap on replies with thinking, thoughts included; None takes it from the window.
+        longest_output: The longest reply, if it does not count against ``context``.
+        truncation: Longer prompts are truncated in the middle; None if only the window limits them.
+        output: The source's cap on replies without thinking; runs use each task's own.
+        output_thinking: The cap on replies with thinking, thoughts included; None derives it from the window.
         temperature: Sampling temperature without thinking; None if the model has no default.
         temperature_thinking: The same with thinking.
-        switch: How native reasoning is switched, where that is not the provider's way; None for the provider's.
-        source: Where the entry is from.
+        switch: How native reasoning is switched, if not the provider's way; None for the provider's.
+        source: Where the entry comes from.
     """
 
     kind: Kind
@@ -52,36 +52,36 @@ class ModelSettings:
 
 
 def find_settings(model: str) -> ModelSettings | None:
-    """The entry of a model, by its full name or by the last part of it, in upper or lower case; None if there is none.
+    """The entry of a model, by its full name or the last part of it, ignoring case; None if it has none.
 
     Args:
         model: Name as ``fathom run --model`` takes it, for instance ``vllm/Qwen/Qwen3-32B``.
 
     Raises:
-        FathomError: A file of the user is not readable.
+        FathomError: A file of the user cannot be read.
     """
     table = {name.lower(): entry for name, entry in model_table().items()}
     return table.get(model.lower()) or table.get(_last(model))
 
 
 def like_models(model: str) -> list[str]:
-    """Names in the table that look like the last part of a model's name; at most three.
+    """Names in the table similar to the last part of a model's name; at most three.
 
     Raises:
-        FathomError: A file of the user is not readable.
+        FathomError: A file of the user cannot be read.
     """
     known, last = {name.lower(): name for name in model_table()}, _last(model)
-    # A name with a date or a quantization behind it is unlike the name by the count of letters.
+    # A date or quantization after the name makes it dissimilar by letter count.
     shorter = sorted((name for name in known if last.startswith(name)), key=len, reverse=True)
     near = difflib.get_close_matches(last, known, n=3, cutoff=0.6)
     return [known[name] for name in dict.fromkeys([*shorter, *near])][:3]
 
 
 def model_table() -> dict[str, ModelSettings]:
-    """All entries by model name, the user's own in place of built-in ones.
+    """All entries by model name; the user's own replace built-in ones.
 
     Raises:
-        FathomError: A file of the user is not readable.
+        FathomError: A file of the user cannot be read.
     """
     users = _users()
     own = {name.lower() for name in users}
@@ -117,13 +117,13 @@ def _entry(entry: object, where: str) -> ModelSettings:
 
 
 def _check(name: str, value: object, where: str) -> None:
-    # To Python true and false are whole numbers.
+    # In Python true and false are integers.
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     if name in _TEXTS:
         right = isinstance(value, str) and (not _TEXTS[name] or value in _TEXTS[name])
         words = f"one of {', '.join(_TEXTS[name])}" if _TEXTS[name] else "a text"
     elif name in _TEMPERATURES:
-        right, words = number is not None and 0 <= number < HOTTEST, "a number from 0 on"
+        right, words = number is not None and 0 <= number < HOTTEST, "a number of at least 0"
     else:
         right, words = isinstance(number, int) and number > 0, "a positive whole number of tokens"
     if not right:

@@ -1,4 +1,4 @@
-"""Whether the options of a run make sense: all of them are checked here, before anything is opened or made."""
+"""Checks all options of a run before anything is opened or created."""
 
 import difflib
 import math
@@ -11,7 +11,7 @@ from fathom.run.failures import provider_errors
 from fathom.run.model import Settings
 from fathom.types import FathomError, Json
 
-# Generation options of Inspect that the runner sets itself; given twice, one of the two would be recorded and not sent.
+# Generation options that the runner sets itself; otherwise one of two values would be recorded but not sent.
 _OWN = {
     "temperature": "use --temperature",
     "seed": "use --seed",
@@ -26,7 +26,7 @@ _OWN = {
     "stream_idle_timeout": "use --timeout",
     "cache": "every reply is kept and asked for once; use --epochs to ask again",
     "batch": "requests are sent one by one; use --max-connections",
-    "num_choices": "one reply is kept a request; use --epochs",
+    "num_choices": "each request has one reply; use --epochs",
 }
 _LARGEST_SEED = 2**63 - 1
 
@@ -34,15 +34,15 @@ _LARGEST_SEED = 2**63 - 1
 def generation_of(
     generation: Mapping[str, Json] | None, *, reasoning_effort: str | None, reasoning_tokens: int | None
 ) -> Mapping[str, Json]:
-    """The generation options of a model, with those for reasoning that are given.
+    """The generation options of a model, with those for reasoning.
 
     Args:
-        generation: What ``--generation`` gives, by name.
-        reasoning_effort: What ``--reasoning-effort`` gives.
-        reasoning_tokens: What ``--reasoning-tokens`` gives.
+        generation: The values of ``--generation``, by name.
+        reasoning_effort: The value of ``--reasoning-effort``.
+        reasoning_tokens: The value of ``--reasoning-tokens``.
 
     Raises:
-        FathomError: One of ``generation`` has an option of its own; the message names it.
+        FathomError: A name in ``generation`` has its own option; the message names it.
     """
     for name in generation or {}:
         if name in _OWN:
@@ -52,14 +52,14 @@ def generation_of(
 
 
 def check_settings(settings: Settings, *, reasoning_tokens: int | None) -> None:
-    """Make sure that what shapes the replies is possible.
+    """Check the settings that affect replies.
 
     Args:
         settings: How the model is asked.
         reasoning_tokens: Tokens for reasoning; None if not given.
 
     Raises:
-        FathomError: A number is not; the message names the option.
+        FathomError: A number is out of range; the message names the option.
     """
     _counts(max_output_tokens=settings.max_output_tokens, window=settings.window)
     _amounts(temperature=settings.temperature, reasoning_tokens=reasoning_tokens)
@@ -78,10 +78,11 @@ def check_work(
     max_tokens_total: int | None,
     max_cost: float | None,
 ) -> None:
-    """Make sure that what is to be done is possible; the arguments are those of ``fathom.run.run``.
+    """Check the options of the work; the arguments are those of ``fathom.run.run``.
 
     Raises:
-        FathomError: A number is not; the message names the option. Or the user's table of providers' errors is wrong.
+        FathomError: A number is out of range; the message names the option. Or the user's table of provider errors is
+            invalid.
     """
     provider_errors()
     _counts(epochs=epochs, limit=limit, max_connections=max_connections, max_tokens_total=max_tokens_total)
@@ -91,7 +92,7 @@ def check_work(
 
 
 def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengths: Sequence[int] | None) -> None:
-    """Make sure that a suite has the tasks and lengths asked for.
+    """Check that a suite has the requested tasks and lengths.
 
     Args:
         manifest: The suite's manifest.
@@ -99,19 +100,19 @@ def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengt
         lengths: Lengths in tokens, or None for all.
 
     Raises:
-        FathomError: It has one of them not; the message names those that it has.
+        FathomError: One is missing; the message names those that exist.
     """
     known = [str(name) for name in manifest["tasks"]]
     for name in tasks or ():
         if task_name(name) not in map(task_name, known):
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise FathomError(f"--tasks {name}: {hint}Suite {manifest['suite']!r} holds the tasks {', '.join(known)}")
+            raise FathomError(f"--tasks {name}: {hint}Suite {manifest['suite']!r} has the tasks {', '.join(known)}")
     held = sorted({int(length) for length in (*manifest["lengths"], *manifest.get("truncate", ()))})
     for length in lengths or ():
         if length not in held:
             raise FathomError(
-                f"--lengths {format_length(length)}: suite {manifest['suite']!r} is built at {named_lengths(held)}; "
+                f"--lengths {format_length(length)}: suite {manifest['suite']!r} was built at {named_lengths(held)}; "
                 "choose among these, or build it at other lengths"
             )
 

@@ -1,7 +1,6 @@
-"""What to do with a prompt that is longer than the model's window: refuse it, or cut it in the open.
+"""Handles prompts that exceed the model's window: refuses or truncates them.
 
-Cuts are made in the tokenizer of the suite, and the number of tokens removed goes into ``Reply.truncated``: nothing
-is shortened in silence.
+Truncation uses the suite's tokenizer, and the number of removed tokens is recorded in ``Reply.truncated``.
 """
 
 from collections.abc import Mapping
@@ -13,18 +12,18 @@ from fathom.types import FathomError
 
 Overflow: TypeAlias = Literal["refuse", "middle", "left", "right"]
 POLICIES: tuple[Overflow, ...] = ("refuse", "middle", "left", "right")
-FATES: Mapping[Overflow, str] = {
+EFFECTS: Mapping[Overflow, str] = {
     "refuse": "are not sent",
     "middle": "lose their middle",
     "left": "lose their beginning",
     "right": "lose their end",
 }
-"""What becomes of prompts that are too long, in words."""
+"""What happens to prompts that are too long, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A prompt that fits, and how many tokens it lost for that."""
+    """A prompt that fits, and the number of tokens removed."""
 
     prompt: str
     removed: int
@@ -35,10 +34,10 @@ def parse_policy(name: str, where: str) -> Overflow:
 
     Args:
         name: ``refuse``, ``middle``, ``left`` or ``right``.
-        where: What the user wrote it in, for the message.
+        where: Where the user wrote it, for the message.
 
     Raises:
-        FathomError: The name is none of them.
+        FathomError: The name is unknown.
     """
     for policy in POLICIES:
         if name == policy:
@@ -47,17 +46,17 @@ def parse_policy(name: str, where: str) -> Overflow:
 
 
 def fit(prompt: str, budget: int, policy: Overflow, tokenizer: Tokenizer) -> Fitted | None:
-    """Cut a prompt to a budget.
+    """Truncate a prompt to a budget.
 
     Args:
         prompt: The whole prompt.
-        budget: Tokens that may be left, at least 1.
-        policy: ``middle`` keeps the first and the last half of the budget (as LongBench does, section 4.1), ``left``
-            drops the beginning, ``right`` drops the end, ``refuse`` cuts nothing.
+        budget: Maximum number of tokens, at least 1.
+        policy: ``middle`` keeps the first and the last half of the budget (as in LongBench, section 4.1), ``left``
+            drops the beginning, ``right`` drops the end, ``refuse`` truncates nothing.
         tokenizer: The tokenizer of the suite.
 
     Returns:
-        The prompt of at most ``budget`` tokens and the number removed; None where the policy is to refuse.
+        The prompt of at most ``budget`` tokens and the number removed; None if the policy is ``refuse``.
     """
     tokens = tokenizer.count(prompt)
     if tokens <= budget:
@@ -70,7 +69,7 @@ def fit(prompt: str, budget: int, policy: Overflow, tokenizer: Tokenizer) -> Fit
         left = tokenizer.count(cut)
         if left <= budget:
             return Fitted(cut, tokens - left)
-        # Two halves that meet can have a token more than the sum of their parts.
+        # Two joined halves can have one token more than the sum of their tokens.
         room -= left - budget
     return Fitted("", tokens)
 

@@ -1,17 +1,17 @@
-"""What a run will ask for, before it asks: requests, tokens, money, and prompts that do not fit."""
+"""Forecasts a run before its first request: requests, tokens, cost, and prompts that do not fit."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fathom.run.manner import PLAIN, Manners
 from fathom.run.model import Settings
-from fathom.run.overflow import FATES, Overflow
+from fathom.run.overflow import EFFECTS, Overflow
 from fathom.run.prices import TRUNCATION, Limit, Price
+from fathom.run.request_mode import PLAIN, RequestModes
 from fathom.types import FathomError, Sample
 
-# Reasoning counts against the output cap. Where a model reasons and no budget is given, it gets this many tokens.
+# Reasoning counts against the output cap: reasoning models without a budget get this many tokens for it.
 REASONING_ALLOWANCE = 16_384
-# Tokens that a question takes in the prompt of a second request, which has no document in it.
+# Tokens of a second request's prompt, which holds no document.
 QUESTION = 1024
 
 Caps = Callable[[str], int]
@@ -23,12 +23,12 @@ class Forecast:
 
     Attributes:
         length: Budget of the prompts in tokens.
-        requests: Requests still to be made, those refused beforehand not among them.
-        tokens_in: Prompt tokens of these (suite's tokenizer), after cuts.
-        tokens_out: The most that replies can have.
+        requests: Requests still to be made, without those refused beforehand.
+        tokens_in: Prompt tokens of these (suite's tokenizer), after truncation.
+        tokens_out: Maximum tokens of their replies.
         beyond: Samples, times epochs, that exceed the window.
-        cost_least: US dollars if replies are empty; None where no price is known.
-        cost_most: US dollars if every reply is as long as it may be.
+        cost_least: US dollars if replies are empty; None if the price is unknown.
+        cost_most: US dollars if every reply reaches the cap.
     """
 
     length: int
@@ -42,20 +42,20 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """All that is known before the first request.
+    """The forecast of a run.
 
     Attributes:
         model: The model's name.
-        total: Replies that the run will hold at its end.
-        finished: Replies that it holds already.
-        lengths: One forecast a length, ascending.
-        window: The model's window in tokens; None if unknown, and then nothing is cut or refused beforehand.
-        window_from: Where the window is known from: see ``Limit``.
+        total: Replies that the run will have when finished.
+        finished: Replies that it has already.
+        lengths: One forecast per length, ascending.
+        window: The model's window in tokens; None if unknown: nothing is then truncated or refused beforehand.
+        window_from: Source of the window: see ``Limit``.
         on_overflow: What happens to prompts beyond the window.
         checked: Month in which the price was last checked; "" if no price is known.
         source: The provider's price page.
-        thinking: How the model thinks, or not, in words; "" where the run is not about that.
-        unverified: Why it cannot be said that the suite is what was built; "" where it can.
+        thinking: Description of the thinking settings; "" for other runs.
+        unverified: Why the suite's integrity cannot be verified; "" if it can.
     """
 
     model: str
@@ -82,7 +82,7 @@ class Preflight:
 
     @property
     def tokens_out(self) -> int:
-        """The most tokens that their replies can have."""
+        """Maximum tokens of their replies."""
         return sum(forecast.tokens_out for forecast in self.lengths)
 
     @property
@@ -92,48 +92,48 @@ class Preflight:
 
     @property
     def cost_least(self) -> float | None:
-        """US dollars if all replies are empty; None where no price is known."""
+        """US dollars if all replies are empty; None if the price is unknown."""
         return _sum(forecast.cost_least for forecast in self.lengths)
 
     @property
     def cost_most(self) -> float | None:
-        """US dollars if all replies are as long as they may be; None where no price is known."""
+        """US dollars if all replies reach the cap; None if the price is unknown."""
         return _sum(forecast.cost_most for forecast in self.lengths)
 
     @property
-    def fate(self) -> str:
-        """What happens to prompts beyond the window, in words; "" if there are none."""
+    def overflow_note(self) -> str:
+        """What happens to prompts that exceed the window; "" if none do."""
         if not self.beyond:
             return ""
         window = "" if self.window_from == TRUNCATION else "the window of "
         counted = " and count as overflow" if self.on_overflow == "refuse" else ""
-        return f"{self.beyond} prompts exceed {window}{self.window:,} tokens: they {FATES[self.on_overflow]}{counted}"
+        return f"{self.beyond} prompts exceed {window}{self.window:,} tokens: they {EFFECTS[self.on_overflow]}{counted}"
 
 
 def reasons(settings: Settings, price: Price) -> bool:
-    """Whether a model is expected to reason: it is known to, or was told to."""
+    """Whether a model is expected to reason: it is known to, or the settings ask for it."""
     if settings.thinking is not None:
         return settings.thinking.native
     return _reasoning_allowance(settings, price) > 0
 
 
 def output_caps(settings: Settings, price: Price, task_cap: Caps) -> Caps:
-    """The output cap by task name.
+    """The output cap of each task.
 
     Args:
         settings: How the model is asked.
-        price: The model's entry, which says whether it reasons unasked.
+        price: The model's entry, which says whether it reasons by default.
         task_cap: The task's own cap, for replies without reasoning.
 
     Returns:
-        A function from task name to tokens: the user's cap if given, else the task's with room for reasoning.
+        A function from task name to tokens: the user's cap if given, else the task's plus room for reasoning.
     """
     sent = sent_cap(settings, price)
     return lambda task: sent(task_cap(task))
 
 
 def sent_cap(settings: Settings, price: Price) -> Callable[[int], int]:
-    """The output cap that is sent, given a task's own: the user's if given, else the task's with room for reasoning."""
+    """The output cap that is sent, given the task's: the user's if given, else the task's plus room for reasoning."""
     fixed = settings.max_output_tokens
     if fixed is not None:
         return lambda own: fixed
@@ -142,7 +142,7 @@ def sent_cap(settings: Settings, price: Price) -> Callable[[int], int]:
 
 
 def _reasoning_allowance(settings: Settings, price: Price) -> int:
-    # Caps on replies with thinking have room for it already, and those without it need none.
+    # Caps with thinking include room for it, and those without need none.
     if settings.thinking is not None:
         return 0
     tokens = settings.generation.get("reasoning_tokens")
@@ -161,24 +161,24 @@ def forecast_run(
     limit: Limit,
     price: Price,
     caps: Caps,
-    manner: Manners = lambda task: PLAIN,
+    request_mode: RequestModes = lambda task: PLAIN,
     thinking: str = "",
 ) -> Preflight:
-    """Add up what is still to be done.
+    """Forecast the remaining requests.
 
     Args:
         pending: Samples and how many of their epochs are still to be run.
-        finished: Replies that are there.
+        finished: Number of existing replies.
         model: The model's name.
         limit: The window.
         price: The model's prices.
         caps: Output cap by task name.
-        manner: How the samples of a task are asked, by its name. A second request is taken to be sent for every sample,
-            with the longest first reply in its prompt.
-        thinking: How the model thinks, or not, in words.
+        request_mode: Request mode by task name. A second request is counted for every sample, with the longest first
+            reply in its prompt.
+        thinking: Description of the thinking settings.
 
     Raises:
-        FathomError: Prompts are to be cut, but the window leaves no room for a prompt.
+        FathomError: Prompts are to be truncated, but the window leaves no room for a prompt.
     """
     sums: dict[int, list[float]] = {}
     total = finished
@@ -196,7 +196,7 @@ def forecast_run(
             )
         sent = 0 if beyond and limit.policy == "refuse" else epochs
         tokens_in = max(0, budget) if beyond and budget is not None else sample.tokens
-        replies = manner(sample.task).caps(cap)
+        replies = request_mode(sample.task).caps(cap)
         again = min(sample.tokens, cap + QUESTION) if len(replies) > 1 else 0
         least, most = price.cost(tokens_in, 0), price.cost(tokens_in + again, sum(replies))
         row = sums.setdefault(sample.length, [0, 0, 0, 0, 0.0, 0.0])
@@ -230,37 +230,37 @@ def check_budget(
     max_tokens_total: int | None,
     max_cost: float | None,
 ) -> None:
-    """Refuse a run whose forecast exceeds what the user allows.
+    """Check that a run's forecast stays within the user's limits.
 
     Args:
         preflight: The forecast.
-        spent_tokens: Tokens, prompts and replies, that the run has used already.
-        spent_cost: US dollars that it has cost already.
+        spent_tokens: Tokens, prompts and replies, that the run has used so far.
+        spent_cost: US dollars that it has cost so far.
         max_tokens_total: The most tokens allowed; None for no limit.
         max_cost: The most US dollars allowed; None for no limit.
 
     Raises:
-        FathomError: The forecast is higher, or the price is not known and so cannot be kept below a limit.
+        FathomError: The forecast exceeds a limit, or the price is unknown, so that the limit cannot be enforced.
     """
     tokens = spent_tokens + preflight.tokens_in + preflight.tokens_out
     if max_tokens_total is not None and tokens > max_tokens_total:
         raise FathomError(
-            f"the run would use up to {tokens:,} tokens ({spent_tokens:,} used, {preflight.tokens_in:,} to be read, at "
-            f"most {preflight.tokens_out:,} to be written), more than --max-tokens-total {max_tokens_total:,}; "
-            "nothing was sent. Raise it, or run fewer samples with --limit or --lengths"
+            f"the run would use up to {tokens:,} tokens ({spent_tokens:,} used, {preflight.tokens_in:,} input, at "
+            f"most {preflight.tokens_out:,} output), more than --max-tokens-total {max_tokens_total:,}; "
+            "nothing was sent. Raise the limit, or run fewer samples with --limit or --lengths"
         )
     if max_cost is None or not preflight.requests:
         return
     most = preflight.cost_most
     if most is None:
         raise FathomError(
-            f"--max-cost {max_cost:g}: no price is known for {preflight.model!r}, so the limit cannot be kept; nothing "
-            "was sent. Add the model to ~/.config/fathom/prices.toml, or use --max-tokens-total"
+            f"--max-cost {max_cost:g}: the price of {preflight.model!r} is unknown, so the limit cannot be enforced; "
+            "nothing was sent. Add the model to ~/.config/fathom/prices.toml, or use --max-tokens-total"
         )
     if spent_cost + most > max_cost:
         raise FathomError(
             f"the run would cost up to ${spent_cost + most:,.2f} (${spent_cost:,.2f} spent), more than --max-cost "
-            f"${max_cost:,.2f}; nothing was sent. Raise it, or run fewer samples with --limit or --lengths"
+            f"${max_cost:,.2f}; nothing was sent. Raise the limit, or run fewer samples with --limit or --lengths"
         )
 
 

@@ -1,11 +1,11 @@
-"""What models cost and how much they hold: a dated table that users extend, and the window that rules a run."""
+"""Prices and windows of models: a dated table that users can extend, and the window that applies to a run."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.resources import files
 
-from fathom.run.model import Client, Settings, is_reader
+from fathom.run.model import Client, Settings, is_baseline
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError
 from fathom.usertable import read_table, users_table
@@ -14,7 +14,7 @@ VARIABLE = "FATHOM_PRICES"
 
 _DATE = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
 TRUNCATION = "truncation length"
-"""Where a limit is known from that holds for the prompt alone."""
+"""The source of a limit that applies to the prompt alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class Price:
         window: Tokens that the model holds, prompt and reply together; None if unknown.
         input: US dollars per million prompt tokens; None if unknown.
         output: US dollars per million completion tokens, reasoning included; None if unknown.
-        cached: The same for prompt tokens read from the provider's cache; None counts them as others.
-        above: Prompt tokens from which ``input_above`` and ``output_above`` hold.
-        input_above: Dearer price of long prompts.
-        output_above: Dearer price of replies to long prompts.
+        cached: The same for prompt tokens read from the provider's cache; None for the normal price.
+        above: Prompt tokens from which ``input_above`` and ``output_above`` apply.
+        input_above: Price of long prompts.
+        output_above: Price of replies to long prompts.
         reasons: Whether the model reasons unless told not to.
-        checked: Month of the last look at the source.
+        checked: Month in which the source was last checked.
         source: The provider's price page.
     """
 
@@ -54,7 +54,7 @@ class Price:
             tokens_cached: How many of ``tokens_in`` came from the provider's cache.
 
         Returns:
-            US dollars, or None where the table has no price.
+            US dollars, or None if the table has no price.
         """
         if self.input is None or self.output is None:
             return None
@@ -75,16 +75,15 @@ def find_price(model: str, base_url: str | None = None) -> Price:
 
     Args:
         model: Name as ``fathom run --model`` takes it.
-        base_url: Address of another server than the provider's; its prices are not the provider's, so only the
-            user's own table is asked.
+        base_url: Address of a server other than the provider's; only the user's own table then applies.
 
     Returns:
-        The entry, ``FREE`` for offline readers, ``UNKNOWN`` where the table has none.
+        The entry, ``FREE`` for offline baselines, ``UNKNOWN`` if the table has none.
 
     Raises:
-        FathomError: A price file of the user is not readable.
+        FathomError: A price file of the user cannot be read.
     """
-    if is_reader(model):
+    if is_baseline(model):
         return FREE
     table = _users() if base_url is not None else price_table()
     return table.get(model) or table.get(_DATE.sub("", model)) or UNKNOWN
@@ -94,7 +93,7 @@ def price_table() -> dict[str, Price]:
     """All entries by model name, the user's own before the built-in ones.
 
     Raises:
-        FathomError: A price file of the user is not readable.
+        FathomError: A price file of the user cannot be read.
     """
     return {**_built_in(), **_users()}
 
@@ -117,24 +116,24 @@ def _entry(entry: object, where: str) -> Price:
             raise FathomError(f"{where}: unknown field {name!r}; expected one of {', '.join(sorted(known))}")
         wanted: type | tuple[type, ...] = str if name in texts else bool if name == "reasons" else (int, float)
         if not isinstance(value, wanted) or (name != "reasons" and isinstance(value, bool)):
-            raise FathomError(f"{where}: {name} = {value!r} is not a {'text' if name in texts else 'number'}")
+            raise FathomError(f"{where}: {name} = {value!r}: expected a {'text' if name in texts else 'number'}")
         if isinstance(value, int | float) and value < 0:
             raise FathomError(f"{where}: {name} = {value!r} is negative")
     if ("input" in entry) != ("output" in entry):
-        raise FathomError(f"{where}: input and output prices go together")
+        raise FathomError(f"{where}: give input and output prices together")
     return Price(**entry)
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The window that rules a run, and who cuts.
+    """The window that applies to a run, and who truncates.
 
     Attributes:
         window: Tokens; None if unknown.
-        source: Where it is known from: ``--window``, ``reader``, ``TRUNCATION``, ``table of models`` or ``price
+        source: Source of the window: ``--window``, ``baseline``, ``TRUNCATION``, ``table of models`` or ``price
             table``; "" if unknown.
-        policy: What happens beyond it.
-        by_client: Whether the client cuts itself, and then the reply takes no room in the window.
+        policy: What happens to longer prompts.
+        by_client: Whether the client truncates, in which case the reply takes no room in the window.
     """
 
     window: int | None
@@ -144,11 +143,11 @@ class Limit:
 
     @property
     def of_prompts(self) -> bool:
-        """Whether prompts may take all of it, because replies have room of their own."""
+        """Whether prompts may fill all of it, because replies have their own limit."""
         return self.by_client or self.source == TRUNCATION
 
     def budget(self, cap: int) -> int | None:
-        """Prompt tokens that fit beside a reply of ``cap`` tokens; None if the window is unknown."""
+        """Prompt tokens that leave room for a reply of ``cap`` tokens; None if the window is unknown."""
         return None if self.window is None else self.window if self.of_prompts else self.window - cap
 
 
@@ -159,12 +158,12 @@ def find_limit(settings: Settings, client: Client, price: Price, known: int | No
         settings: How the model is asked.
         client: Answers the prompts.
         price: The model's entry in the price table.
-        known: The window in the table of models; None if that does not say.
+        known: The window in the table of models; None if unknown.
     """
     if settings.window is not None:
         return Limit(settings.window, "--window", settings.on_overflow)
     if client.window is not None:
-        return Limit(client.window, "reader", client.policy, by_client=True)
+        return Limit(client.window, "baseline", client.policy, by_client=True)
     if settings.thinking is not None and settings.thinking.truncation is not None:
         return Limit(settings.thinking.truncation, TRUNCATION, settings.on_overflow)
     if known is not None:

@@ -1,4 +1,4 @@
-"""How far a run is: for its own caller, and for anyone who looks from another terminal."""
+"""Progress of a run, for its caller and for other processes."""
 
 import time
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from fathom.types import Status
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stands, told after every reply.
+    """The state of a run, reported after every reply.
 
     Attributes:
         finished: Replies in the store.
-        total: Replies that the store will hold at the end.
+        total: Replies that the store will hold when finished.
         counts: Finished replies by status.
-        tokens_in: Prompt tokens so far, as providers count them.
+        tokens_in: Prompt tokens so far, as counted by providers.
         tokens_out: Completion tokens so far.
-        cost: US dollars so far, as far as prices are known; None where none is.
-        seconds: Time since this process began to ask.
-        asked: Replies that this process brought.
-        unpriced: Replies that no price is known for.
+        cost: US dollars so far, as far as prices are known; None if none is.
+        seconds: Time since this process started asking.
+        asked: Replies that this process received.
+        unpriced: Replies whose price is unknown.
     """
 
     finished: int
@@ -41,13 +41,13 @@ class Progress:
 @readable
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What ``run`` did.
+    """The result of ``run``.
 
     Attributes:
         folder: The run folder.
-        progress: The state at the end; None if nothing was started.
-        stopped: Why the run ended before all was done; "" if it did not.
-        hints: What the user may want to change, in words.
+        progress: The final state; None if nothing was started.
+        stopped: Why the run stopped early; "" if it did not.
+        hints: Suggestions for the user.
     """
 
     folder: Path
@@ -59,23 +59,23 @@ class RunSummary:
 @readable
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """A run as seen from outside.
+    """The state of a run as seen by another process.
 
     Attributes:
         folder: The run folder.
         model: The model's name.
         suite: The suite's name.
-        alive: Processes that work on it now.
+        alive: Number of processes working on it now.
         finished: Replies in the store, errors among them.
-        total: Replies that it will hold at the end.
+        total: Replies that it will hold when finished.
         counts: Finished replies by status.
         tokens_in: Prompt tokens so far.
         tokens_out: Completion tokens so far.
-        cost: US dollars so far, as far as prices are known; None where none is.
-        rate: Replies per second since the living processes joined; None if none lives or none has finished.
+        cost: US dollars so far, as far as prices are known; None if none is.
+        rate: Replies per second since the running processes joined; None if unknown.
         eta: Seconds to the end at that rate; None if unknown.
         last: Seconds since the epoch of the last reply; None if there is none.
-        unpriced: Replies that no price is known for.
+        unpriced: Replies whose price is unknown.
     """
 
     folder: Path
@@ -95,18 +95,18 @@ class RunStatus:
 
 
 def status(folder: Path) -> RunStatus:
-    """Look at a run from any process, while it goes on or after.
+    """The state of a run, from any process, during the run or after it.
 
     Args:
         folder: The run folder.
 
     Raises:
-        FathomError: No run is there.
+        FathomError: The folder holds no run.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
     now = time.time()
-    # A run that is just starting has its run.json and no store yet.
+    # A run that is just starting has a run.json but no store.
     with peek(folder) as store:
         totals = store.totals()
         rows = store.workers()

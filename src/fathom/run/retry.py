@@ -1,7 +1,7 @@
-"""One prompt, as many requests as it takes: backoff, ``Retry-After``, and when to give up.
+"""Sends one prompt, with retries: backoff, ``Retry-After``, and when to give up.
 
-A prompt that fails is no reason to end a run: it may be the only one that is denied, or too much for the server. Before
-a run gives up, a prompt that has worked is tried again, or a tiny one; if that is answered, the run goes on.
+A failed prompt alone does not end a run: it may be the only one that is denied, or too large for the server. Before a
+run gives up, a prompt that worked before, or a tiny one, is sent as a probe; if that is answered, the run continues.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from time import perf_counter
 
-from fathom.run.failures import Failure, understand
+from fathom.run.failures import Failure, classify
 from fathom.run.model import PROBE, TINY_PROMPT, Call, Client, RequestError
 from fathom.run.usage import with_counts
 from fathom.types import FathomError, Reply
@@ -22,14 +22,14 @@ ERRORS_BEFORE_ANY_REPLY = 20
 
 @dataclass(frozen=True)
 class Retry:
-    """How often and how patiently to ask again.
+    """When failed requests are repeated.
 
     Attributes:
-        retries: Requests after the first.
-        timeout: Seconds given to each request.
-        first: Seconds to wait before the first retry; the wait doubles from there, with a jitter of a quarter.
-        longest: The longest wait in seconds that backoff comes to.
-        obeyed: The longest ``Retry-After`` in seconds that is obeyed; a request that should wait longer has failed.
+        retries: Attempts after the first.
+        timeout: Seconds per attempt.
+        first: Seconds before the first retry; the wait doubles from there, with a jitter of a quarter.
+        longest: The maximum wait in seconds by backoff.
+        obeyed: The maximum ``Retry-After`` in seconds that is obeyed; a longer one fails the request.
         sleep: Waits.
         rng: Draws the jitter.
     """
@@ -45,35 +45,35 @@ class Retry:
     def wait(self, attempt: int, asked: float | None) -> float:
         """Seconds to wait after failed attempt number ``attempt``, from 1; ``asked`` is the server's ``Retry-After``.
 
-        The wait is never shorter than what the server asks for; jitter keeps many requests from coming back at once.
+        The wait is never shorter than the server asks for; jitter keeps many requests from being repeated at once.
         """
         jitter = self.rng.uniform(0.75, 1.25)
         backoff = min(self.longest, self.first * 2 ** (attempt - 1)) * jitter
         return backoff if asked is None else asked + self.first * (jitter - 0.75)
 
     def asked_too_much(self, failure: Failure) -> Failure:
-        """The failure, as one of kind ``later`` where the server asks to wait longer than is obeyed."""
+        """The failure, changed to kind ``later`` if the server asks to wait longer than is obeyed."""
         if failure.wait is None or failure.wait <= self.obeyed:
             return failure
         asked, most = in_words(failure.wait), in_words(self.obeyed)
-        reason = f"the server asks to wait {asked} (Retry-After), and {most} is the longest wait that is obeyed"
+        reason = f"the server asks to wait {asked} (Retry-After), more than the maximum of {most}"
         return Failure("later", f"{reason}: {failure.message}")
 
 
 @dataclass
 class Health:
-    """What the requests of this process tell about the server.
+    """What the requests of this process show about the server.
 
     Attributes:
-        before: Whether an earlier process of the run had a reply.
-        replies: Requests of this process that brought a reply.
-        silent: Requests in a row that brought no answer at all.
-        denied: Requests in a row that were denied, or put off for longer than is waited.
+        before: Whether an earlier process of the run received a reply.
+        replies: Requests of this process that were answered.
+        silent: Consecutive requests without any answer.
+        denied: Consecutive requests that were denied, or postponed beyond the maximum wait.
         errors: Samples that failed.
         last: Message of the last one.
-        worked: The shortest prompt that brought a reply, and what went with it.
+        worked: The shortest prompt that was answered, with its call.
         probes: Probes that were answered.
-        probing: Held while a probe is on its way: one at a time, and nothing else is sent meanwhile.
+        probing: Held during a probe: only one is sent at a time, and nothing else meanwhile.
     """
 
     before: bool = False
@@ -92,31 +92,31 @@ class Health:
         self.denied = self.denied + 1 if failure.kind in ("denied", "later") else 0
 
     def note_reply(self) -> None:
-        """Count a request that brought a reply."""
+        """Count an answered request."""
         self.replies, self.silent, self.denied = self.replies + 1, 0, 0
 
     def note_worked(self, prompt: str, call: Call) -> None:
-        """Count a reply, and remember its prompt where it is the shortest."""
+        """Count a reply, and remember the shortest answered prompt."""
         self.note_reply()
         if self.worked is None or len(prompt) < len(self.worked[0]):
             self.worked = prompt, call
 
 
 async def ask(client: Client, prompt: str, call: Call, retry: Retry, health: Health) -> Reply:
-    """Ask until there is a reply or no hope of one.
+    """Send a prompt until it is answered or cannot be.
 
     Args:
         client: The model.
         prompt: The whole prompt.
-        call: What goes with it.
-        retry: Patience.
+        call: Its other parameters.
+        retry: When to retry.
         health: Shared by all requests of the process; updated.
 
     Returns:
         The reply, or one with status ``overflow``, ``refused`` or ``error``; never raises for this sample alone.
 
     Raises:
-        FathomError: The server is gone, or denies everything: going on would only waste the samples.
+        FathomError: The server is unreachable or denies all requests, so that going on would waste the samples.
     """
     for attempt in range(1, retry.retries + 2):
         async with health.probing:
@@ -133,7 +133,7 @@ async def ask(client: Client, prompt: str, call: Call, retry: Retry, health: Hea
             continue
         reply = _ended(answer)
         if reply.status != "error":
-            health.note_reply()  # The server is well and the model is there.
+            health.note_reply()  # the server works and the model exists
         else:
             health.errors, health.last = health.errors + 1, answer.message
             if reason := _hopeless(answer, retry, health):
@@ -143,7 +143,7 @@ async def ask(client: Client, prompt: str, call: Call, retry: Retry, health: Hea
 
 
 async def _request(client: Client, prompt: str, call: Call, retry: Retry) -> Reply | Failure:
-    """One request: what came back, or what failed, whatever the client library makes of it."""
+    """One request: its reply, or its failure, whatever exception the client library raises."""
     try:
         async with asyncio.timeout(retry.timeout):
             return await client.complete(prompt, call)
@@ -154,12 +154,12 @@ async def _request(client: Client, prompt: str, call: Call, retry: Retry) -> Rep
     except TimeoutError:
         failure = Failure("silent", f"no reply within {retry.timeout:g} seconds (--timeout)")
     except Exception as error:
-        failure = understand(error)
+        failure = classify(error)
     return retry.asked_too_much(failure)
 
 
 def _ended(failure: Failure) -> Reply:
-    """The reply that ends the attempts."""
+    """The reply after the last attempt."""
     if failure.kind == "overflow":
         return Reply(status="overflow", stop="model_length", error=failure.message)
     if failure.kind == "refused":
@@ -168,8 +168,8 @@ def _ended(failure: Failure) -> Reply:
 
 
 def _hopeless(failure: Failure, retry: Retry, health: Health) -> str:
-    """Why going on makes no sense, as far as failures tell; "" where it may."""
-    again = "then run the same command again, which goes on from here"
+    """Why the run cannot continue, judging by the failures; "" if it can."""
+    again = "then run the same command again to resume"
     message = failure.message.rstrip(".")
     if failure.kind in ("denied", "later") and (health.replies == 0 or health.denied >= DENIED_IN_A_ROW):
         if failure.kind == "later":
@@ -182,22 +182,22 @@ def _hopeless(failure: Failure, retry: Retry, health: Health) -> str:
         )
     if not (health.replies or health.before) and health.errors >= ERRORS_BEFORE_ANY_REPLY:
         return (
-            f"the first {health.errors} samples all failed, the last one with: {message}. Mend that, then run the same "
-            "command again, which asks for them again"
+            f"the first {health.errors} samples all failed, the last one with: {message}. Fix the cause and run the "
+            "same command again to retry them"
         )
     return ""
 
 
 async def _make_sure(client: Client, call: Call, retry: Retry, health: Health, reason: str, seen: int) -> None:
-    """Go on where the server answers a probe; all that come to this point at once share one.
+    """Return if the server answers a probe; concurrent callers share one.
 
     Args:
         client: The model.
         call: That of the prompt that failed.
-        retry: Patience.
+        retry: When to retry.
         health: Updated.
-        reason: Why the run would end.
-        seen: Probes that had been answered when the request was sent: a later one has told what is asked here.
+        reason: Why the run would stop.
+        seen: Number of answered probes when the request was sent: a later one needs no repetition.
 
     Raises:
         FathomError: It does not answer.
@@ -212,7 +212,7 @@ async def _make_sure(client: Client, call: Call, retry: Retry, health: Health, r
 
 
 async def _answers(client: Client, call: Call, retry: Retry, health: Health) -> bool:
-    """Whether the server answers a prompt that has worked, or a tiny one, within the time of one request."""
+    """Whether the server answers a prompt that worked before, or a tiny one, within the time of one request."""
     prompt, call = health.worked or (TINY_PROMPT, call)
     with suppress(TimeoutError):
         async with asyncio.timeout(retry.timeout):
@@ -227,7 +227,7 @@ async def _answers(client: Client, call: Call, retry: Retry, health: Health) -> 
 
 
 def in_words(seconds: float) -> str:
-    """A time for people: ``45 seconds``, ``15 minutes``, ``2.5 hours``."""
+    """A duration as text: ``45 seconds``, ``15 minutes``, ``2.5 hours``."""
     units = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
     unit, size = next(((unit, size) for unit, size in units if seconds >= size), units[-1])
     number = f"{round(seconds / size, 1):,g}"

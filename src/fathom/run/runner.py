@@ -1,4 +1,4 @@
-"""``run``: put the samples of a suite to a model and keep every reply."""
+"""``run``: run a suite against a model and keep every reply."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,6 @@ from fathom.run.clients import open_client
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import check_run, describe_run, join_run
-from fathom.run.manner import Manners, manners, parse_chat_template
 from fathom.run.model import Client, Settings
 from fathom.run.model_settings import find_settings
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
@@ -26,6 +25,7 @@ from fathom.run.preflight import (
 )
 from fathom.run.prices import Limit, Price, find_limit, find_price
 from fathom.run.progress import Progress, RunSummary
+from fathom.run.request_mode import RequestModes, parse_chat_template, request_modes
 from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.store import Totals, peek
@@ -73,61 +73,61 @@ def run(
     confirm: Callable[[Preflight], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> RunSummary:
-    """Run a suite on a model; the same call again goes on where the last one stopped.
+    """Run a suite against a model; repeating the call resumes the run.
 
-    Finished replies are never asked for again, whatever happened to the process; samples that ended in ``error`` are.
-    Several processes may run the same call at once and share the work.
+    Finished replies are never requested again; samples that ended in ``error`` are. Several processes may run the same
+    call at once and share the work.
 
     Args:
-        suite: A suite folder that ``fathom build`` wrote.
-        model: ``PROVIDER/NAME`` as Inspect's model layer takes it, or ``fathom/READER[?window=4k&truncate=middle]``.
-        out: The run folder; made if absent.
+        suite: A suite folder written by ``fathom build``.
+        model: ``PROVIDER/NAME`` as in Inspect, or ``fathom/BASELINE[?window=4k&truncate=middle]``.
+        out: The run folder; created if missing.
         lengths: Lengths to run, in tokens; all by default.
         tasks: Tasks to run; all by default.
-        epochs: How often each sample is asked; epoch n has seed ``seed + n - 1``.
+        epochs: Number of repetitions of each sample; epoch n has seed ``seed + n - 1``.
         limit: Samples per task and length; all by default.
         max_connections: Requests in flight at once.
-        seed: Seed for readers, and for providers that take one.
-        temperature: Sampling temperature; None leaves it to the provider. By default 0; with ``thinking`` that of the
+        seed: Seed for baselines, and for providers that support one.
+        temperature: Sampling temperature; None for the provider's default. By default 0; with ``thinking`` that of the
             table of models, else 1.
-        max_output_tokens: Cap on every reply, reasoning included; by default each task's own cap, with room for
-            reasoning where the model is known to reason.
-        reasoning_effort: ``none``, ``minimal``, ``low``, ``medium`` or ``high``, for models that know it.
-        reasoning_tokens: Tokens for reasoning, for models that know it; added to the task's cap.
-        generation: Further options of Inspect's ``GenerateConfig``, by name; none that have an argument here.
+        max_output_tokens: Cap on every reply, reasoning included; by default each task's own cap, plus room for
+            reasoning if the model is known to reason.
+        reasoning_effort: ``none``, ``minimal``, ``low``, ``medium`` or ``high``, for models that support it.
+        reasoning_tokens: Tokens for reasoning, for models that support it; added to the task's cap.
+        generation: Further options of Inspect's ``GenerateConfig``, except those that are arguments here.
         model_base_url: Address of the server, as ``http://127.0.0.1:8000/v1``. No key is needed for it.
         model_args: Arguments of Inspect's provider, by name.
-        window: The model's window in tokens; by default from the price table, where the model is in it.
+        window: The model's window in tokens; by default from the price table, if the model is in it.
         on_overflow: What happens to prompts that, with their reply, exceed the window: ``refuse`` (not sent, status
-            ``overflow``), ``middle``, ``left`` or ``right`` (that part is cut out, and counted). By default they are
-            refused, or with ``thinking`` lose their middle.
-        chat_template: Which prompts reach the model through its chat template: ``always`` all; ``by-task`` all but
-            those of tasks whose prompt is a text to be continued; ``never`` none. Prompts without one go to the
-            ``/completions`` of the server at ``model_base_url``, as they are.
+            ``overflow``), ``middle``, ``left`` or ``right`` (that part is removed, and counted). The default is
+            ``refuse``, with ``thinking`` ``middle``.
+        chat_template: Which prompts are sent with the chat template: ``always`` all; ``by-task`` all but those of tasks
+            whose prompt is a text to be continued; ``never`` none. Prompts without one are sent unchanged to the
+            ``/completions`` of the server at ``model_base_url``.
         thinking: ``on`` for the model's thinking score, ``off`` for its non-thinking score: prompts, caps, temperature,
-            cuts and switches then follow from the table of models and from what is given here
-            (``fathom.run.thinking``). None for a run that is about neither.
-        model_kind: ``thinking``, ``mixed`` or ``instruct``, where the table of models does not say it.
-        thinking_switch: How native reasoning is switched, where not as the table or the provider has it: ``effort``,
+            truncation and reasoning switches then follow from the table of models and the arguments given here
+            (``fathom.run.thinking``). None for other runs.
+        model_kind: ``thinking``, ``mixed`` or ``instruct``, if the table of models does not say.
+        thinking_switch: How native reasoning is switched, if not as in the table or by the provider: ``effort``,
             ``tokens``, ``enable_thinking``, ``thinking``, ``type`` or ``none``.
-        subset: File of a subset (``fathom.subsetfile``): only samples that it names, or whose item it names, are asked.
-            It is part of the run: another one, a larger one too, needs another run folder.
-        where: Only samples with one of these values of each facet named (``fathom.suitefile.is_where``).
+        subset: Subset file (``fathom.subsetfile``): only its samples and items are run. It is part of the run: another
+            subset, even a larger one, needs another run folder.
+        where: Only samples with one of the given values of each facet (``fathom.suitefile.is_where``).
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
-        backoff: Seconds before the first retry; doubles with each, and ``Retry-After`` is obeyed, up to 15 minutes.
+        backoff: Seconds before the first retry, doubling with each; ``Retry-After`` is obeyed up to 15 minutes.
         max_tokens_total: Refuse to start, or stop, when the run exceeds these tokens, prompts and replies together.
         max_cost: The same in US dollars.
-        command: What ``run.json`` says of the options that were given, and of the file that they came from.
-        confirm: Shown the preflight before any request; False stops. None goes on.
-        progress: Told the state after every reply.
+        command: The options given and the configuration file they came from, for ``run.json``.
+        confirm: Called with the preflight before any request; False stops. None skips it.
+        progress: Called after every reply.
 
     Returns:
-        The state at the end.
+        The final state.
 
     Raises:
-        FathomError: A setting is wrong or differs from the folder's, the forecast exceeds a limit, the server is gone
-            or denies everything, the disk is full, or the run was interrupted. Replies that came are kept.
+        FathomError: A setting is wrong or differs from the folder's, the forecast exceeds a limit, the server is
+            unreachable or denies all requests, the disk is full, or the run was interrupted. Finished replies are kept.
     """
     chosen = read_subset(Path(subset)) if subset is not None else None
     price = find_price(model, model_base_url)
@@ -185,7 +185,7 @@ def run(
 
     def facts(*, parts: bool = False) -> Iterator[Sample]:
         found = built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where, parts=parts)
-        return map(_told_to_think, found) if settings.thinking and settings.thinking.visible else found
+        return map(_thinking_prompt, found) if settings.thinking and settings.thinking.visible else found
 
     def samples() -> Iterator[Sample]:
         return facts(parts=True)
@@ -197,13 +197,13 @@ def run(
         if where and values:
             raise FathomError(f"{suite}: {why_none(where, values)}")
         raise FathomError(
-            f"{suite}: no sample has the tasks and lengths asked for together{' in this subset' if only else ''}; "
-            "its manifest.json lists them"
+            f"{suite}: no sample has both the requested tasks and lengths{' in this subset' if only else ''}; its "
+            "manifest.json lists them"
         )
     client = open_client(settings, tokenizer)
     window_limit = find_limit(settings, client, price, entry.context if entry else None)
     caps = output_caps(settings, price, _task_cap)
-    manner = manners(
+    mode = request_modes(
         settings.chat_template,
         reasons=reasons(settings, price),
         sent=sent_cap(settings, price),
@@ -211,7 +211,7 @@ def run(
     )
     words = describe_thinking(decided, window=None if window_limit.by_client else window_limit.window)
     plan, spent = _look_ahead(
-        out, facts, epochs, model=model, limit=window_limit, price=price, caps=caps, manner=manner, thinking=words
+        out, facts, epochs, model=model, limit=window_limit, price=price, caps=caps, request_mode=mode, thinking=words
     )
     plan = replace(plan, unverified=built.unverified)
     used = spent.tokens_in + spent.tokens_out
@@ -235,20 +235,20 @@ def run(
         max_tokens_total=max_tokens_total,
         max_cost=max_cost,
         progress=progress or (lambda state: None),
-        manner=manner,
+        request_mode=mode,
         thinking=settings.thinking,
     )
     return drive(work_on(out, client, work, plan.total))
 
 
 async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSummary:
-    """Work on a run whose folder is there, as one of the processes that may share it.
+    """Work on an existing run, as one of the processes that may share it.
 
     Args:
         out: The run folder.
         client: Answers the prompts; closed at the end.
-        work: What is to be done.
-        total: Replies that the run will hold at its end.
+        work: What to do.
+        total: Replies that the run will have when finished.
 
     Raises:
         FathomError: See ``run``.
@@ -273,7 +273,7 @@ def _look_ahead(
     limit: Limit,
     price: Price,
     caps: Caps,
-    manner: Manners,
+    request_mode: RequestModes,
     thinking: str,
 ) -> tuple[Preflight, Totals]:
     with peek(out) as store:
@@ -290,17 +290,17 @@ def _look_ahead(
             limit=limit,
             price=price,
             caps=caps,
-            manner=manner,
+            request_mode=request_mode,
             thinking=thinking,
         )
         return plan, totals
 
 
-def _told_to_think(sample: Sample) -> Sample:
+def _thinking_prompt(sample: Sample) -> Sample:
     if not sample.thinking_tokens:
         raise FathomError(
-            f"--thinking on: sample {sample.id!r} of task {sample.task} has no prompt that asks for thoughts, which a "
-            "model without native reasoning needs for a thinking score; leave the task out with --tasks"
+            f"--thinking on: sample {sample.id!r} of task {sample.task} has no thinking prompt, which a model without "
+            "native reasoning needs for a thinking score; leave the task out with --tasks"
         )
     return with_thoughts(sample)
 

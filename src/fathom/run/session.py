@@ -1,4 +1,4 @@
-"""The work of one process on a run: claim, render, ask, commit, at most so many at once."""
+"""One process of a run: claims, renders, asks, commits, and limits the connections."""
 
 import asyncio
 import time
@@ -14,21 +14,21 @@ from fathom.length import render
 from fathom.run.answers import LARGE_TEXT
 from fathom.run.failures import shorten
 from fathom.run.ledger import Key, Ledger
-from fathom.run.manner import PLAIN, Manner, Manners, ended, together
 from fathom.run.model import Call, Client
 from fathom.run.overflow import fit
 from fathom.run.preflight import Caps
 from fathom.run.prices import Limit, Price
 from fathom.run.progress import Progress, RunSummary
+from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together
 from fathom.run.retry import Health, Retry, ask
 from fathom.run.thinking import Thinking, doubts
 from fathom.run.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
 from fathom.types import FathomError, Reply, Sample, Status
 
-# Claims are written a few at a time: fewer means more writing, more means more waiting for a process that died.
+# Claims are written in batches: small ones write more often, large ones delay others if a process dies.
 LEAST_CLAIMS = 8
-# Between two looks at what other processes hold, once nothing else is left to do.
+# Seconds between checks on other processes' claims, once nothing else is left.
 LOOK_SECONDS = 0.5
 INCOMPLETE_SHARE = 0.05
 
@@ -37,24 +37,24 @@ Job: TypeAlias = tuple[Sample, int]
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be done, and how.
+    """What a process of a run does, and how.
 
     Attributes:
-        samples: Streams the samples in the order of the suite; called again for a further look.
-        texts: Gives the texts of the suite's documents by id.
+        samples: Streams the samples in the order of the suite; can be called again.
+        texts: Returns the texts of the suite's documents by id.
         epochs: How often each sample is asked.
         max_connections: Requests in flight at once.
         seed: Seed of the run.
         limit: The window.
         price: The model's prices.
         caps: Output cap by task name.
-        tokenizer: Loads the suite's tokenizer, for cuts, and to count thoughts that the provider has not counted.
-        retry: Patience with failing requests.
-        max_tokens_total: Tokens after which the run stops; None for no limit.
-        max_cost: US dollars after which the run stops; None for no limit.
-        progress: Told the state after every reply.
-        manner: How the samples of a task are asked, by its name.
-        thinking: How the model is meant to think, or not; None where the run is not about that.
+        tokenizer: Loads the suite's tokenizer, for truncation and for reasoning that the provider has not counted.
+        retry: When failed requests are repeated.
+        max_tokens_total: Tokens at which the run stops; None for no limit.
+        max_cost: US dollars at which the run stops; None for no limit.
+        progress: Called after every reply.
+        request_mode: Request mode by task name.
+        thinking: How the model should think; None for runs without a thinking mode.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -70,15 +70,15 @@ class Work:
     max_tokens_total: int | None
     max_cost: float | None
     progress: Callable[[Progress], None]
-    manner: Manners = field(default=lambda task: PLAIN)
+    request_mode: RequestModes = field(default=lambda task: PLAIN)
     thinking: Thinking | None = None
 
 
 class Session:
-    """One process at work on a run.
+    """One process working on a run.
 
-    Where a task asks a second time (``Task.follow_up``), nothing is kept before the second reply: a process that is
-    killed between the two leaves no trace of the first, and both are asked again.
+    If a task has a second request (``Task.follow_up``), nothing is stored before the second reply: after a kill between
+    the two, both are repeated.
     """
 
     def __init__(self, ledger: Ledger, client: Client, work: Work, total: int) -> None:
@@ -97,10 +97,10 @@ class Session:
         self._totals = ledger.totals()
 
     async def work_through(self) -> None:
-        """Ask for all that is not finished; wait for what other processes hold, and take over from those that die.
+        """Ask for all unfinished replies; wait for other processes' claims, and take over those of processes that die.
 
         Raises:
-            FathomError: Going on makes no sense, or a limit is reached; replies that came are kept.
+            FathomError: The run cannot continue, or a limit is reached; finished replies are kept.
         """
         beat = asyncio.create_task(self._beat())
         try:
@@ -117,26 +117,26 @@ class Session:
             with suppress(asyncio.CancelledError):
                 await beat
         if self._stop:
-            raise FathomError(f"{self._stop}; all replies that came are kept")
+            raise FathomError(f"{self._stop}; all finished replies are kept")
         if self._health.errors and self._totals.counts["error"] == self._totals.finished:
             last = self._health.last.rstrip(".")
             raise FathomError(
-                f"all {self._health.errors} samples failed, the last one with: {last}. Mend that, then run the same "
-                "command again, which asks for them again"
+                f"all {self._health.errors} samples failed, the last one with: {last}. Fix the cause and run the same "
+                "command again to retry them"
             )
 
     def summary(self) -> RunSummary:
-        """The state at the end."""
+        """The final state."""
         self._totals = self._ledger.totals()
         counts, hints = self._totals.counts, []
         if counts["incomplete"] > INCOMPLETE_SHARE * self._totals.finished:
             hints.append(
                 f"{counts['incomplete']} of {self._totals.finished} replies are incomplete: they reached the output "
-                "cap, or hold nothing but reasoning; raise --max-output-tokens, in another run folder"
+                "cap, or contain only reasoning; raise --max-output-tokens, in another run folder"
             )
         if counts["error"]:
             last = f", the last one with: {self._health.last.rstrip('.')}" if self._health.errors else ""
-            hints.append(f"{counts['error']} samples failed{last}; the same command again asks for them again")
+            hints.append(f"{counts['error']} samples failed{last}; run the same command again to retry them")
         if self._work.thinking and (
             doubt := doubts(self._work.thinking, replies=self._replies, reasoned=self._reasoned)
         ):
@@ -144,7 +144,7 @@ class Session:
         return RunSummary(self._ledger.folder, self._state(), hints=tuple(hints))
 
     def _all(self) -> Iterator[Job]:
-        """All pairs, those that failed before this process began last: what failed once may well fail again."""
+        """All pairs; those that failed before this process started come last, as they may fail again."""
         failed = self._ledger.failed()
         for again in (False, True) if failed else (False,):
             for sample in self._work.samples():
@@ -152,14 +152,14 @@ class Session:
                 yield from ((sample, epoch) for epoch in epochs if ((sample.id, epoch) in failed) == again)
 
     def _jobs(self, wanted: Iterable[Job]) -> Iterator[Job]:
-        """Those of the pairs that this process could claim, in the same order."""
+        """The pairs that this process could claim, in the same order."""
         size = max(LEAST_CLAIMS, self._work.max_connections)
         rest = iter(wanted)
         while batch := list(islice(rest, size)):
             yield from self._claim(batch)
 
     def _claim(self, batch: Sequence[Job]) -> list[Job]:
-        """Claim some pairs, remember those that others hold, and see what others have spent."""
+        """Claim some pairs, remember those claimed by others, and update the totals."""
         jobs: dict[Key, Job] = {(sample.id, epoch): (sample, epoch) for sample, epoch in batch}
         mine, held = self._ledger.claim(list(jobs))
         self._held += [jobs[key] for key in held]
@@ -189,7 +189,7 @@ class Session:
         except FathomError:
             raise
         except OSError as error:
-            raise FathomError(f"the suite cannot be read: {error}; all replies that came are kept") from None
+            raise FathomError(f"the suite cannot be read: {error}; all finished replies are kept") from None
         except Exception as error:
             words = shorten(f"unexpected, please report it: {type(error).__name__}: {error}")
             self._health.errors, self._health.last = self._health.errors + 1, words
@@ -197,7 +197,7 @@ class Session:
         cost = 0.0 if not prompt_hash else self._price(sample, reply)
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
-        # Readers answer without waiting for anything; others want their turn too.
+        # Baselines answer without awaiting anything: let other tasks run.
         await asyncio.sleep(0)
 
     async def _reply(self, sample: Sample, epoch: int, cap: int) -> tuple[str, Reply]:
@@ -208,40 +208,40 @@ class Session:
             beside = "" if limit.of_prompts else f" and a reply of {cap}"
             reason = f"{sample.tokens} tokens{beside} exceed the window of {limit.window}; not sent"
             return "", Reply(status="overflow", stop="not_sent", attempts=0, error=reason)
-        # The prompt lives in this frame only: from here until the reply is in.
+        # Only this frame refers to the prompt, so that it is freed when the reply has arrived.
         prompt, removed = render(sample, self._texts), 0
         if over and budget is not None:
             fitted = fit(prompt, budget, limit.policy, self._work.tokenizer())
             if fitted is not None:
                 prompt, removed = fitted.prompt, fitted.removed
         prompt_hash = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        manner = self._work.manner(sample.task)
-        caps, answers = manner.caps(cap), manner.answers
-        call = Call(sample.id, epoch, self._work.seed, caps[0], manner.told, manner.continued, answers[0])
-        reply = await self._ask(prompt, call, manner)
-        if manner.follow_up is not None and reply.answered:  # what the cap cut off stands for the whole
-            prompt = manner.follow_up(reply.text, sample)
+        mode = self._work.request_mode(sample.task)
+        caps, answers = mode.caps(cap), mode.answers
+        call = Call(sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0])
+        reply = await self._ask(prompt, call, mode)
+        if mode.follow_up is not None and reply.answered:  # a truncated reply is followed up too
+            prompt = mode.follow_up(reply.text, sample)
             second = replace(call, max_output_tokens=caps[-1], answer=answers[-1])
-            reply = together(reply, await self._ask(prompt, second, manner))
+            reply = together(reply, await self._ask(prompt, second, mode))
         return prompt_hash, replace(reply, truncated=reply.truncated + removed)
 
-    async def _ask(self, prompt: str, call: Call, manner: Manner) -> Reply:
+    async def _ask(self, prompt: str, call: Call, mode: RequestMode) -> Reply:
         reply = await ask(self._client, prompt, call, self._work.retry, self._health)
         self._replies += reply.status != "error"
         self._reasoned += bool(reply.reasoning or reply.tokens_reasoning)
         if len(reply.reasoning) > LARGE_TEXT:
-            return ended(await asyncio.to_thread(self._with_thoughts_counted, reply), manner)
-        return ended(self._with_thoughts_counted(reply), manner)
+            return ended(await asyncio.to_thread(self._with_thoughts_counted, reply), mode)
+        return ended(self._with_thoughts_counted(reply), mode)
 
     def _with_thoughts_counted(self, reply: Reply) -> Reply:
-        """The reply with the tokens of its reasoning; some providers give the text, and no number or 0."""
+        """The reply with its reasoning tokens counted; some providers return the text without a number, or with 0."""
         if not reply.reasoning or reply.tokens_reasoning or self._tokenizer is None:
             return reply
         return replace(reply, tokens_reasoning=self._tokenizer.count(reply.reasoning))
 
     @cached_property
     def _tokenizer(self) -> Tokenizer | None:
-        """The suite's tokenizer; None where it is not at hand, which is no reason to end a run."""
+        """The suite's tokenizer; None if it cannot be loaded, which does not stop the run."""
         try:
             return self._work.tokenizer()
         except FathomError:
@@ -256,7 +256,7 @@ class Session:
         return self._work.price.cost(tokens_in, reply.tokens_out, reply.tokens_cached or 0)
 
     def _count(self, sample: Sample, reply: Reply, cost: float | None, *, sent: bool, before: Status | None) -> None:
-        """Add a reply to the totals, which are read anew only where another process has written."""
+        """Add a reply to the totals, which are only read again if another process has written."""
         self._asked += 1
         old = self._totals
         counts = {**old.counts, reply.status: old.counts[reply.status] + 1}
@@ -279,9 +279,9 @@ class Session:
         tokens, paid = self._totals.tokens_in + self._totals.tokens_out, self._totals.paid
         most, dollars = self._work.max_tokens_total, self._work.max_cost
         if most is not None and tokens > most:
-            self._stop = f"stopped: {tokens:,} tokens are used, --max-tokens-total allows {most:,}"
+            self._stop = f"stopped: {tokens:,} tokens used, --max-tokens-total is {most:,}"
         if dollars is not None and paid > dollars:
-            self._stop = f"stopped: ${paid:,.2f} are spent, --max-cost allows ${dollars:,.2f}"
+            self._stop = f"stopped: ${paid:,.2f} spent, --max-cost is ${dollars:,.2f}"
 
     def _state(self) -> Progress:
         totals = self._totals

@@ -1,8 +1,8 @@
-"""One SQLite file per run: every finished reply is a committed row, and several processes may share the work.
+"""One SQLite file per run: every finished reply is a committed row, and several processes can share the work.
 
 The file is in WAL mode with small pages, so that a row costs two or three kilobytes of writing whatever the size of the
-prompt (which is never stored). With ``synchronous=NORMAL`` a commit survives ``kill -9``; after a power cut the last
-commits may be missing, the file is whole.
+prompt (which is never stored). With ``synchronous=NORMAL`` a commit survives ``kill -9``; after a power failure the
+last commits may be missing, but the file is intact.
 
 This module is the reading side; ``fathom.run.ledger`` writes.
 """
@@ -56,14 +56,14 @@ COLUMNS = (
     "text, reasoning, stop, tokens_in, tokens_out, tokens_reasoning, seconds, attempts, truncated, error, "
     "tokens_cached, cost, finished_at, fathom_version"
 )
-# Folders of earlier versions can hold counts that no request can have used, and costs computed from them.
+# Folders of earlier versions can hold impossible token counts, and costs computed from them.
 _COST = paid("cost", "tokens_in", "tokens_out", "tokens_cached")
 _READ = COLUMNS.replace(" cost,", f" {_COST},")
 FACTS = "sample, epoch, item, task, length, tokens, language, chance, targets, facets"
-"""The columns of ``planned``: what is known of a sample before it is asked."""
+"""The columns of ``planned``: facts of a sample before it is asked."""
 _UNASKED = "not asked yet; run the same command again"
 SPLIT = 3
-"""The format from which on facets and inputs of a sample are told apart: before it, its facets are both."""
+"""The first format that separates facets from inputs; before it, facets serve as both."""
 CHECKED: Formats = {
     2: (Rows("replies", COLUMNS, "sample, epoch"), Rows("planned", FACTS, "sample, epoch")),
     SPLIT: (
@@ -79,20 +79,20 @@ class StoredReply:
 
     Attributes:
         sample: Id of the sample.
-        item: The question independently of length.
+        item: The question, independent of length.
         task: Name of the task.
         length: Budget of the prompt in tokens.
-        tokens: Tokens of the whole prompt (suite's tokenizer), before any cut.
+        tokens: Tokens of the whole prompt (suite's tokenizer), before truncation.
         language: ISO 639-1 code.
         chance: Expected score of a random valid answer.
         targets: Gold answers.
-        facets: What results can be broken down by.
-        inputs: What the scorer needs besides; the facets in runs of earlier versions.
+        facets: Groups for breaking down results.
+        inputs: Further input of the scorer; the facets in runs of earlier versions.
         asked: The bare question, or "".
         epoch: Number of the repetition, from 1.
         reply: The reply.
         prompt_hash: First 16 hexadecimal digits of the SHA-256 of the prompt sent; "" if none was sent.
-        cost: US dollars; None where no price is known.
+        cost: US dollars; None if the price is unknown.
         finished_at: Seconds since the epoch.
         fathom_version: Version that wrote the row.
     """
@@ -122,10 +122,10 @@ class Totals:
 
     Attributes:
         counts: Finished replies by status.
-        tokens_in: Prompt tokens, as providers count them.
+        tokens_in: Prompt tokens, as counted by providers.
         tokens_out: Completion tokens.
         paid: US dollars of the replies with a known price.
-        priced: Replies to prompts that were sent, with a known price.
+        priced: Replies to sent prompts with a known price.
         unpriced: Replies without one.
         last: Seconds since the epoch of the last reply; None if there is none.
     """
@@ -145,7 +145,7 @@ class Totals:
 
     @property
     def cost(self) -> float | None:
-        """US dollars of the replies with a known price; None where prompts were sent and none has one."""
+        """US dollars of the replies with a known price; None if prompts were sent and none has one."""
         return None if self.unpriced and not self.priced else self.paid
 
 
@@ -153,13 +153,13 @@ NOTHING = Totals(dict.fromkeys(STATUSES, 0))
 
 
 def replies(folder: Path) -> Iterator[StoredReply]:
-    """Read the finished replies of a run, also while it goes on.
+    """Read the finished replies of a run, which may still be in progress.
 
     Args:
         folder: The run folder.
 
     Yields:
-        Rows by task, length, sample and epoch, so that the order does not depend on which reply came first.
+        Rows by task, length, sample and epoch, whichever reply came first.
 
     Raises:
         FathomError: The folder holds no run, or its file is damaged.
@@ -172,9 +172,9 @@ def replies(folder: Path) -> Iterator[StoredReply]:
 
 
 def unasked(folder: Path) -> Iterator[StoredReply]:
-    """What a run was to ask and has no reply of, as failed requests.
+    """The planned replies that are missing, as failed requests.
 
-    Runs of earlier versions did not keep what they were to ask: nothing is known to be missing there.
+    Runs of earlier versions did not store the plan: nothing is known to be missing there.
 
     Raises:
         FathomError: The folder holds no run, or its file is damaged.
@@ -187,7 +187,7 @@ def unasked(folder: Path) -> Iterator[StoredReply]:
             "WHERE (sample, epoch) NOT IN (SELECT sample, epoch FROM replies) ORDER BY task, length, sample, epoch"
         )
         for *facts, inputs in db.execute(query):
-            # In the order of COLUMNS: no bare question, no prompt, no text, nothing spent.
+            # In the order of COLUMNS: no bare question, prompt, text or cost.
             said = ("error", "", "", "not_asked", None, None, None, 0.0, 0, 0, _UNASKED, None)
             yield _stored((*facts, "", "", *said, None, 0.0, "", inputs))
 
@@ -219,7 +219,7 @@ def read_totals(db: sqlite3.Connection) -> Totals:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A process that joined the run, its last sign of life, and the replies it plans the run to hold."""
+    """A process that joined the run, with its last heartbeat and the number of replies it plans."""
 
     worker: Worker
     beat: float
@@ -228,18 +228,18 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Peek:
-    """A look at a store that may not be there yet."""
+    """Reads a store that may not exist yet."""
 
     db: sqlite3.Connection | None
 
     def is_final(self, sample: str, epoch: int) -> bool:
-        """Whether a reply stands that will not be asked for again."""
+        """Whether there is a final reply."""
         query = "SELECT status != 'error' FROM replies WHERE sample = ? AND epoch = ?"
         row = self.db.execute(query, (sample, epoch)).fetchone() if self.db is not None else None
         return row is not None and bool(row[0])
 
     def totals(self) -> Totals:
-        """Sums over all finished replies; zeros where there is no store."""
+        """Sums over all finished replies; zeros if there is no store."""
         return read_totals(self.db) if self.db is not None else NOTHING
 
     def workers(self) -> list[Joined]:
@@ -259,7 +259,7 @@ class Peek:
 
 @contextmanager
 def peek(folder: Path) -> Iterator[Peek]:
-    """Look at the store of a run folder that may not exist, without making anything."""
+    """Open the store of a run folder that may not exist, without creating anything."""
     if not (folder / FILE).is_file():
         yield Peek(None)
         return
@@ -274,17 +274,17 @@ def reading(folder: Path, file: str = FILE) -> Iterator[sqlite3.Connection]:
     """Open the store, or another file of the folder, for reading only.
 
     Raises:
-        FathomError: There is none.
+        FathomError: It does not exist.
     """
     path = folder / file
     if not path.is_file():
-        raise FathomError(f"{folder}: no run here ({file} is missing); expected a folder that fathom run wrote")
+        raise FathomError(f"{folder}: no run here ({file} is missing); expected a folder written by fathom run")
     with ExitStack() as stack:
         yield stack.enter_context(closing(_open(path.resolve(), stack)))
 
 
 def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:
-    """Open a file to read it, also where nothing can be written: SQLite itself wants to write beside a log (WAL)."""
+    """Open a file for reading, also on a read-only disk: SQLite itself needs to write next to a log (WAL)."""
     db = _connect(path, "mode=ro")
     if _can_be_read(db):
         return db
@@ -292,27 +292,27 @@ def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:
     log = path.with_name(f"{path.name}-wal")
     if not log.is_file() or not log.stat().st_size:
         return _connect(path, "mode=ro&immutable=1")
-    # A run that was killed: its last replies are still in the log, and merging the two is writing.
+    # The run was killed: its last replies are still in the log, and merging means writing.
     place = Path(stack.enter_context(TemporaryDirectory(prefix="fathom-")))
     try:
         for one in (path, log):
             shutil.copyfile(one, place / one.name)
     except OSError as error:
         raise FathomError(
-            f"{path}: nothing can be written beside it, and a copy to merge the last replies of a killed run into "
-            f"could not be made: {error.strerror or error}. Copy the folder to a disk with room, and read it there"
+            f"{path}: the folder is not writable, and a copy in which to merge the last replies of a killed run could "
+            f"not be made: {error.strerror or error}. Copy the folder to a disk with room, and read it there"
         ) from None
     return _connect(place / path.name, "mode=rw")
 
 
 def _can_be_read(db: sqlite3.Connection) -> bool:
-    """Whether SQLite has what it needs to read a log: on a full or read-only disk it can make no index of it."""
+    """Whether SQLite has what it needs to read a log: on a full or read-only disk it cannot create its index."""
     try:
         db.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.OperationalError as error:
         return error.sqlite_errorcode & 0xFF not in _NOTHING_TO_WRITE_ON
     except sqlite3.DatabaseError:
-        pass  # damage is told by whoever reads the rows
+        pass  # damage is reported when the rows are read
     return True
 
 
@@ -325,28 +325,26 @@ _NOTHING_TO_WRITE_ON = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLIT
 
 @contextmanager
 def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
-    """Turn SQLite's errors into messages that say what to do."""
+    """Convert SQLite's errors to messages that say what to do."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's own messages hold names from the file
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             reason = "cannot be written: the disk is full or failing"
-            advice = "All replies committed so far are safe. Free some space and run the same command again to go on."
+            advice = "All replies committed so far are safe. Free some space and run the same command again to resume."
         elif code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             reason, advice = "cannot be opened for writing", "Check the permissions of the folder."
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = f"was locked by another process for {BUSY_SECONDS:g} seconds"
-            advice = "End that process, or wait, and run the same command again to go on."
+            advice = "End that process, or wait, and run the same command again to resume."
         elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode" in str(error):
             reason, advice = "is damaged", "Move it away and run again, or restore a copy."
         elif "no such table" in str(error):
-            reason, advice = "holds nothing yet", "Run the same command again to go on, or restore a copy."
+            reason, advice = "is empty", "Run the same command again to resume, or restore a copy."
         elif "no such column" in str(error):
             reason = "was written by an earlier version of fathom"
-            advice = (
-                "Run the same `fathom run` command once more: it brings the file up to date and asks nothing twice."
-            )
+            advice = "Run the same `fathom run` command once more: it updates the file and repeats no request."
         else:
             reason, advice = "failed", "This is unexpected; please report it."
         raise FathomError(f"{folder / file} {reason} ({error}). {advice}") from None
@@ -361,12 +359,12 @@ _NUMBERS = ("chance", "seconds", "finished_at")
 
 
 def _check(path: Path, row: tuple[Any, ...]) -> None:
-    """Make sure that a row can be read: SQLite keeps a value of any type in any column."""
+    """Check that a row can be read: SQLite accepts values of any type in any column."""
     values = dict(zip((*COLUMNS.split(", "), "inputs"), row, strict=True))
     kinds = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_WHOLE, int), **dict.fromkeys(_NUMBERS, int | float)}
     wrong = next((name for name, kind in kinds.items() if not isinstance(values[name], kind)), "")
     wrong = wrong or ("" if values["status"] in STATUSES else "status")
-    # What a failed request brought is never kept: a reply with a text was answered, whatever it is said to be.
+    # Failed requests store no text: a reply with one was answered, whatever its status.
     wrong = wrong or ("status" if values["status"] == "error" and values["text"].strip() else "")
     try:
         targets, facets = json.loads(values["targets"]), json.loads(values["facets"])
@@ -379,7 +377,7 @@ def _check(path: Path, row: tuple[Any, ...]) -> None:
     if wrong:
         raise FathomError(
             f"{path}: the reply to {str(values['sample'])[:80]!r} cannot be read: {wrong} is "
-            f"{str(values.get(wrong, 'no JSON'))[:60]!r}; the file is damaged. Move it away and run again, or restore "
+            f"{str(values.get(wrong, 'not JSON'))[:60]!r}; the file is damaged. Move it away and run again, or restore "
             "a copy"
         )
 

@@ -1,8 +1,8 @@
-"""Checksums of the rows of a store: SQLite itself notices no bit that has flipped inside a value.
+"""Checksums of the rows of a store: SQLite itself does not detect flipped bits in values.
 
-Each row carries the checksum of its values, as SQLite holds them. ``PRAGMA user_version`` is the format of the file,
-which it keeps: in one that states it, every row has a checksum of the columns of this format; one of 0 was written
-before there were any, and gets them when it is next opened for writing.
+Each row has a checksum of its values as SQLite stores them. ``PRAGMA user_version`` is the format of the file, which
+never changes: every row of a numbered format has a checksum of its columns; a file of format 0 predates checksums and
+gets them when it is next opened for writing.
 """
 
 import sqlite3
@@ -20,13 +20,13 @@ _ADVICE = "restore it from a copy, or move it away and run the same command agai
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table whose rows carry checksums in their column ``checksum``.
+    """A table with checksums in its column ``checksum``.
 
     Attributes:
         table: Its name.
-        columns: The columns that the checksum is of, as SQL lists them.
-        key: The first of them that name a row, for messages.
-        valid: A condition in SQL on what the checksum does not cover.
+        columns: The columns that the checksum covers, as an SQL list.
+        key: Those that identify a row, for messages; they come first.
+        valid: An SQL condition on columns that the checksum does not cover.
     """
 
     table: str
@@ -41,27 +41,27 @@ class Rows:
 
 
 Formats: TypeAlias = Mapping[int, tuple[Rows, ...]]
-"""The tables of a file by its format, the oldest with checksums first. Formats of one file have the same tables."""
+"""The tables of a file by its format, the oldest with checksums first. All formats have the same tables."""
 
 
 def know_checksums(db: sqlite3.Connection) -> None:
-    """Make ``row_checksum`` known to SQL on this connection."""
+    """Register ``row_checksum`` on this connection."""
     db.create_function("row_checksum", -1, lambda *values: row_checksum(values), deterministic=True)
 
 
 def add_checksums(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
-    """Check a file that is open for writing; where it states no format, state it and give its rows checksums.
+    """Check a file opened for writing; if it has no format number, set it and add checksums.
 
     Args:
         db: The file, outside of a transaction.
-        path: Where it is, for messages.
-        formats: Its tables, which are all there.
+        path: Its path, for messages.
+        formats: Its tables, all of which exist.
 
     Returns:
-        Its format: the one that it states, else the newest of which it has all columns.
+        Its format: the one it states, else the newest of which it has all columns.
 
     Raises:
-        FathomError: It is damaged, or a newer version wrote it.
+        FathomError: It is damaged, or written by a newer version.
     """
     check_rows(db, path, formats)
     db.execute("BEGIN IMMEDIATE")
@@ -82,25 +82,25 @@ def add_checksums(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
 
 
 def check_rows(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
-    """Make sure that a file is whole and that its rows are those that were written.
+    """Check that a file is intact and its rows are those written.
 
     Args:
         db: The file.
-        path: Where it is, for messages.
+        path: Its path, for messages.
         formats: Its tables.
 
     Returns:
-        The format that it states; 0 where it states none.
+        The format that it states, or 0.
 
     Raises:
-        FathomError: It is damaged, or a newer version wrote it.
+        FathomError: It is damaged, or written by a newer version.
         sqlite3.Error: It cannot be read at all.
     """
     know_checksums(db)
     version = _format_of(db)
     if version:
         check_format(path, version, max(formats), _ADVICE)
-    # This finds what checksums of rows cannot: a row that is lost, or there twice.
+    # This finds what row checksums cannot: missing and duplicate rows.
     found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
     if found != "ok":
         raise FathomError(f"{path}: damaged ({printable(found)[:200]}); {_ADVICE}")
@@ -115,13 +115,11 @@ def check_rows(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
         except sqlite3.OperationalError as error:
             if "user-defined function" not in str(error) and "decode" not in str(error):
                 raise
-            raise FathomError(f"{path}: damaged (a text of {rows.table} is no UTF-8); {_ADVICE}") from None
+            raise FathomError(f"{path}: damaged (a text of {rows.table} is not UTF-8); {_ADVICE}") from None
         if bad:
             where = ", ".join(f"{name} {printable(str(value))[:80]}" for name, value in _named(rows, bad[0]).items())
             more = f", and {len(bad) - 1:,} more" if len(bad) > 1 else ""
-            raise FathomError(
-                f"{path}: damaged ({rows.table} of {where}{more}: not the values that were written); {_ADVICE}"
-            )
+            raise FathomError(f"{path}: damaged ({rows.table} of {where}{more}: checksum mismatch); {_ADVICE}")
     return version
 
 
@@ -130,7 +128,7 @@ def _named(rows: Rows, values: tuple[object, ...]) -> Mapping[str, object]:
 
 
 def _missing(db: sqlite3.Connection, tables: Sequence[Rows]) -> list[str]:
-    """Columns that tables should have and have not; a table that is not there lacks none."""
+    """Missing columns of tables; a missing table has none."""
     held = ((rows, there) for rows in tables if (there := _columns(db, rows.table)))
     return [f"{rows.table}.{name}" for rows, there in held for name in rows.columns.split(", ") if name not in there]
 

@@ -1,4 +1,4 @@
-"""Subsets: which samples of a suite a run asks, and what its ``run.json`` says of them."""
+"""Subsets: which samples of a suite a run includes, and their description in ``run.json``."""
 
 from collections.abc import Mapping
 
@@ -10,10 +10,10 @@ SHOWN = 3
 
 
 def members_of(subset: Subset, suite: BuiltSuite) -> frozenset[str]:
-    """The ids of samples and names of items that a subset has in a suite.
+    """The sample ids and item names of a subset in a suite.
 
     Raises:
-        FathomError: The suite lacks some of them; the message says how many and names the first.
+        FathomError: The suite lacks some; the message says how many and names the first.
     """
     known = suite.names()
     lacking = [member.item for member in subset.members if member.item not in known]
@@ -22,15 +22,14 @@ def members_of(subset: Subset, suite: BuiltSuite) -> frozenset[str]:
         more = ", ..." if len(lacking) > SHOWN else ""
         raise FathomError(
             f"subset {subset.name!r}: {len(lacking)} of its {len(subset.members)} members are in no sample of "
-            f"{suite.folder} ({', '.join(map(repr, lacking[:SHOWN]))}{more}), {there} are there. Its weights "
-            "are made for all of them: build the suite from the whole data and with all items, or choose a subset of "
-            "what is there"
+            f"{suite.folder} ({', '.join(map(repr, lacking[:SHOWN]))}{more}); {there} are. Its weights are only valid "
+            "for all of them: build the suite from the full data with all items, or choose a subset of what it contains"
         )
     return frozenset(member.item for member in subset.members)
 
 
 def describe_subset(subset: Subset) -> Mapping[str, Json]:
-    """What ``run.json`` says of a subset: name, method, number of members, and the hash that tells it from others."""
+    """The subset in ``run.json``: name, method, number of members, and hash."""
     return {
         "name": subset.name,
         "method": subset.method,

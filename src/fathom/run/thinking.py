@@ -1,10 +1,10 @@
-"""Runs with thinking and without: what a model is sent for its thinking or its non-thinking score.
+"""Runs with and without thinking: what is sent for a model's thinking or non-thinking score.
 
-The protocol is that of LongBench Pro (section 5.1, table 5 and appendix E). What a model is decides how it thinks:
+The protocol is that of LongBench Pro (section 5.1, table 5 and appendix E). It depends on the kind of model:
 
-* ``thinking``: it always reasons, and has a thinking score only, of the plain prompt;
-* ``mixed``: both scores are of the plain prompt, with native reasoning switched on or off;
-* ``instruct``: it never reasons natively. The thinking score is of the prompt that asks for thoughts.
+* ``thinking``: always reasons, and has only a thinking score, from the plain prompt;
+* ``mixed``: both scores are from the plain prompt, with native reasoning switched on or off;
+* ``instruct``: never reasons natively. The thinking score is from the prompt that asks for thoughts.
 """
 
 import re
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from fathom.run.model_settings import KINDS, SWITCHES, Kind, ModelSettings, Switch, like_models
-from fathom.run.overflow import FATES, Overflow, parse_policy
+from fathom.run.overflow import EFFECTS, Overflow, parse_policy
 from fathom.types import FathomError, Json
 
 Mode: TypeAlias = Literal["on", "off"]
@@ -21,12 +21,12 @@ Prompt: TypeAlias = Literal["plain", "thinking"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 PROMPTS: tuple[Prompt, ...] = get_args(Prompt)
 
-# Cap on replies with thinking, and the window from which on it is the longer one: section 5.1.
+# Cap on replies with thinking, and the window from which the longer one applies: section 5.1.
 OUTPUT, LONG_OUTPUT, LONG_WINDOW = 8_192, 32_768, 256_000
 TEMPERATURE = 1.0
 
 Choice = TypeVar("Choice", bound=str)
-# Tokens of the output cap that are left for the answer, where a provider wants to be told how many are for reasoning.
+# Tokens of the output cap reserved for the answer, for providers that take a reasoning budget.
 ANSWER = 1_024
 _PROVIDERS: Mapping[str, Switch] = {
     "anthropic": "tokens",
@@ -37,20 +37,20 @@ _PROVIDERS: Mapping[str, Switch] = {
     "sglang": "enable_thinking",
     "vllm": "enable_thinking",
 }
-# What a switch adds to the body of a request.
+# What a switch adds to the request body.
 _FIELDS = ("chat_template_kwargs", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """How a run has a model think, or not.
+    """The thinking settings of a run.
 
     Attributes:
         mode: ``on`` for the thinking score, ``off`` for the non-thinking score.
-        kind: What the model is.
+        kind: The kind of model.
         prompt: ``thinking`` for the prompt that asks for thoughts, ``plain`` for the other.
-        switch: How native reasoning is switched; ``none`` where nothing is sent for that.
-        truncation: Prompts of more tokens are cut, whatever the reply takes; None where only a window rules.
+        switch: How native reasoning is switched; ``none`` if nothing is sent for that.
+        truncation: Prompts of more tokens are truncated, whatever the reply takes; None if only a window applies.
     """
 
     mode: Mode
@@ -66,23 +66,23 @@ class Thinking:
 
     @property
     def visible(self) -> bool:
-        """Whether thoughts stand in the reply itself, before the answer."""
+        """Whether the reply contains thoughts before the answer."""
         return self.prompt == "thinking"
 
     @property
     def thoughts(self) -> Literal["", "native", "visible"]:
-        """Which thoughts come before the answer; "" for none."""
+        """Which thoughts precede the answer; "" for none."""
         return "visible" if self.visible else "native" if self.native else ""
 
     @property
     def score(self) -> str:
-        """Which score replies are for, as rows and folders name it."""
+        """Which score replies are for, as named in rows and folders."""
         return "thinking" if self.mode == "on" else "non-thinking"
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingSettings:
-    """What follows for the ``Settings`` of a run; ``thinking`` is None where the run is not about that."""
+    """Values for the ``Settings`` of a run; ``thinking`` is None without ``--thinking``."""
 
     thinking: Thinking | None
     max_output_tokens: int | None
@@ -107,26 +107,26 @@ def thinking_settings(
     temperature: float | Literal["default"] | None = "default",
     generation: Mapping[str, Json] | None = None,
 ) -> ThinkingSettings:
-    """How a model is asked for one of its two scores. What the user gives goes before what the table says.
+    """The settings for one of a model's two scores. The user's values override the table's.
 
     Args:
-        mode: ``on``, ``off``, or None for a run that is about neither score: its prompts are refused where they are too
-            long, its temperature is 0, and nothing is looked up.
+        mode: ``on``, ``off``, or None for a run for neither score: long prompts are refused, the temperature is 0, and
+            nothing is looked up.
         model: ``PROVIDER/NAME``.
         entry: The model's entry in the table of models; None if it has none.
         kind: The model's kind; None takes the entry's.
-        switch: How native reasoning is switched; None takes the entry's, else the provider's way.
-        base_url: Address of a server that is not the provider's.
-        chat_template: Which prompts reach the model through its chat template.
-        window: The window that the user gives, in tokens.
-        known_window: The window that other tables know.
-        on_overflow: What happens to prompts that are too long; None cuts out their middle where a score is meant.
+        switch: How native reasoning is switched; None for the entry's, else the provider's way.
+        base_url: Address of a server other than the provider's.
+        chat_template: Which prompts are sent with the chat template.
+        window: The user's window, in tokens.
+        known_window: The window from other tables.
+        on_overflow: What happens to prompts that are too long; None truncates their middle with ``mode``, else refuses.
         max_output_tokens: The user's cap on replies.
-        temperature: The user's temperature, None for the provider's, ``default`` if none is given.
-        generation: The user's generation options, those for reasoning among them.
+        temperature: The user's temperature, None for the provider's, ``default`` if not given.
+        generation: The user's generation options, including those for reasoning.
 
     Raises:
-        FathomError: The kind is not known, the model has no such score, or options contradict each other.
+        FathomError: The kind is unknown, the model has no such score, or options contradict each other.
     """
     if mode is None:
         _check_no_thinking(kind=kind, switch=switch)
@@ -142,7 +142,7 @@ def thinking_settings(
     way = _switch(model, entry, known, switch, base_url)
     if way != "none" and chat_template != "always":
         raise FathomError(
-            f"--chat-template {chat_template}: reasoning cannot be switched ({way}) where prompts have no chat "
+            f"--chat-template {chat_template}: reasoning cannot be switched ({way}) for prompts without a chat "
             "template; use --chat-template always"
         )
     thinking = Thinking(
@@ -168,43 +168,43 @@ def thinking_settings(
 def _check_no_thinking(*, kind: str | None, switch: str | None) -> None:
     for name, value in {"--model-kind": kind, "--thinking-switch": switch}.items():
         if value is not None:
-            raise FathomError(f"{name} {value}: goes with --thinking on or --thinking off; give that too")
+            raise FathomError(f"{name} {value}: needs --thinking on or --thinking off")
 
 
 def describe_thinking(settings: ThinkingSettings, *, window: int | None) -> str:
-    """What was decided, in one line; "" where the run is not about thinking.
+    """The settings in one line; "" without ``--thinking``.
 
     Args:
-        settings: What was decided.
-        window: The model's window in tokens, if one rules the run; None if none does, or the truncation length.
+        settings: The settings.
+        window: The window that applies, in tokens; None if none does, or only the truncation length.
     """
     thinking, cap = settings.thinking, settings.max_output_tokens
     if thinking is None:
         return ""
     words = [f"thinking {thinking.mode}: {thinking.kind} model", f"{thinking.prompt} prompt"]
-    words.append("each task's own cap on replies" if cap is None else f"at most {cap:,} tokens out")
+    words.append("each task's own output cap" if cap is None else f"at most {cap:,} output tokens")
     given = settings.temperature
     words.append("the provider's temperature" if given is None else f"temperature {given:g}")
     if thinking.truncation is not None:
-        words.append(f"prompts beyond {thinking.truncation:,} tokens {FATES[settings.on_overflow]}")
+        words.append(f"prompts beyond {thinking.truncation:,} tokens {EFFECTS[settings.on_overflow]}")
     elif window is not None:
-        words.append(f"prompts that with their reply exceed {window:,} tokens {FATES[settings.on_overflow]}")
+        words.append(f"prompts that, with their reply, exceed {window:,} tokens {EFFECTS[settings.on_overflow]}")
     return ", ".join([*words, *describe_switch(settings.generation)])
 
 
 def doubts(thinking: Thinking, *, replies: int, reasoned: int) -> str:
-    """What speaks against native reasoning having been on or off as it was meant to be; "" if nothing does.
+    """A warning if native reasoning was not on or off as intended; else "".
 
     Args:
-        thinking: What was meant.
-        replies: Replies that came.
+        thinking: The intended settings.
+        replies: Number of replies.
         reasoned: How many of them hold native reasoning, or tokens of it.
     """
-    way = "say with --thinking-switch how this server switches it, in another run folder"
+    way = "use --thinking-switch to say how this server switches it, in another run folder"
     if thinking.native and replies and not reasoned:
-        return f"native reasoning was to be on, but none of {replies:,} replies holds any: if it was not on, {way}"
+        return f"native reasoning should be on, but none of {replies:,} replies has any: if it was not on, {way}"
     if not thinking.native and reasoned:
-        return f"native reasoning was to be off, but {reasoned:,} of {replies:,} replies hold some: {way}"
+        return f"native reasoning should be off, but {reasoned:,} of {replies:,} replies have some: {way}"
     return ""
 
 
@@ -221,9 +221,9 @@ def _kind(model: str, entry: ModelSettings | None, given: str | None) -> Kind:
     if entry is not None:
         return entry.kind
     near = like_models(model)
-    hint = f" It knows {', '.join(near)}." if near else ""
+    hint = f" Similar names: {', '.join(near)}." if near else ""
     raise FathomError(
-        f"--thinking: the table of models (`fathom list settings`) does not know {model}.{hint} Say with --model-kind "
+        f"--thinking: {model} is not in the table of models (`fathom list settings`).{hint} Use --model-kind to say "
         "whether it always reasons (thinking), can be switched (mixed), or never reasons natively (instruct)"
     )
 
@@ -237,19 +237,19 @@ def _switch(model: str, entry: ModelSettings | None, kind: Kind, given: str | No
 
 
 def _check_reasoning(generation: Mapping[str, Json], thinking: Thinking) -> None:
-    """Make sure that the user does not ask for native reasoning where it is to be off, or the other way round."""
+    """Check that the user does not turn native reasoning on where it should be off, or the reverse."""
     for name in ("reasoning_effort", "reasoning_tokens"):
         value = generation.get(name)
         if value is not None and (value not in (0, "none")) != thinking.native:
             raise FathomError(
                 f"--{name.replace('_', '-')} {value}: with --thinking {thinking.mode} native reasoning is "
-                f"{'on' if thinking.native else 'off'} in a model of kind {thinking.kind}; drop the option, or say "
-                "what the model is with --model-kind"
+                f"{'on' if thinking.native else 'off'} in a model of kind {thinking.kind}; drop the option, or set "
+                "--model-kind"
             )
 
 
 def _truncation(entry: ModelSettings) -> int | None:
-    """Tokens that the prompt alone may have; a window that does not hold the reply is of the prompt alone."""
+    """Maximum tokens of the prompt; a window that does not hold the reply applies to the prompt alone."""
     if entry.truncation is None and entry.longest_output is not None:
         return entry.context
     return entry.truncation
@@ -272,10 +272,10 @@ def switch_of(model: str, base_url: str | None) -> Switch:
 
     Args:
         model: ``PROVIDER/NAME``.
-        base_url: Address of a server that is not the provider's.
+        base_url: Address of a server other than the provider's.
 
     Raises:
-        FathomError: It is not known.
+        FathomError: It is unknown.
     """
     provider = model.partition("/")[0]
     if provider in _PROVIDERS:
@@ -285,7 +285,7 @@ def switch_of(model: str, base_url: str | None) -> Switch:
     if provider == "openai":
         return "effort"
     raise FathomError(
-        f"--thinking: how {provider} switches the reasoning of {model} is not known; give --thinking-switch, one of "
+        f"--thinking: how {provider} switches the reasoning of {model} is unknown; give --thinking-switch, one of "
         f"{', '.join(SWITCHES)}"
     )
 
@@ -293,15 +293,15 @@ def switch_of(model: str, base_url: str | None) -> Switch:
 def switched(
     generation: Mapping[str, Json], switch: Switch, *, native: bool, model: str, cap: int | None
 ) -> Mapping[str, Json]:
-    """Generation options with those that switch native reasoning; what the user gives goes before.
+    """Generation options including those that switch native reasoning; the user's take precedence.
 
     Args:
-        generation: The user's generation options. One of ``reasoning_effort`` and ``reasoning_tokens`` among them does
-            the work of both these switches.
+        generation: The user's generation options. ``reasoning_effort`` or ``reasoning_tokens`` among them replaces
+            both of these switches.
         switch: How reasoning is switched.
-        native: Whether it is to be on.
+        native: Whether it should be on.
         model: ``PROVIDER/NAME``.
-        cap: The output cap, reasoning included; needed where reasoning is to be on.
+        cap: The output cap, reasoning included; needed if reasoning is on.
     """
     budgeted = "reasoning_effort" in generation or "reasoning_tokens" in generation
     if budgeted and switch in ("effort", "tokens"):
@@ -310,7 +310,7 @@ def switched(
 
 
 def describe_switch(generation: Mapping[str, Json]) -> list[str]:
-    """What of the generation options bears on reasoning, as ``name=value``."""
+    """The generation options that concern reasoning, as ``name=value``."""
     names = ("reasoning_effort", "reasoning_tokens")
     body = generation.get("extra_body")
     # Other fields of the body are not about reasoning, and may be secret.
@@ -319,7 +319,7 @@ def describe_switch(generation: Mapping[str, Json]) -> list[str]:
 
 
 def unknown_switch(message: str, generation: Mapping[str, Json]) -> str:
-    """What to do where the error of a server names an option that switches reasoning; "" where it names none.
+    """Advice if a server's error names an option that switches reasoning; else "".
 
     Args:
         message: The error.
@@ -330,8 +330,8 @@ def unknown_switch(message: str, generation: Mapping[str, Json]) -> str:
     if not named:
         return ""
     return (
-        f"{named[0]} is sent to switch reasoning; if this server does not know it, say how it does with "
-        "--thinking-switch, none to send nothing, in another run folder"
+        f"{named[0]} is sent to switch reasoning; if this server does not support it, give another --thinking-switch, "
+        "or none to send nothing, in another run folder"
     )
 
 
@@ -342,7 +342,7 @@ def _options(switch: Switch, native: bool, model: str, cap: int) -> Mapping[str,
         case "tokens":
             if native:
                 return {"reasoning_tokens": max(cap - ANSWER, cap // 2, 1)}
-            # Anthropic's models reason if they are given a budget, and one of 0 is refused.
+            # Anthropic's models reason if given a budget, and reject a budget of 0.
             return {} if model.startswith("anthropic/") else {"reasoning_tokens": 0}
         case "enable_thinking" | "thinking":
             return {"extra_body": {"chat_template_kwargs": {switch: native}}}
@@ -353,7 +353,7 @@ def _options(switch: Switch, native: bool, model: str, cap: int) -> Mapping[str,
 
 
 def _merged(ours: Mapping[str, Any], users: Mapping[str, Any]) -> dict[str, Json]:
-    """Both; of what both have the user's, unless that is an object in both, and then both of these."""
+    """Both merged; the user's values take precedence, objects are merged recursively."""
     merged = {**ours, **users}
     for name in ours.keys() & users.keys():
         if isinstance(ours[name], Mapping) and isinstance(users[name], Mapping):

@@ -1,22 +1,22 @@
-"""Token counts as servers say them: what no request can have used is unknown, on the way in and out of every folder."""
+"""Token counts from servers: impossible ones are treated as unknown, when written and when read."""
 
 from dataclasses import replace
 
 from fathom.types import Reply
 
 MOST_TOKENS = 1_000_000_000
-"""No request has more: a larger number is a fault of the server, and sums of such numbers would fit no integer."""
+"""No request has more: larger numbers are server errors, and their sums would overflow."""
 
 
 def count(value: object) -> int | None:
-    """A number of tokens, or None where it is none: a text, a fraction, a negative or an impossibly large number."""
+    """A number of tokens, or None if invalid: a text, a fraction, a negative or an impossibly large number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
         return None
     return int(value) if value == int(value) else None
 
 
 def with_counts(reply: Reply) -> Reply:
-    """The reply with every count that makes no sense unknown."""
+    """The reply with invalid counts set to None."""
     return replace(
         reply,
         tokens_in=count(reply.tokens_in),
@@ -27,13 +27,13 @@ def with_counts(reply: Reply) -> Reply:
 
 
 def counted(column: str) -> str:
-    """SQL for a column of token counts, NULL where ``count`` would say None."""
+    """SQL for a column of token counts, NULL if ``count`` would return None."""
     whole = f"typeof({column}) = 'integer' OR (typeof({column}) = 'real' AND {column} = round({column}))"
     return f"CASE WHEN ({whole}) AND {column} BETWEEN 0 AND {MOST_TOKENS} THEN CAST({column} AS INTEGER) END"
 
 
 def paid(cost: str = "cost", *columns: str) -> str:
-    """SQL for the cost of a request, NULL where it was computed from counts that make no sense."""
+    """SQL for the cost of a request, NULL if it was computed from invalid counts."""
     sound = "".join(f" AND ({column} IS NULL OR {counted(column)} IS NOT NULL)" for column in columns)
     return (
         f"CASE WHEN typeof({cost}) IN ('real', 'integer') AND {cost} BETWEEN 0 AND {MOST_TOKENS}{sound} THEN {cost} END"

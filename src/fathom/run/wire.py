@@ -1,9 +1,8 @@
-"""What servers send with status 200, before a client library reads it.
+"""Normalizes responses with status 200 before a client library parses them.
 
-The libraries expect what the protocol says. Servers send errors as replies, counts of tokens that are texts, and more
-than anybody asked for. So every response is read with a limit here (as a stream only where one was asked for), and one
-of OpenAI's completions, of chats or of texts, is looked at: an error in it is raised, and what is left is put into the
-form that the libraries expect.
+Libraries expect the documented protocol, but servers send errors as replies, token counts as texts, and unbounded
+bodies. So every response is read with a size limit (as a stream only if one was requested). In completions, chat or
+text, errors are raised, and everything else is converted to the form that the libraries expect.
 """
 
 import asyncio
@@ -13,51 +12,51 @@ from functools import partial
 from typing import Any
 
 from fathom.run.answers import LARGE_TEXT, MOST_CHARACTERS, split_reasoning, too_long
-from fathom.run.failures import Failure, meaning_of_stop, shorten, told
+from fathom.run.failures import Failure, failure_of, meaning_of_stop, shorten
 from fathom.run.model import RequestError
 from fathom.run.usage import count
 
 MOST_BYTES = 8 * MOST_CHARACTERS
-"""A body that is larger is not read to its end; a text of the most characters fits with all of them escaped."""
+"""Larger bodies are not read to the end; a text of the maximum length fits even if fully escaped."""
 _SHOWN = 200
 
 ENDS = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence"})
 STOPS = ENDS | {"length", "max_tokens", "model_length", "tool_calls", "function_call", "content_filter"}
-"""Reasons to stop that are no failure; the first of them say that the model was done."""
+"""Stop reasons that are not failures; ``ENDS`` mean that the model was done."""
 
 
 def watch(client: object) -> None:
-    """Look at every response of a client library of OpenAI's kind before the library does.
+    """Check every response before a client library of OpenAI's kind parses it.
 
     Args:
-        client: The library's client; one that does not show its HTTP client is left as it is.
+        client: The library's client; ignored if it does not expose its HTTP client.
     """
     hooks: Any = getattr(getattr(client, "_client", None), "event_hooks", None)
-    if isinstance(hooks, dict) and look not in hooks.get("response", [look]):
-        hooks["response"].append(look)
+    if isinstance(hooks, dict) and check_response not in hooks.get("response", [check_response]):
+        hooks["response"].append(check_response)
 
 
-async def look(response: Any) -> None:
-    """Read a response with a limit and, where it is a completion, put it into the form that libraries expect.
+async def check_response(response: Any) -> None:
+    """Read a response with a size limit and, if it is a completion, normalize it.
 
     Args:
-        response: Of httpx, not yet read.
+        response: An httpx response, not yet read.
 
     Raises:
-        RequestError: It is too large, or no reply.
+        RequestError: It is too large, or not a reply.
     """
     if _is_stream(response):
         response.aiter_bytes = partial(_limited, response, response.aiter_bytes)
         return
     body = b"".join([part async for part in _limited(response, response.aiter_bytes)])
     if response.status_code == 200 and response.request.url.path.endswith("/completions"):
-        body = await asyncio.to_thread(_usual, body) if len(body) > LARGE_TEXT else _usual(body)
-    # The one attribute of httpx that is not public: it has no other way to put a body in the place of the one read.
+        body = await asyncio.to_thread(_normalized, body) if len(body) > LARGE_TEXT else _normalized(body)
+    # A private attribute of httpx, which has no other way to replace a body that was read.
     response._content = body
 
 
 def _is_stream(response: Any) -> bool:
-    """Whether a response comes piece by piece because the request asked for that; a server may call any body so."""
+    """Whether the response is a stream that was requested; a server may label any body as one."""
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
         return False
     try:
@@ -80,28 +79,28 @@ async def _limited(
         yield part
 
 
-def _usual(body: bytes) -> bytes:
+def _normalized(body: bytes) -> bytes:
     try:
-        # Python refuses to read integers of thousands of digits.
+        # Python refuses to parse integers of thousands of digits.
         read = json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < 20 else float("inf"))
     except (ValueError, RecursionError):
         start = shorten(body.decode("utf-8", "replace"), _SHOWN)
         raise RequestError(Failure("busy", f"the reply is not JSON: {start}")) from None
-    return json.dumps(usual(read)).encode()
+    return json.dumps(normalized(read)).encode()
 
 
-def usual(body: object) -> dict[str, Any]:
-    """The body of a completion with what all servers say alike, and nothing else.
+def normalized(body: object) -> dict[str, Any]:
+    """The body of a completion with the fields common to all servers, and nothing else.
 
     Args:
         body: A chat completion or a text completion, read from JSON.
 
     Returns:
-        One choice with a text, its reasoning apart and a usual reason to stop; counts of tokens that can be, -1 for a
-        count that cannot, and no usage where none is told.
+        One choice with a text, its reasoning and a standard stop reason; valid token counts, -1 for invalid ones,
+        and no usage if none is given.
 
     Raises:
-        RequestError: It holds an error, no choice, nothing that was said, or too much.
+        RequestError: It holds an error, no choice, no content, or too much.
     """
     choices = body.get("choices") if isinstance(body, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -122,7 +121,7 @@ def usual(body: object) -> dict[str, Any]:
 
 
 def error_in(place: Mapping[str, Any]) -> Failure | None:
-    """The error that stands in a body or a choice; worth another try where neither code nor words say what it is."""
+    """The error in a body or a choice; worth a retry if neither code nor message says otherwise."""
     error = place.get("error") or (place if place.get("object") == "error" else None)
     base = place.get("base_resp")  # MiniMax
     if not error and isinstance(base, Mapping) and base.get("status_code"):
@@ -132,12 +131,12 @@ def error_in(place: Mapping[str, Any]) -> Failure | None:
     message = shorten(f"the reply with status 200 holds an error: {_in_words(error)}")
     code = error.get("code") if isinstance(error, Mapping) else None
     status = int(code) if isinstance(code, int | str) and str(code).isdecimal() and len(str(code)) == 3 else 200
-    return told(status if 400 <= status <= 599 else 200, message) or Failure("busy", message)
+    return failure_of(status if 400 <= status <= 599 else 200, message) or Failure("busy", message)
 
 
 def _no_choice(body: object) -> Failure:
     message = shorten(f"the reply holds no choice: {_in_words(body)}")
-    return told(200, message) or Failure("busy", message)
+    return failure_of(200, message) or Failure("busy", message)
 
 
 def _in_words(error: object) -> str:
@@ -162,7 +161,7 @@ def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     if "text" in choice:
         return {"index": 0, "text": text, "finish_reason": stop, "logprobs": None}
     if "<think" in text and not apart:
-        # The library looks for tags too, in a time that grows with the square of their number.
+        # The library searches for tags too, in quadratic time.
         text, reasoning = split_reasoning(text)
         apart = {"reasoning_content": reasoning or " "}
     answer = {"role": "assistant", "content": text, **apart}
@@ -172,10 +171,10 @@ def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stop(reason: object, *, said: bool, text: str) -> str | None:
-    """A usual reason to stop.
+    """A standard stop reason.
 
     Raises:
-        RequestError: The reason is a failure, or is not known where nothing was said.
+        RequestError: The reason is a failure, or is unknown and there is no content.
     """
     stop = reason if isinstance(reason, str) else None
     kind = meaning_of_stop(stop) if stop else None

@@ -1,4 +1,4 @@
-"""Which process works on a run, and whether it still lives."""
+"""Identifies a process working on a run and checks whether it is still alive."""
 
 import os
 import socket
@@ -7,11 +7,11 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-# A process on another machine cannot be looked up: it counts as gone after this silence.
+# A process on another machine cannot be looked up: it counts as dead after this silence.
 SILENCE_SECONDS = 180.0
 BEAT_SECONDS = 20.0
 
-# Workers of this very process that are at work: one whose end could not be written down must not seem alive.
+# Active workers of this process: one whose retirement could not be stored must not seem alive.
 _at_work: set[str] = set()
 
 

@@ -1,4 +1,4 @@
-"""Perplexity evaluation: how likely a model finds texts, and which order of segments that makes it choose."""
+"""Perplexity evaluation: the likelihood a model assigns to texts, and the order of segments that follows from it."""
 
 from fathom.run.likelihood.asking import MOST_ORDERS, likelihood, ordering_of
 from fathom.run.likelihood.client import METHODS, how_many

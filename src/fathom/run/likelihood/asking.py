@@ -1,4 +1,4 @@
-"""``likelihood``: put the questions of a suite that ask for an order to a model by likelihood, and keep every reply."""
+"""``likelihood``: answer a suite's ordering questions by a model's likelihoods, and keep every reply."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from fathom.tokens import get_tokenizer
 from fathom.types import FathomError, Ordering, Sample
 
 MOST_ORDERS = 120
-"""Orders of five segments: more are asked only where that is said."""
+"""Orders of five segments; more need an option."""
 
 
 def likelihood(
@@ -49,35 +49,36 @@ def likelihood(
     tell: Callable[[str], None] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> RunSummary:
-    """Answer the questions of a suite that ask for an order by how likely a model finds the texts (Ada-LEval, 4.5.1).
+    """Answer the ordering questions of a suite by how likely a model finds the texts (Ada-LEval, 4.5.1).
 
-    Nothing is asked in words: texts are scored, and the run folder holds replies as if the model had given them, with
-    the figures of all texts as reasoning. The same call again goes on where the last one stopped.
+    No question is asked in words: texts are scored, and the run folder holds replies as if the model had given them,
+    with the scores of all texts as reasoning. Repeating the call resumes the run.
 
     Args:
-        suite: A suite folder that ``fathom build`` wrote.
+        suite: A suite folder written by ``fathom build``.
         model: ``openai/NAME`` with ``model_base_url``, or ``hf/PATH`` for a local Hugging Face model.
-        out: The run folder; made if absent.
-        method: ``orders``: the order of all N! whose text has the least perplexity. ``pairs``: the order whose
-            neighbours follow each other best, from N^2 + N texts of two pieces.
+        out: The run folder; created if missing.
+        method: ``orders``: the order of all N! whose text has the lowest perplexity. ``pairs``: the order with the most
+            likely adjacent segments, from N^2 + N texts of two pieces.
         model_base_url: Address of a server that speaks OpenAI's completions protocol.
-        via: How a server is asked: ``echo``, ``prompt_logprobs`` (vLLM), or ``auto``.
+        via: How the server returns log-probabilities: ``echo``, ``prompt_logprobs`` (vLLM), or ``auto``.
         lengths: Lengths to run, in tokens; all by default.
-        tasks: Tasks to run; by default all that ask for an order.
+        tasks: Tasks to run; by default all ordering tasks.
         limit: Samples per task and length; all by default.
-        max_connections: Samples at work at once; the texts of one sample follow each other.
-        retries: Further attempts at each text after failures that may pass.
+        max_connections: Samples processed at once; the texts of one sample are sent one after another.
+        retries: Further attempts per text after temporary failures.
         timeout: Seconds for one text.
         backoff: Seconds before the first retry; doubles with each.
-        most_orders: With ``orders``, the most orders of one question.
-        tell: Told what is ahead before the first text.
-        progress: Told the state after every reply.
+        most_orders: With ``orders``, the maximum number of orders per question.
+        tell: Called with the number of texts ahead before the first one.
+        progress: Called after every reply.
 
     Returns:
-        The state at the end.
+        The final state.
 
     Raises:
-        FathomError: No task asks for an order, a setting is wrong, or the model gives no log-probabilities of prompts.
+        FathomError: No task asks for an order, a setting is wrong, or the model returns no log-probabilities of
+            prompts.
     """
     check_work(
         limit=limit,
@@ -113,42 +114,42 @@ def likelihood(
     )
     client = LikelihoodClient(backend, way, questions.ordering, most_orders)
     summary = drive(work_on(out, client, work, total))
-    note = f"left out, because they do not ask for an order: {', '.join(passed_over)}"
+    note = f"skipped, because they do not ask for an order: {', '.join(passed_over)}"
     return RunSummary(out, summary.progress, hints=(*summary.hints, *([note] if passed_over else [])))
 
 
 def ordering_of(sample: Sample, texts: Mapping[str, str]) -> Ordering:
-    """The segments that a sample asks to be ordered.
+    """The segments that a sample asks to order.
 
     Args:
         sample: A sample of a task with ``Task.ordering``.
         texts: Texts of documents by id.
 
     Raises:
-        FathomError: Its task has none.
+        FathomError: Its task does not ask for an order.
     """
     declared = get_task(sample.task).ordering
     if declared is None:
-        raise FathomError(f"task {sample.task}: does not ask for an order")
+        raise FathomError(f"task {sample.task} does not ask for an order")
     return declared(sample, texts)
 
 
 def _tasks_of(built: BuiltSuite, wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """The tasks of a suite that ask for an order, and the others."""
+    """The ordering tasks of a suite, and the others."""
     names = [str(name) for name in (wanted or built.manifest["tasks"])]
     asked = [name for name in names if get_task(name).ordering is not None]
     if not asked:
         able = ", ".join(sorted(name for name, task in tasks().items() if task.ordering is not None)) or "none yet"
         raise FathomError(
-            f"{built.folder}: none of its tasks ({', '.join(names)}) asks for an order, which is what perplexities can "
-            f"answer; tasks that do: {able}"
+            f"{built.folder}: none of its tasks ({', '.join(names)}) asks for an order, as perplexities need; tasks "
+            f"that do: {able}"
         )
     return asked, [name for name in names if name not in asked]
 
 
 @dataclass(frozen=True)
 class _Questions:
-    """The samples of a suite that are asked, and the segments of each."""
+    """The samples to be asked, with their segments."""
 
     built: BuiltSuite
     tasks: Sequence[str]
@@ -158,29 +159,29 @@ class _Questions:
     known: dict[str, Sample] = field(default_factory=dict)
 
     def samples(self) -> Iterator[Sample]:
-        """In the order of the suite; those that came are remembered."""
+        """The samples in the order of the suite; they are remembered."""
         for sample in self.built.samples(tasks=self.tasks, lengths=self.lengths, limit=self.limit):
-            # Neither questions without their context nor prompts that were cut hold all segments.
+            # Closed-book questions and truncated prompts do not hold all segments.
             if sample.length and "cut_from" not in sample.facets:
                 self.known[sample.id] = sample
                 yield sample
 
     def ordering(self, sample: str) -> Ordering:
-        """The segments of a sample that came, by its id."""
+        """The segments of a sample seen before, by its id."""
         return ordering_of(self.known[sample], self.texts)
 
     def check(self, method: Method, most_orders: int) -> None:
-        """Make sure that there are samples, and that the first of each task has no more segments than can be asked."""
+        """Check that there are samples, and that the first of each task does not have too many segments."""
         first = {sample.task: sample for sample in reversed(list(self.samples()))}
         if not first:
-            raise FathomError("no sample has the tasks and lengths asked for together")
+            raise FathomError("no sample has both the requested tasks and the requested lengths")
         for task, sample in first.items():
             reason = too_many(len(self.ordering(sample.id).segments), method, most_orders)
             if reason:
                 raise FathomError(f"task {task}: {reason}")
 
     def look_ahead(self, out: Path, method: Method) -> tuple[int, str]:
-        """Replies that the run will hold, and what is still to be done in words."""
+        """The number of replies that the run will have, and a description of the remaining work."""
         total = pending = requests = tokens = 0
         with peek(out) as store:
             for sample in self.samples():
@@ -189,10 +190,10 @@ class _Questions:
                     continue
                 segments = len(self.ordering(sample.id).segments)
                 texts = how_many(segments, method)
-                # In pairs every segment stands in 2 N texts; what stands before and after, in N.
+                # With pairs, every segment is in 2 N texts; the text before and after in N.
                 tokens += sample.tokens * (texts if method == "orders" else 2 * segments)
                 pending, requests = pending + 1, requests + texts
-        done = f"; {total - pending:,} replies are there already" if total > pending else ""
+        done = f"; {total - pending:,} replies exist already" if total > pending else ""
         return total, f"{pending:,} samples, {requests:,} texts of at most {tokens:,} tokens (suite's tokenizer){done}"
 
 
@@ -209,7 +210,7 @@ def _work(
         price=price,
         caps=lambda task: 0,
         tokenizer=lambda: get_tokenizer(questions.built.manifest["tokenizer"]),
-        # Each text has its own time and its own retries: a sample that fails has failed after those.
+        # Each text has its own timeout and retries: a failed sample has used them up.
         retry=Retry(retries=0, timeout=math.inf),
         max_tokens_total=None,
         max_cost=None,
@@ -225,8 +226,8 @@ def _open(model: str, base_url: str | None, via: Via, retry: Retry) -> Backend:
         raise FathomError(f"model {model!r}: expected openai/NAME with --model-base-url, or hf/PATH")
     if base_url is None:
         raise FathomError(
-            f"model {model!r}: give --model-base-url, the address of a server that returns the log-probabilities of "
-            "prompts; the providers of hosted chat models do not"
+            f"model {model!r}: give --model-base-url, the address of a server that returns log-probabilities of "
+            "prompts; providers of hosted chat models do not"
         )
     return CompletionsServer(name, base_url, via, retry)
 

@@ -1,4 +1,4 @@
-"""The client that answers a question about an order by how likely a model finds each order."""
+"""The client that answers an ordering question by the likelihood of each order."""
 
 import json
 import math
@@ -17,20 +17,20 @@ DIGITS = 6
 Method: TypeAlias = Literal["orders", "pairs"]
 METHODS: tuple[Method, ...] = ("orders", "pairs")
 MOST_SEGMENTS = 12
-"""Segments up to which the best chain of pairs is found: the work doubles with each."""
+"""Maximum number of segments in the search for the best chain: the work doubles with each."""
 JOIN = "\n\n"
 Name: TypeAlias = tuple[int, ...]
 
 
 @dataclass
 class LikelihoodClient:
-    """Asks a backend for the texts of one question, one after another, and replies with the order it finds.
+    """Scores the texts of one question, one after another, and replies with the order found.
 
     Attributes:
-        backend: Says how likely texts are.
+        backend: Scores texts.
         method: How an order is chosen.
-        ordering: The segments of a sample, by its id.
-        most_orders: Orders beyond which a question is not asked, where the method is ``orders``.
+        ordering: Returns the segments of a sample, by its id.
+        most_orders: With ``orders``, the maximum number of orders per question.
     """
 
     backend: Backend
@@ -41,7 +41,7 @@ class LikelihoodClient:
     policy: Overflow = field(default="refuse", init=False)
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Score the texts of one sample; the prompt itself is not sent, except to see whether the server answers."""
+        """Score the texts of one sample; the prompt itself is only sent to check that the server answers."""
         if call.sample == PROBE:
             await self.backend.score(prompt)
             return Reply(status="ok")
@@ -76,9 +76,9 @@ class LikelihoodClient:
 
 
 def too_many(segments: int, method: Method, most_orders: int) -> str:
-    """Why a question of so many segments is not asked; "" if it is."""
+    """Why a question with so many segments is not asked; "" if it is."""
     if method == "pairs" and segments > MOST_SEGMENTS:
-        return f"{segments} segments: the best chain of pairs is found for up to {MOST_SEGMENTS}"
+        return f"{segments} segments: the best chain of pairs is computed for at most {MOST_SEGMENTS}"
     if method == "orders" and how_many(segments, method) > most_orders:
         return (
             f"{segments} segments have {how_many(segments, method):,} orders, more than --most-orders {most_orders:,}; "
@@ -88,7 +88,7 @@ def too_many(segments: int, method: Method, most_orders: int) -> str:
 
 
 def _choose(segments: int, method: Method, scores: Mapping[Name, tuple[float, int]]) -> tuple[Name, dict[str, Json]]:
-    """The order, and all figures behind it: names are the numbers of the segments with blanks between them."""
+    """The order and the scores behind it; names are segment numbers joined by blanks."""
     if method == "orders":
         figures: dict[str, Json] = {
             _words(name): round(perplexity(total, count), DIGITS) for name, (total, count) in scores.items()
@@ -105,13 +105,13 @@ def _words(name: Name) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One text to be scored.
+    """One text to score.
 
     Attributes:
-        name: Numbers of the segments in this text, from 1; in a pair 0 is what stands before all segments and N + 1
-            what stands after them.
+        name: Numbers of the segments in this text, from 1; in a pair 0 is the text before all segments and N + 1 the
+            text after them.
         text: The whole text.
-        start: Character from which on tokens count.
+        start: Character from which tokens count.
     """
 
     name: Name
@@ -120,19 +120,19 @@ class Candidate:
 
 
 def candidates(ordering: Ordering, method: Method) -> Iterator[Candidate]:
-    """The texts of one question, those with a common beginning next to each other.
+    """The texts of one question, those with a common prefix next to each other.
 
     Args:
-        ordering: The segments and what stands around them.
-        method: ``orders``: before, the segments in one order, after; N! texts. ``pairs``: each segment after what
-            stands before and after each other one, and what stands after behind each; N^2 + N texts, fewer where
-            nothing stands after.
+        ordering: The segments and the text around them.
+        method: ``orders``: the text before, the segments in one order, the text after; N! texts. ``pairs``: each
+            segment after the text before and after each other segment, and the text after behind each; N^2 + N texts,
+            fewer without a text after.
     """
     return _orders(ordering) if method == "orders" else _pairs(ordering)
 
 
 def how_many(segments: int, method: Method) -> int:
-    """Texts for a question of so many segments with text on both sides."""
+    """Number of texts for a question with so many segments and text on both sides."""
     return math.factorial(segments) if method == "orders" else segments * (segments + 1)
 
 
@@ -158,7 +158,7 @@ def _joined(*pieces: str) -> str:
 
 
 def perplexity(total: float, tokens: int) -> float:
-    """``exp(-total / tokens)``; infinite where a float cannot hold it."""
+    """``exp(-total / tokens)``; infinite if too large for a float."""
     try:
         return math.exp(-total / tokens)
     except OverflowError:
@@ -166,28 +166,28 @@ def perplexity(total: float, tokens: int) -> float:
 
 
 def least_perplexed(scores: Mapping[Name, tuple[float, int]]) -> Name:
-    """The order whose tokens have the least perplexity; of equal ones the first in the order of the numbers.
+    """The order with the lowest perplexity; of equal ones the first by number.
 
     Args:
-        scores: For each order the sum of the log-probabilities of its tokens, and their number.
+        scores: For each order the sum of its tokens' log-probabilities, and their number.
     """
     return min(sorted(scores), key=lambda name: -scores[name][0] / scores[name][1])
 
 
 def best_chain(segments: int, scores: Mapping[Name, float]) -> Name:
-    """The order of all segments whose pairs have the greatest sum, exact (Held and Karp 1962).
+    """The order of all segments whose pairs have the highest sum, exact (Held and Karp 1962).
 
     Args:
         segments: Number of segments.
-        scores: Log-probability of the second piece after the first, by pair (see ``Candidate.name``); pairs with what
-            stands after all segments may be absent.
+        scores: Log-probability of the second piece after the first, by pair (see ``Candidate.name``); pairs with the
+            text after all segments may be missing.
 
     Returns:
-        Numbers of the segments from 1; of equal orders the first in the order of the numbers.
+        Numbers of the segments from 1; of equal orders the first by number.
     """
     last = segments + 1
-    # Best way on from a segment when a set of others is still to come: its sum, and the order (negated, so that the
-    # greater of two equal sums is the one with smaller numbers).
+    # Best continuation from a segment given the set of remaining ones: its sum, and the order (negated, so that
+    # ties go to smaller numbers).
     ways: dict[tuple[int, int], tuple[float, Name]] = {
         (0, end): (scores.get((end, last), 0.0), ()) for end in range(1, last)
     }

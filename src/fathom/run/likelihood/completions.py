@@ -1,10 +1,11 @@
-"""Servers that speak OpenAI's completions protocol and give the log-probabilities of a prompt.
+"""Servers that implement OpenAI's completions protocol and return log-probabilities of the prompt.
 
-Two ways: ``echo`` with ``logprobs``, which answers with the prompt's own tokens, and vLLM's ``prompt_logprobs``. One
-token is generated and ignored: some servers refuse ``max_tokens`` of 0, and llama-cpp-python takes it for "no limit".
+There are two ways: ``echo`` with ``logprobs``, which returns the prompt's own tokens, and vLLM's ``prompt_logprobs``.
+One token is generated and ignored: some servers reject ``max_tokens`` of 0, and llama-cpp-python treats it as "no
+limit".
 
-Many servers take the request and answer with something else: the generated token alone, or numbers that belong to the
-token after. Both would be scored as if nothing were wrong, so the server is tried before the first text.
+Many servers accept the request and return something else: only the generated token, or numbers shifted by one token.
+Such results would be silently wrong, so the server is tested before the first text.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from fathom.run.failures import Failure, understand
+from fathom.run.failures import Failure, classify
 from fathom.run.likelihood.tokens import TokenLogprobs, believed, offsets_of
 from fathom.run.model import RequestError
 from fathom.run.retry import Retry
@@ -26,29 +27,29 @@ Via: TypeAlias = Literal["auto", "echo", "prompt_logprobs"]
 VIAS: tuple[Via, ...] = ("auto", "echo", "prompt_logprobs")
 NO_KEY = "no-key-needed"
 
-# Texts on which a server is tried: the token that it writes next must be as likely when it stands in the prompt.
+# Test prompts: the generated token must have the same likelihood when it is part of the prompt.
 TRIALS = ("The first day of the week is", "One two three four five", "Once upon a time there was a")
 TOLERANCE = 0.1
 
 ADVICE = (
-    "Perplexities need a server that gives the log-probabilities of prompts, such as vLLM or llama-cpp-python's server "
-    "with --logits_all true and a model that begins with a BOS token; llama.cpp's own llama-server and hosted chat "
-    "models do not. Or name a local model as hf/PATH"
+    "Perplexities need a server that returns log-probabilities of prompts, such as vLLM or llama-cpp-python's server "
+    "with --logits_all true and a model that starts with a BOS token; llama.cpp's llama-server and hosted chat models "
+    "do not return them. Or give a local model as hf/PATH"
 )
 
 
 class UnsupportedError(Exception):
-    """An answer that does not hold the log-probabilities of the prompt; says what it holds."""
+    """A response without the log-probabilities of the prompt; the message says what it holds."""
 
 
 class CompletionsServer:
-    """Asks a server how likely texts are, one request a text.
+    """Scores texts on a server, one request per text.
 
     Args:
-        model: Name by which the server knows the model.
+        model: Name of the model on the server.
         base_url: Address of the server, as ``http://127.0.0.1:8000/v1``.
-        via: How the log-probabilities are asked for; ``auto`` tries ``prompt_logprobs``, then ``echo``.
-        retry: Patience with each request, and its time.
+        via: How log-probabilities are requested; ``auto`` tries ``prompt_logprobs``, then ``echo``.
+        retry: Timeout and retries of each request.
     """
 
     def __init__(self, model: str, base_url: str, via: Via, retry: Retry) -> None:
@@ -92,7 +93,7 @@ class CompletionsServer:
         raise FathomError(f"{address}: cannot score texts ({'; '.join(reasons)}). {ADVICE}")
 
     async def _try(self, via: Via) -> None:
-        """Make sure that a way gives what it should.
+        """Check that a way returns what it should.
 
         Raises:
             UnsupportedError: It does not.
@@ -108,8 +109,8 @@ class CompletionsServer:
             if token and logprob is not None and count == 1:
                 if abs(total - logprob) > TOLERANCE:
                     raise UnsupportedError(
-                        f"the server gives {total:.2f} for a token of the prompt that it gave {logprob:.2f} when it "
-                        "wrote it: its log-probabilities belong to other tokens"
+                        f"the server gives {total:.2f} for a token in the prompt and {logprob:.2f} for the same token "
+                        "when generated: its log-probabilities belong to other tokens"
                     )
                 return
 
@@ -119,7 +120,7 @@ class CompletionsServer:
         return read_prompt_logprobs(await self._ask(text, {"extra_body": {"prompt_logprobs": 0}}), text)
 
     async def _ask(self, text: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Ask until there is an answer, or no hope of one."""
+        """Send a request until it is answered or cannot be."""
         for attempt in range(1, self._retry.retries + 2):
             try:
                 return await self._ask_once(text, options)
@@ -141,78 +142,79 @@ class CompletionsServer:
             waited = f"no answer within {self._retry.timeout:g} seconds (--timeout)"
             raise RequestError(Failure("silent", waited)) from None
         except Exception as error:
-            raise RequestError(understand(error)) from None
+            raise RequestError(classify(error)) from None
         if isinstance(body, dict) and (failure := error_in(body)) is not None:
             raise RequestError(failure)
         return body if isinstance(body, dict) else {}
 
 
 def read_echo(body: Mapping[str, Any], text: str) -> TokenLogprobs:
-    """The log-probabilities of a prompt that was echoed.
+    """The log-probabilities of an echoed prompt.
 
     Args:
-        body: The server's answer.
+        body: The server's response.
         text: The prompt.
 
     Raises:
-        UnsupportedError: The answer does not hold them.
+        UnsupportedError: The response does not have them.
     """
     found = _choice(body).get("logprobs")
     found = found if isinstance(found, dict) else {}
     tokens, logprobs, told = (found.get(name) for name in ("tokens", "token_logprobs", "text_offset"))
     if not (isinstance(tokens, list) and isinstance(logprobs, list) and len(tokens) == len(logprobs)):
-        raise UnsupportedError("the answer holds no log-probabilities of the prompt")
+        raise UnsupportedError("the response has no log-probabilities of the prompt")
     words = [str(token) for token in tokens]
-    # What the server wrote itself stands behind the prompt.
+    # Generated tokens follow the prompt.
     for size in (len(words) - 1, len(words)):
         offsets = offsets_of(words[:size], text)
         if offsets is not None:
             return _checked(offsets, logprobs[:size])
     if isinstance(told, list) and len(told) == len(words) and all(isinstance(at, int) for at in told):
-        # SentencePiece puts a space before the text, which llama.cpp counts.
+        # SentencePiece puts a space before the text, which llama.cpp includes in the offsets.
         for ahead in (0, 1):
             offsets = tuple(max(0, at - ahead) for at in told if at - ahead < len(text))
             if len(offsets) > 1 and believed(offsets, words[: len(offsets)], text):
                 return _checked(offsets, logprobs[: len(offsets)])
-    raise UnsupportedError(f"the answer holds {len(words)} tokens, which are not those of the prompt")
+    raise UnsupportedError(f"the response has {len(words)} tokens, which are not those of the prompt")
 
 
 def read_prompt_logprobs(body: Mapping[str, Any], text: str) -> TokenLogprobs:
-    """The log-probabilities of a prompt as vLLM's ``prompt_logprobs: 0`` gives them: its own token at each place.
+    """The log-probabilities of a prompt from vLLM's ``prompt_logprobs: 0``, one entry per token.
 
     Args:
-        body: The server's answer: ``null``, then objects from token id to ``logprob``, ``rank`` and ``decoded_token``.
+        body: The server's response: ``null``, then objects from token id to ``logprob``, ``rank`` and
+            ``decoded_token``.
         text: The prompt.
 
     Raises:
-        UnsupportedError: The answer does not hold them.
+        UnsupportedError: The response does not have them.
     """
     places = _choice(body).get("prompt_logprobs")
     if not isinstance(places, list) or len(places) < 2:
-        raise UnsupportedError("the answer holds no prompt_logprobs")
+        raise UnsupportedError("the response has no prompt_logprobs")
     words, logprobs = [""], [None]
     for place in places[1:]:
         entries = list(place.values()) if isinstance(place, dict) else []
         if len(entries) != 1 or not isinstance(entries[0], dict):
-            raise UnsupportedError("prompt_logprobs does not hold one entry for each token")
+            raise UnsupportedError("prompt_logprobs does not have one entry per token")
         words.append(str(entries[0].get("decoded_token") or ""))
         logprobs.append(entries[0].get("logprob"))
     return _checked(_with_first(words, text), logprobs)
 
 
 def _with_first(words: list[str], text: str) -> tuple[int, ...]:
-    """Offsets where the first token is not told: nothing (a BOS token), or what stands before the second one."""
+    """Offsets if the first token is missing: nothing (a BOS token), or the text before the second one."""
     offsets = offsets_of(words, text)
     begin = text.find(words[1].strip("\ufffd"), 0, 64) if offsets is None and len(words) > 1 else -1
     if begin > 0:
         offsets = offsets_of([text[:begin], *words[1:]], text)
     if offsets is None:
-        raise UnsupportedError(f"prompt_logprobs holds {len(words)} tokens, which are not those of the prompt")
+        raise UnsupportedError(f"prompt_logprobs has {len(words)} tokens, which are not those of the prompt")
     return offsets
 
 
 def _checked(offsets: tuple[int, ...], logprobs: list[Any]) -> TokenLogprobs:
-    """The first token may have no log-probability, any other must have one."""
+    """Only the first token may lack a log-probability."""
     for logprob in logprobs[1:]:
         if isinstance(logprob, bool) or not isinstance(logprob, int | float) or not math.isfinite(logprob):
             raise UnsupportedError(f"the log-probability of a token of the prompt is {logprob!r}")
@@ -231,7 +233,7 @@ def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _first_written(body: Mapping[str, Any]) -> tuple[str, float | None]:
-    """The token that the server wrote, and its log-probability; "" where it does not say."""
+    """The generated token and its log-probability; "" if it is missing."""
     found = _choice(body).get("logprobs")
     found = found if isinstance(found, dict) else {}
     tokens, logprobs = found.get("tokens"), found.get("token_logprobs")

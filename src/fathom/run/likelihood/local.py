@@ -1,4 +1,4 @@
-"""Local Hugging Face models: one text after another, and what two neighbours begin with is computed once."""
+"""Local Hugging Face models: one text after another; a common prefix of consecutive texts is computed once."""
 
 import asyncio
 from typing import Any
@@ -9,19 +9,19 @@ from fathom.run.model import RequestError
 from fathom.types import FathomError
 
 PREFIX = "hf/"
-# Tokens run through the model at once: their logits, and nobody else's, are in memory.
+# Tokens per forward pass: only their logits are in memory.
 CHUNK = 512
 
 
 class LocalModel:
-    """A causal language model of ``transformers`` with the keys and values of the last text.
+    """A causal language model from ``transformers`` with the key-value cache of the last text.
 
     Args:
         name: Folder, or name on the hub.
-        share: Whether texts share what they begin with. Only models whose layers all keep every key and value can.
+        share: Whether to reuse common prefixes. Only possible if all layers cache every key and value.
 
     Attributes:
-        forwarded: Tokens run through the model so far.
+        forwarded: Number of tokens computed so far.
     """
 
     def __init__(self, name: str, *, share: bool = True) -> None:
@@ -40,7 +40,7 @@ class LocalModel:
             return await asyncio.to_thread(self._score, text)
 
     async def close(self) -> None:
-        """Give back the memory of the last text."""
+        """Release the memory of the last text."""
         self._forget()
 
     def _score(self, text: str) -> TokenLogprobs:
@@ -78,7 +78,7 @@ class LocalModel:
         return logprobs
 
     def _forward(self, chunk: list[int]) -> Any:
-        """Logits after each token of a chunk, which goes on where the cache ends."""
+        """Logits after each token of a chunk that continues the cache."""
         import torch
 
         given = torch.tensor([chunk], device=self._model.device)
@@ -88,11 +88,11 @@ class LocalModel:
         return found.logits[0]
 
     def _go_back(self, ids: list[int]) -> int:
-        """Shorten the cache to what the new text begins with; the number of tokens that it then holds."""
+        """Shorten the cache to the prefix shared with the new text; returns its number of tokens."""
         same = 0
         while same < min(len(self._ids), len(ids)) and self._ids[same] == ids[same]:
             same += 1
-        # The last common token is run again, because its logits say how likely the first different one is.
+        # The last common token is computed again: its logits give the likelihood of the first differing one.
         place = max(0, same - 1)
         if not (self._share and place and _keeps_all(self._cache)):
             self._forget()
@@ -106,7 +106,7 @@ class LocalModel:
 
 
 def _keeps_all(cache: Any) -> bool:
-    """Whether a cache can be cut back anywhere: windows that slide and states that run have forgotten their past."""
+    """Whether a cache can be shortened anywhere: sliding windows and recurrent states cannot."""
     layers: list[object] = getattr(cache, "layers", None) or []
     return bool(layers) and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
 
@@ -125,7 +125,7 @@ def _load(name: str) -> tuple[Any, Any]:
         model = AutoModelForCausalLM.from_pretrained(name, dtype="auto", use_safetensors=True)
         model = model.to(device).eval()
     except (OSError, ValueError, ImportError, KeyError) as error:
-        raise FathomError(f"model hf/{name}: cannot be loaded: {shorten(str(error).splitlines()[0], 300)}") from error
+        raise FathomError(f"model hf/{name}: loading failed: {shorten(str(error).splitlines()[0], 300)}") from error
     if not tokenizer.is_fast:
-        raise FathomError(f"model hf/{name}: its tokenizer does not say where in the text its tokens begin")
+        raise FathomError(f"model hf/{name}: its tokenizer does not return token offsets")
     return model, tokenizer

@@ -1,4 +1,4 @@
-"""Offline readers on real prompts: guessing gives chance, matching words gives most, a window takes it away again."""
+"""Offline baselines on real prompts: guessing gives chance, matching words gives most, a window takes it away again."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from fathom.benchmarks.starter.single_doc_qa import PROMPTS
 from fathom.build import build, order
 from fathom.length import render
 from fathom.registry import get_task, tasks
+from fathom.run.baselines import baseline_client, baselines, get_baseline
+from fathom.run.baselines.parsing import numbered, parse_prompt
+from fathom.run.baselines.retrieval import rank, sentences
 from fathom.run.model import Call
 from fathom.run.overflow import fit
-from fathom.run.readers import get_reader, reader_client, readers
-from fathom.run.readers.asked import numbered, understand
-from fathom.run.readers.retrieval import rank, sentences
 from fathom.suitefile import open_suite
 from fathom.tokens import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Sample
@@ -58,7 +58,7 @@ KINDS: dict[str, AnswerKind] = {
     **{f"leader_{task}_{name}": kind for name in ("short", "long") for task, kind in LEADER.items()},
 }
 WORDS = ("words", "summary")
-# Tasks of Ada-LEval have texts of their own (see test_ada_readers.py), and so have published records.
+# Tasks of Ada-LEval have texts of their own (see test_ada_baselines.py), and so have published records.
 OF_ANY_TEXT = sorted(
     name for name in tasks() if not {"book", "thread", "case", "record"} & {*get_task(name).gold} or name in KINDS
 )
@@ -70,7 +70,7 @@ Prompts = list[tuple[Sample, str]]
 @pytest.fixture(scope="module")
 def prompts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]:
     """Every task in both languages at two lengths, six items each."""
-    folder = tmp_path_factory.mktemp("readers")
+    folder = tmp_path_factory.mktemp("baselines")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FATHOM_CACHE", str(folder / "cache"))
         wanted = order(TASKS, lengths=(SHORT, LONG), items=6, languages=("en", "zh"), tokenizer="words")
@@ -79,8 +79,8 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]:
         yield [(sample, render(sample, texts)) for sample in suite.samples()]
 
 
-def mean_score(reader: str, prompts: Prompts, name: str, length: int | None = None) -> float:
-    client = reader_client(reader, lambda: get_tokenizer("words"))
+def mean_score(baseline: str, prompts: Prompts, name: str, length: int | None = None) -> float:
+    client = baseline_client(baseline, lambda: get_tokenizer("words"))
     values = []
     for sample, prompt in prompts:
         if sample.task == name and length in (None, sample.length):
@@ -92,19 +92,19 @@ def mean_score(reader: str, prompts: Prompts, name: str, length: int | None = No
     return sum(values) / len(values)
 
 
-def test_lists_and_finds_the_readers() -> None:
-    assert list(readers()) == ["fathom/guess", "fathom/lexical", "fathom/longest", "fathom/first", "fathom/copy"]
-    assert all(line and "\n" not in line for line in readers().values())
-    assert all(callable(get_reader(name)) for name in readers())
+def test_lists_and_finds_the_baselines() -> None:
+    assert list(baselines()) == ["fathom/guess", "fathom/lexical", "fathom/longest", "fathom/first", "fathom/copy"]
+    assert all(line and "\n" not in line for line in baselines().values())
+    assert all(callable(get_baseline(name)) for name in baselines())
 
 
-def test_names_the_known_readers_where_one_is_unknown() -> None:
-    with pytest.raises(FathomError, match=r"offline reader 'fathom/gues'; did you mean fathom/guess .*list models"):
-        get_reader("fathom/gues")
+def test_names_the_known_baselines_where_one_is_unknown() -> None:
+    with pytest.raises(FathomError, match=r"offline baseline 'fathom/gues'; did you mean fathom/guess .*list models"):
+        get_baseline("fathom/gues")
 
 
 def test_guesses_reach_the_chance_level(prompts: Prompts) -> None:
-    guess, rounds = get_reader("fathom/guess"), 300
+    guess, rounds = get_baseline("fathom/guess"), 300
     checked = set()
     for sample, prompt in prompts:
         if KINDS[sample.task] in WORDS or sample.length != SHORT:
@@ -126,7 +126,7 @@ def test_guesses_behind_a_window_are_still_at_chance(prompts: Prompts) -> None:
     fitted = fit(prompt, WINDOW, "middle", get_tokenizer("words"))
     assert fitted is not None
     assert fitted.removed
-    guess, rng = get_reader("fathom/guess"), Random(0)
+    guess, rng = get_baseline("fathom/guess"), Random(0)
     seen = {guess(fitted.prompt, "passage", rng) for _ in range(400)}
     assert len(seen) > 0.9 * int(sample.facets["passages"])
 
@@ -140,28 +140,28 @@ def test_matching_words_reads_whole_prompts(prompts: Prompts, name: str) -> None
 
 @pytest.mark.parametrize("name", ["kv_retrieval", "passkey", "passage_retrieval", "passage_count"])
 def test_a_window_bounds_what_is_read(prompts: Prompts, name: str) -> None:
-    reader = f"fathom/lexical?window={WINDOW}&truncate=middle"
-    assert mean_score(reader, prompts, name, SHORT) == mean_score("fathom/lexical", prompts, name, SHORT)
+    baseline = f"fathom/lexical?window={WINDOW}&truncate=middle"
+    assert mean_score(baseline, prompts, name, SHORT) == mean_score("fathom/lexical", prompts, name, SHORT)
     # 12 items, each with a chance of 1 in 4 to lie within the window.
-    assert mean_score(reader, prompts, name, LONG) <= 0.67
+    assert mean_score(baseline, prompts, name, LONG) <= 0.67
 
 
 def test_the_same_dice_give_the_same_reply(prompts: Prompts) -> None:
-    for name in readers():
+    for name in baselines():
         for sample, prompt in prompts[::7]:
             kind = get_task(sample.task).answer
-            assert get_reader(name)(prompt, kind, Random(3)) == get_reader(name)(prompt, kind, Random(3))
+            assert get_baseline(name)(prompt, kind, Random(3)) == get_baseline(name)(prompt, kind, Random(3))
 
 
 def test_reading_prints_nothing(prompts: Prompts, capfd: pytest.CaptureFixture[str]) -> None:
     for sample, prompt in prompts[::9]:
-        get_reader("fathom/lexical")(prompt, get_task(sample.task).answer, Random(0))
+        get_baseline("fathom/lexical")(prompt, get_task(sample.task).answer, Random(0))
     assert capfd.readouterr() == ("", "")
 
 
-@given(st.text(), st.sampled_from(get_args(AnswerKind)), st.sampled_from(sorted(readers())))
-def test_any_text_gets_a_reply(prompt: str, kind: AnswerKind, reader: str) -> None:
-    assert get_reader(reader)(prompt, kind, Random(0))
+@given(st.text(), st.sampled_from(get_args(AnswerKind)), st.sampled_from(sorted(baselines())))
+def test_any_text_gets_a_reply(prompt: str, kind: AnswerKind, baseline: str) -> None:
+    assert get_baseline(baseline)(prompt, kind, Random(0))
 
 
 @given(st.data())
@@ -171,8 +171,8 @@ def test_any_remainder_gets_a_valid_reply(prompts: Prompts, data: st.DataObject)
     question = prompt.rfind("\n\n")
     start = data.draw(st.integers(0, question))
     end = data.draw(st.integers(start, question))
-    for reader in readers():
-        reply = get_reader(reader)(prompt[:start] + prompt[end:], get_task(sample.task).answer, Random(0))
+    for baseline in baselines():
+        reply = get_baseline(baseline)(prompt[:start] + prompt[end:], get_task(sample.task).answer, Random(0))
         assert get_task(sample.task).score(reply, sample).valid, reply
 
 
@@ -192,7 +192,7 @@ def of_every_task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]
 def test_the_prompts_of_every_task_are_understood(of_every_task: Prompts, name: str) -> None:
     kind = get_task(name).answer
     assert kind == KINDS[name]
-    found = [(sample, prompt, understand(prompt, kind)) for sample, prompt in of_every_task if sample.task == name]
+    found = [(sample, prompt, parse_prompt(prompt, kind)) for sample, prompt in of_every_task if sample.task == name]
     assert {(asked.language, asked.kind) for _, _, asked in found} == {
         (language, kind) for language in get_task(name).languages
     }
@@ -218,7 +218,7 @@ def test_understands_a_question_about_a_named_passage() -> None:
         "Answer the following question about Passage 2 from what the passage says.\nQuestion: Which\n\ncame last?\n"
         "Reply with the answer only, in as few words as possible.\nAnswer:"
     )
-    asked = understand(prompt, "words")
+    asked = parse_prompt(prompt, "words")
     assert (asked.kind, asked.passages, asked.question) == ("words", (2,), "Which\n\ncame last?")
     assert [(found.number, found.text) for found in numbered(asked.context)] == [(1, "One.\n\nTwo."), (2, "Three.")]
 
@@ -238,21 +238,21 @@ def test_understands_a_question_about_a_named_passage() -> None:
 def test_understands_a_request_for_a_summary(ending: str, passages: tuple[int, ...], request_of: str) -> None:
     context = "Below are passages.\n\nPassage 1:\nHats are worn.\n\nPassage 2:\nPassage 1 is about hats.\n\n"
     prompt = f"{context}{ending}Reply with a summary of a few sentences only.\nSummary:"
-    asked = understand(prompt, "summary")
+    asked = parse_prompt(prompt, "summary")
     assert (asked.kind, asked.passages, asked.question) == ("summary", passages, request_of)
     assert asked.context.rstrip().endswith("about hats.")
-    assert get_reader("fathom/lexical")(prompt, "summary", Random(0)).startswith(
+    assert get_baseline("fathom/lexical")(prompt, "summary", Random(0)).startswith(
         "Hats" if 1 in passages else "Passage 1 is"
     )
 
 
-def test_a_reader_reads_alike_in_every_process() -> None:
+def test_a_baseline_reads_alike_in_every_process() -> None:
     code = (
-        "from random import Random; from fathom.run.readers import get_reader; "
+        "from random import Random; from fathom.run.baselines import get_baseline; "
         "text = ' '.join(f'Alpha{n} wrote beta{n % 7} and gamma{n % 5}.' for n in range(40)); "
         "prompt = f'Read.\\n\\nPassage 1:\\n{text}\\n\\nSummarise Passage 1 from what the passage says.\\n"
         "Reply with a summary of about 50 words only.\\nSummary:'; "
-        "print(get_reader('fathom/lexical')(prompt, 'summary', Random(0)))"
+        "print(get_baseline('fathom/lexical')(prompt, 'summary', Random(0)))"
     )
     said = {
         subprocess.run(
@@ -267,10 +267,12 @@ def test_a_reader_reads_alike_in_every_process() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_cannot_be_known_without_the_text_is_said_to_be_unanswerable(language: str) -> None:
     asked = PROMPTS[language]["closed"].format(question="Who keeps volume 3?")
-    understood = understand(asked, "words")
+    understood = parse_prompt(asked, "words")
     assert (understood.question, understood.context) == ("Who keeps volume 3?", "")
-    assert get_reader("fathom/lexical")(asked, "words", Random(0)) == {"en": "unanswerable", "zh": "无法回答"}[language]
-    assert get_reader("fathom/guess")(asked, "words", Random(0))
+    assert (
+        get_baseline("fathom/lexical")(asked, "words", Random(0)) == {"en": "unanswerable", "zh": "无法回答"}[language]
+    )
+    assert get_baseline("fathom/guess")(asked, "words", Random(0))
 
 
 @pytest.mark.parametrize(
@@ -293,7 +295,7 @@ def test_word_order_decides_between_texts_of_the_same_words() -> None:
     assert rank("nothing like that", texts) == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("reader", sorted(readers()))
-def test_a_number_is_asked_for_where_there_are_no_passages(reader: str) -> None:
+@pytest.mark.parametrize("baseline", sorted(baselines()))
+def test_a_number_is_asked_for_where_there_are_no_passages(baseline: str) -> None:
     prompt = "Read this.\n\nThe umbrella is at counter 7.\n\nWhich counter? Reply with one number only.\nCounter:"
-    assert get_reader(reader)(prompt, "count", Random(0)).strip()
+    assert get_baseline(baseline)(prompt, "count", Random(0)).strip()

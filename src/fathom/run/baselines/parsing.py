@@ -1,15 +1,14 @@
-"""What a prompt asks: its context, its question, and what it gives to choose among.
+"""Parses a prompt into its context, its question and the candidates to choose from.
 
-Which kind of answer is asked for is known from the task (``Task.answer``). For the rest a prompt is read as a person
-reads it: the last paragraph asks, what stands before it is the context.
+The kind of answer is known from the task (``Task.answer``). The rest is found in the text: the last paragraph is the
+question, everything before it the context.
 
-Some texts are numbered under headings of their own: the parts to be put in order, the answers to choose among. A
-heading stands on a line of its own after an empty line. The texts may hold such lines too, and a window may have taken
-some of the headings away: the longest row of headings whose numbers ascend is taken for theirs.
+Some texts have numbered headings: parts to be ordered, answers to choose from. A heading is a line of its own after an
+empty line. The texts may contain such lines too, and a window may have removed some headings: the longest ascending
+sequence of headings is used.
 
-Labels are learned from examples: which labels these show, and for what. Such a prompt ends with numbered pairs whose
-relations are asked for, or with a sentence whose entities are, after examples of the same form
-(``fathom.benchmarks.leader.icl_tasks``).
+Labels are learned from the examples of a prompt. Such a prompt ends with numbered pairs whose relations are asked for,
+or with a sentence whose entities are, after examples in the same format (``fathom.benchmarks.leader.icl_tasks``).
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ _CLOSED = re.compile(r"\A[^\n]*[\"“](?:unanswerable|无法回答)[\"”][^\n]*
 _CUE = re.compile(r"\n(?:Answer:|答案：)\s*\Z")
 _SUMMARY = re.compile(r"^.{0,200}(?:summary|摘要).{0,200}[:：]\n\n", re.MULTILINE)
 _CHINESE = re.compile("[\u4e00-\u9fff]")
-_ENDING = 50_000  # characters at the end of a prompt among which its question and its summary begin
-_INSTRUCTIONS = 4_000  # characters at the start of a prompt among which its texts begin
+_ENDING = 50_000  # characters at the end of a prompt in which its question and its summary begin
+_INSTRUCTIONS = 4_000  # characters at the start of a prompt in which its texts begin
 _STATED: Mapping[Kind, re.Pattern[str]] = {
     "order": re.compile(r"(?:[Pp]arts?|片段)[ \t]?([1-9][0-9]?)(?![0-9])|([1-9][0-9]?)(?:[ \t][Pp]arts|个片段)"),
     "label": re.compile(r"(?<![A-Za-z0-9])A([1-9][0-9]{0,5})(?![0-9])"),
@@ -67,19 +66,19 @@ NO_TYPE = "other"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of a reader.
+class ParsedPrompt:
+    """A parsed prompt.
 
     Attributes:
         kind: The kind of the answer.
-        context: All that stands before the question.
-        question: What is asked, without how to reply; the summary where a summarised passage is asked for.
+        context: The text before the question.
+        question: The question without its instructions; the summary if the passage of a summary is asked for.
         language: ``en`` or ``zh``.
         digits: Number of digits asked for, where the kind is ``digits``.
-        options: The options to choose from by their number; A is 1.
+        options: The options by number; A is 1.
         passages: Numbers of the passages that the question is about; empty if it names none.
-        closed: Whether the question is asked without a context, so that what cannot be known is to be said so.
-        pieces: The parts to be put in order, or the answers to choose among; None for other kinds.
+        closed: Whether the question comes without a context, so that "unanswerable" is a valid answer.
+        pieces: The parts to be ordered, or the candidate answers; None for other kinds.
     """
 
     kind: AnswerKind
@@ -101,17 +100,16 @@ class Numbered:
     text: str
 
 
-def understand(prompt: str, kind: AnswerKind) -> Asked:
-    """What a prompt asks.
+def parse_prompt(prompt: str, kind: AnswerKind) -> ParsedPrompt:
+    """Parse a prompt.
 
     Args:
-        prompt: The whole prompt, or what a window leaves of it.
-        kind: The kind of answer that it asks for. Where a window took away how many digits are wanted, a few words are
-            given instead.
+        prompt: The whole prompt, or what a window left of it.
+        kind: The kind of answer that it asks for. If the number of digits was truncated away, words are given instead.
     """
     if kind == "words" and (closed := _CLOSED.match(prompt)):
         question = _CUE.sub("", prompt[closed.end() :]).strip()
-        return Asked("words", "", question, "zh" if "请" in closed.group() else "en", closed=True)
+        return ParsedPrompt("words", "", question, "zh" if "请" in closed.group() else "en", closed=True)
     start = prompt.rfind("\n\n") + 2 if "\n\n" in prompt else 0
     replies = list(_REPLY.finditer(prompt, start))
     end = replies[-1].start() if replies else len(prompt)
@@ -120,48 +118,50 @@ def understand(prompt: str, kind: AnswerKind) -> Asked:
     if kind in _LABELS:
         ending = _LABELS[kind].search(prompt, start)
         asked = prompt[start : ending.start() if ending else end].removeprefix("Sentence: ")
-        return Asked(kind, prompt[:start], asked, language)
+        return ParsedPrompt(kind, prompt[:start], asked, language)
     if kind in KINDS:
         if not _CLOSING[kind].search(reply):
             return _instructed(prompt, kind)
         pieces = find_pieces(prompt, start, kind)
         question = pieces.before if kind == "label" else prompt[start:end].strip()
-        return Asked(kind, prompt[:start], question, language, pieces=pieces)
+        return ParsedPrompt(kind, prompt[:start], question, language, pieces=pieces)
     if kind == "digits":
         if wanted := _DIGITS.search(reply):
             digits = int(wanted.group(1) or wanted.group(2))
-            return Asked(kind, prompt[:start], prompt[start:end].strip(), language, digits=digits)
+            return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language, digits=digits)
         kind = "words"
     if kind == "choice" and (choice := _choice(prompt, start)):
         return choice
     if kind == "letter" and (choices := _last(_LETTERED, prompt, start)):
         begin = prompt.rfind("\n\n", 0, choices.start()) + 2
         options = dict(enumerate(choices.groups(), start=1))
-        return Asked(kind, prompt[:begin], prompt[begin : choices.start()].strip(), language, options=options)
+        return ParsedPrompt(kind, prompt[:begin], prompt[begin : choices.start()].strip(), language, options=options)
     if kind == "option":
         options = {int(number): text for number, text in _OPTION.findall(prompt, start)}
         first = _OPTION.search(prompt, start)
         end = first.start() if first else end
-        return Asked(kind, prompt[:start], prompt[start:end].strip(), language, options=options)
+        return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language, options=options)
     if kind == "passage" and (summary := _last(_SUMMARY, prompt, start)):
-        return Asked(kind, prompt[: summary.start()], prompt[summary.end() : start].strip(), language)
+        return ParsedPrompt(kind, prompt[: summary.start()], prompt[summary.end() : start].strip(), language)
     named = _NAMED.match(prompt, start, end) if kind == "summary" else None
     if kind == "words" or (kind == "summary" and not (named and named.end() == end)):
         named = _last(_NAMED_AND_ASKED, prompt, end)
     if named:
         numbers = tuple(map(int, re.findall("[0-9]+", named.group(1))))
-        return Asked(kind, prompt[: named.start()], prompt[named.end() : end].strip(), language, passages=numbers)
-    return Asked(kind, prompt[:start], prompt[start:end].strip(), language)
+        return ParsedPrompt(
+            kind, prompt[: named.start()], prompt[named.end() : end].strip(), language, passages=numbers
+        )
+    return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language)
 
 
-def _choice(prompt: str, start: int) -> Asked | None:
-    """A question with choices from A to D, wherever it stands; None where a window took it away."""
+def _choice(prompt: str, start: int) -> ParsedPrompt | None:
+    """A question with choices A to D, anywhere in the prompt; None if they were truncated away."""
     question = _last(_QUESTION, prompt, start)
     if question is None:
         return None
     found: dict[int, re.Match[str]] = {}
     for choice in _CHOICE.finditer(prompt, question.end(), start):
-        # A choice can have many lines, and thoughts can stand after all of them: the first four are meant.
+        # A choice can have many lines, and text can follow all of them: the first four are used.
         if ord(choice[1]) - ord("A") == len(found):
             found[len(found) + 1] = choice
     if not found:
@@ -169,14 +169,16 @@ def _choice(prompt: str, start: int) -> Asked | None:
     first, last = found[1], found[len(found)]
     options = {number: choice[2] for number, choice in found.items()}
     context = prompt[: question.start()] + prompt[last.end() : start]
-    return Asked("choice", context, prompt[question.end() : first.start()].strip(), "en", options=options)
+    return ParsedPrompt("choice", context, prompt[question.end() : first.start()].strip(), "en", options=options)
 
 
-def _instructed(prompt: str, kind: Kind) -> Asked:
-    """What is asked of pieces where a window took away the end of the prompt: instructions come before them too."""
+def _instructed(prompt: str, kind: Kind) -> ParsedPrompt:
+    """A prompt whose end was truncated away: the instructions also come before the texts."""
     pieces = find_pieces(prompt, len(prompt), kind)
     language = "zh" if _CHINESE.search(pieces.instructions) else "en"
-    return Asked(kind, prompt, pieces.before if kind == "label" else pieces.instructions, language, pieces=pieces)
+    return ParsedPrompt(
+        kind, prompt, pieces.before if kind == "label" else pieces.instructions, language, pieces=pieces
+    )
 
 
 def numbered(context: str) -> list[Numbered]:
@@ -192,21 +194,21 @@ def numbered(context: str) -> list[Numbered]:
 
 
 def _last(pattern: re.Pattern[str], prompt: str, end: int) -> re.Match[str] | None:
-    """The last match in the ending of a prompt before ``end``."""
+    """The last match at the end of a prompt, before ``end``."""
     return max(pattern.finditer(prompt, max(0, end - _ENDING), end), key=re.Match.start, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Numbered texts and what stands around them.
+    """Numbered texts and the text around them.
 
     Attributes:
-        number: How many there are, seen or not; 0 where nothing says so.
-        texts: Those that can be seen, by their numbers, in the order of the prompt.
-        instructions: What the prompt says before its texts; empty where their first heading cannot be seen.
-        before: The text before the first of them: what a book tells before its parts, the question of answers.
-        after: The text after the last of them; empty where there is none.
-        example: The answer that the instructions show as an example, as it stands there; empty if there is none.
+        number: Number of pieces, visible or not; 0 if unknown.
+        texts: The visible pieces by number, in the order of the prompt.
+        instructions: The prompt's text before its pieces; empty if their first heading is not visible.
+        before: The text before the first piece: the beginning of a book, or the question.
+        after: The text after the last piece; may be empty.
+        example: The example answer in the instructions, verbatim; may be empty.
     """
 
     number: int
@@ -236,8 +238,8 @@ def find_pieces(prompt: str, end: int, kind: Kind) -> Pieces:
     """The numbered texts of a prompt.
 
     Args:
-        prompt: The whole prompt, or what a window leaves of it.
-        end: Where its texts end and what is asked begins.
+        prompt: The whole prompt, or what a window left of it.
+        end: Where the texts end and the question begins.
         kind: ``order`` for parts, ``label`` for answers.
     """
     opening = _OPENING[kind].search(prompt, 0, min(end, _INSTRUCTIONS))
@@ -259,7 +261,7 @@ def find_pieces(prompt: str, end: int, kind: Kind) -> Pieces:
 
 
 def _stated(said: str, kind: Kind) -> int:
-    """How many pieces there are, as the words around them say; 0 if they do not."""
+    """The number of pieces as stated in the text around them; 0 if it is not."""
     found = (int(number) for match in _STATED[kind].finditer(said) for number in match.groups() if number)
     return max(found, default=0)
 
@@ -276,10 +278,10 @@ def _last_of(pattern: re.Pattern[str], prompt: str, start: int, end: int) -> re.
 
 
 def _ascending(headings: Iterable[tuple[int, re.Match[str]]]) -> list[tuple[int, re.Match[str]]]:
-    """The longest row of headings whose numbers ascend; of several, the one whose headings come first."""
-    numbers: list[int] = []  # at i: the least number with which a row of i + 1 headings ends
+    """The longest ascending sequence of headings; of several, the one that starts first."""
+    numbers: list[int] = []  # at i: the smallest number that ends a sequence of i + 1 headings
     ends: list[int] = []
-    seen: list[tuple[int, re.Match[str], int]] = []  # each with the place of the one before it in its row
+    seen: list[tuple[int, re.Match[str], int]] = []  # each with the index of its predecessor
     for number, match in headings:
         size = bisect_left(numbers, number)
         if numbers[size : size + 1] == [number]:
@@ -295,19 +297,19 @@ def _ascending(headings: Iterable[tuple[int, re.Match[str]]]) -> list[tuple[int,
     return row[::-1]
 
 
-def said_relations(labels: Sequence[str]) -> str:
-    """Relations as a prompt asks for them."""
+def relations_reply(labels: Sequence[str]) -> str:
+    """Relations in the format that the prompt asks for."""
     return "\n".join(f"{number}. {label}" for number, label in enumerate(labels, start=1))
 
 
 def any_relations(context: str, question: str, rng: Random) -> str:
-    """For each pair one of the relations that the examples show."""
+    """For each pair, a random relation from the examples."""
     labels = sorted(set(_RELATION.findall(context))) or [NO_RELATION]
-    return said_relations([rng.choice(labels) for _ in _PAIR.findall(question) or [""]])
+    return relations_reply([rng.choice(labels) for _ in _PAIR.findall(question) or [""]])
 
 
 def common_relations(context: str, question: str) -> str | None:
-    """For each pair the relation that the examples have most often for these words, or most often at all."""
+    """For each pair, the relation that the examples give most often for these words, or most often overall."""
     seen: dict[str, Counter[str]] = {}
     for pairs, relations in _LABELLED.findall(context):
         for pair, label in zip(_PAIR.findall(pairs), _RELATION.findall(relations), strict=False):
@@ -316,16 +318,16 @@ def common_relations(context: str, question: str) -> str | None:
     asked = _PAIR.findall(question)
     if not seen or not asked:
         return None
-    return said_relations([seen.get(pair, seen[""]).most_common(1)[0][0] for pair in asked])
+    return relations_reply([seen.get(pair, seen[""]).most_common(1)[0][0] for pair in asked])
 
 
 def any_entity(words: str, context: str, rng: Random) -> str:
-    """Some words, and one of the types that the examples show."""
+    """Some words with a random entity type from the examples."""
     return f"{words}: {rng.choice(sorted({kind for _, kind in _ENTITY.findall(context)}) or [NO_TYPE])}"
 
 
 def known_entities(context: str, question: str) -> str | None:
-    """What the examples name of the words of a sentence, with its type there; None if nothing."""
+    """Words of a sentence that are entities in the examples, with their types; None if there are none."""
     known = dict(_ENTITY.findall(context))
     found = [name for name in known if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question)]
     return "\n".join(f"{name}: {known[name]}" for name in found) or None

@@ -1,4 +1,4 @@
-"""How the samples of a task are asked: where replies end, whether a chat template is used, and a second request."""
+"""How a task's prompts are sent: stop sequences, chat template, and a second request."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,19 +10,19 @@ from fathom.types import AnswerKind, FathomError, Reply, Sample
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How the samples of one task are asked.
+class RequestMode:
+    """How the samples of one task are sent.
 
     Attributes:
-        stop: Texts at which a reply ends.
-        tell: Whether the model may be told so; a reply is cut there in any case.
-        continued: Whether prompts go to the model as they are, without a chat template.
-        endless: Whether replies have no end of their own, as continuations of a text have none: one that reaches the
-            output cap is whole.
-        capped: Whether the output cap that is sent is part of the task: an answer that reaches it is whole.
-        follow_up: The second prompt, given the first reply and the sample; None where one request is all.
+        stop: Texts that end a reply.
+        tell: Whether to send them to the model; replies are trimmed there in any case.
+        continued: Whether prompts are sent without a chat template.
+        endless: Whether replies have no natural end, as continuations of a text: one that reaches the output cap is
+            complete.
+        capped: Whether the output cap sent is part of the task: an answer that reaches it is complete.
+        follow_up: The second prompt, given the first reply and the sample; None for a single request.
         second_cap: Output cap of the second request; None for that of the first.
-        answer: The kind of answer that is asked for, in the second request where there are two.
+        answer: The kind of answer requested, in the second request if there are two.
     """
 
     stop: tuple[str, ...] = ()
@@ -35,10 +35,10 @@ class Manner:
     answer: AnswerKind = "words"
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """The texts that the model is told to end at.
+    def stop_sent(self) -> tuple[str, ...]:
+        """The stop sequences to send.
 
-        A chat model is not told of mere white space: some providers refuse that, and a model that begins with an empty
+        White space alone is not sent to a chat model: some providers refuse it, and a model that starts with an empty
         line would say nothing.
         """
         if not self.tell:
@@ -47,7 +47,7 @@ class Manner:
 
     @property
     def requests(self) -> int:
-        """Requests for one sample."""
+        """Number of requests per sample."""
         return 1 if self.follow_up is None else 2
 
     def caps(self, first: int) -> tuple[int, ...]:
@@ -56,46 +56,45 @@ class Manner:
 
     @property
     def answers(self) -> tuple[AnswerKind, ...]:
-        """The kinds of answer that all requests for one sample ask for; the first of two asks for thoughts."""
+        """The kinds of answer that the requests for one sample ask for; the first of two asks for reasoning."""
         return ("words", self.answer)[-self.requests :]
 
 
-Manners: TypeAlias = Callable[[str], Manner]
+RequestModes: TypeAlias = Callable[[str], RequestMode]
 Thoughts: TypeAlias = Literal["", "native", "visible"]
-PLAIN = Manner()
+PLAIN = RequestMode()
 
 
-def manners(
+def request_modes(
     chat_template: ChatTemplate,
     *,
     reasons: bool,
     sent: Callable[[int], int] = lambda cap: cap,
     thoughts: Thoughts = "",
-) -> Manners:
-    """How samples are asked, by task name.
+) -> RequestModes:
+    """The request mode of each task.
 
     Args:
         chat_template: See ``Settings``.
-        reasons: Whether the model is expected to reason. It is then not told where replies end: its thoughts would end
-            there too, and hosted reasoning models refuse to be told.
-        sent: The output cap that is sent, given a task's own. Only where they are equal is a reply whole that reaches
-            it: another cap is the user's choice, or has room for thoughts.
-        thoughts: Whether the run is one with thinking, and then whether the model reasons natively or its thoughts are
-            visible, because the prompt asks for them. No cap is then the task's own, and what ends an answer does not
-            end visible thoughts.
+        reasons: Whether the model is expected to reason. Stop sequences are then not sent: its reasoning would end
+            there too, and hosted reasoning models refuse them.
+        sent: The output cap that is sent, given the task's own. A reply that reaches the cap is complete only if they
+            are equal: any other cap is the user's choice, or includes room for reasoning.
+        thoughts: For a run with thinking, whether the model reasons natively or its thoughts are visible because the
+            prompt asks for them. No cap is then the task's own, and stop sequences do not apply to visible thoughts.
 
     Returns:
-        A function from task name to manner; a task that is not installed is asked plainly.
+        A function from task name to request mode; a task that is not installed gets the default.
     """
     known = tasks()
 
-    def manner(name: str) -> Manner:
+    def request_mode(name: str) -> RequestMode:
         task = known.get(task_name(name))
         if task is None:
-            return Manner(continued=chat_template == "never", endless=chat_template == "never")
+            return RequestMode(continued=chat_template == "never", endless=chat_template == "never")
         continued = chat_template == "never" or (chat_template == "by-task" and task.continued)
         own = (task.max_output_tokens, *(() if task.follow_up_tokens is None else (task.follow_up_tokens,)))
-        return Manner(
+        return RequestMode(
             stop=() if thoughts == "visible" else task.stop,
             tell=not reasons,
             continued=continued,
@@ -106,14 +105,14 @@ def manners(
             answer=task.answer,
         )
 
-    return manner
+    return request_mode
 
 
 def parse_chat_template(name: str) -> ChatTemplate:
     """Read a value of ``--chat-template``.
 
     Raises:
-        FathomError: It is none.
+        FathomError: It is not one of them.
     """
     for known in CHAT_TEMPLATES:
         if name == known:
@@ -121,32 +120,32 @@ def parse_chat_template(name: str) -> ChatTemplate:
     raise FathomError(f"--chat-template {name}: expected one of {', '.join(CHAT_TEMPLATES)}")
 
 
-def ended(reply: Reply, manner: Manner) -> Reply:
-    """The reply up to where replies to the task end.
+def ended(reply: Reply, request_mode: RequestMode) -> Reply:
+    """The reply up to the task's stop sequences.
 
-    Servers leave out the text at which a reply ends; some do not know the option, and models that reason are not told.
-    A reply that ran into the output cap after its end, or that has no end of its own, is whole; so is an answer to a
-    task whose cap is part of it.
+    Servers omit the stop sequence; some do not support the option, and reasoning models are not sent it. A reply that
+    reached the output cap after its end, or has no natural end, is complete; so is an answer to a task whose cap is
+    part of it.
     """
     if reply.status not in ("ok", "incomplete"):
         return reply
     if not reply.text:
-        # A completions server hides no thoughts: nothing but white space up to the cap is all that was said.
-        blank = manner.continued and reply.stop == "max_tokens" and not reply.reasoning
+        # A completions server hides no reasoning: white space up to the cap is the whole reply.
+        blank = request_mode.continued and reply.stop == "max_tokens" and not reply.reasoning
         return replace(reply, status="ok", error="") if blank else reply
-    places = [place for text in manner.stop if text and (place := reply.text.find(text)) >= 0]
+    places = [place for text in request_mode.stop if text and (place := reply.text.find(text)) >= 0]
     if places:
         return replace(reply, text=reply.text[: min(places)], status="ok", stop="stop", error="")
-    if manner.endless:
+    if request_mode.endless:
         return replace(reply, status="ok", error="")
-    return answered_to_cap(reply) if manner.capped else reply
+    return answered_to_cap(reply) if request_mode.capped else reply
 
 
 def answered_to_cap(reply: Reply) -> Reply:
     """A reply to a task whose output cap is part of it (``Task.capped``), stopped at that cap.
 
-    It is whole if it shows text and all its tokens were text: thoughts take of them, so that a reply that holds any is
-    as incomplete as elsewhere.
+    It is complete if it has text and all its tokens were text: with reasoning among them it is incomplete, as
+    elsewhere.
     """
     thought = bool(reply.reasoning or reply.tokens_reasoning)
     if reply.status != "incomplete" or reply.stop != "max_tokens" or not reply.text or thought:
@@ -155,14 +154,14 @@ def answered_to_cap(reply: Reply) -> Reply:
 
 
 def together(first: Reply, second: Reply) -> Reply:
-    """Two requests as one reply: the second, with the first as its reasoning.
+    """Combine two requests into one reply: the second, with the first as its reasoning.
 
     Args:
         first: The reply to the sample's own prompt, with visible text.
         second: The reply to the follow-up; its status, text and stop reason count.
 
     Returns:
-        The reply with tokens, seconds and attempts of both; a number that one of them lacks is None.
+        The reply with the summed tokens, seconds and attempts; None for a number that one of them lacks.
     """
     said = (first.reasoning, first.text, second.reasoning)
     return replace(

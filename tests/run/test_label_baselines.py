@@ -1,4 +1,4 @@
-"""Offline readers on what LongLeader asks besides: letters, numbers of a list, and labels that examples show."""
+"""Offline baselines on what LongLeader asks besides: letters, numbers of a list, and labels that examples show."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from fathom.registry import get_task
+from fathom.run.baselines import baselines, get_baseline
+from fathom.run.baselines.parsing import any_relations, common_relations, known_entities, parse_prompt
 from fathom.run.overflow import Overflow, fit
-from fathom.run.readers import get_reader, readers
-from fathom.run.readers.asked import any_relations, common_relations, known_entities, understand
 from fathom.score.registry import get_scorer, row_of
 from fathom.tokens import get_tokenizer
 from fathom.types import AnswerKind, Sample
@@ -57,7 +57,7 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Sample, str]
 def test_prompts_are_understood(prompts: list[tuple[Sample, str]], name: str) -> None:
     kind = get_task(name).answer
     assert kind == KINDS[name]
-    found = [(sample, understand(prompt, kind)) for sample, prompt in prompts if sample.task == name]
+    found = [(sample, parse_prompt(prompt, kind)) for sample, prompt in prompts if sample.task == name]
     assert {asked.kind for _, asked in found} == {kind}
     for sample, asked in found:
         assert list(asked.options) == ([1, 2, 3, 4] if KINDS[name] == "letter" else [])
@@ -66,20 +66,22 @@ def test_prompts_are_understood(prompts: list[tuple[Sample, str]], name: str) ->
             assert sample.asked.endswith(f"D. {asked.options[4]}")
 
 
-@pytest.mark.parametrize("reader", sorted(readers()))
+@pytest.mark.parametrize("baseline", sorted(baselines()))
 @pytest.mark.parametrize("truncate", ["refuse", "middle", "left"])
-def test_replies_are_valid_under_both_rules(prompts: list[tuple[Sample, str]], reader: str, truncate: Overflow) -> None:
+def test_replies_are_valid_under_both_rules(
+    prompts: list[tuple[Sample, str]], baseline: str, truncate: Overflow
+) -> None:
     for sample, whole in prompts:
         task = get_task(sample.task)
         cut = fit(whole, 200, truncate, get_tokenizer("words"))
         prompt = cut.prompt if cut else whole
-        reply = get_reader(reader)(prompt, task.answer, Random(sample.id))
+        reply = get_baseline(baseline)(prompt, task.answer, Random(sample.id))
         for rule in ("official", "strict"):
             assert get_scorer(task.official, rule)(row_of(reply, sample)).valid, (sample.id, rule, reply)
 
 
 def test_guesses_reach_the_chance_level(prompts: list[tuple[Sample, str]]) -> None:
-    guess = get_reader("fathom/guess")
+    guess = get_baseline("fathom/guess")
     for name in ("leader_en_mc", "leader_code_debug", "leader_dialogre"):
         asked = [(sample, prompt) for sample, prompt in prompts if sample.task == name]
         values = [
@@ -93,7 +95,7 @@ def test_guesses_reach_the_chance_level(prompts: list[tuple[Sample, str]]) -> No
 
 def test_relations_are_those_of_the_same_words_or_the_commonest() -> None:
     asked = "Dialogue:\nC: Hello.\nPairs:\n1. Eva | Ben\n2. Max | Ben\nRelations:"
-    assert understand(EXAMPLES + asked, "relations").question == asked.removesuffix("\nRelations:")
+    assert parse_prompt(EXAMPLES + asked, "relations").question == asked.removesuffix("\nRelations:")
     assert common_relations(EXAMPLES, asked) == "1. per:boss\n2. per:friends"
     assert common_relations("", asked) is None
     assert any_relations("", asked, Random(0)) == "1. unanswerable\n2. unanswerable"
@@ -109,5 +111,5 @@ def test_entities_are_those_that_examples_name() -> None:
 def test_reading_gives_what_examples_say(prompts: list[tuple[Sample, str]]) -> None:
     for sample, prompt in prompts:
         if sample.task == "leader_dialogre":
-            reply = get_reader("fathom/lexical")(prompt, "relations", Random(0))
+            reply = get_baseline("fathom/lexical")(prompt, "relations", Random(0))
             assert len(reply.splitlines()) == len(json.loads(sample.targets[0]))

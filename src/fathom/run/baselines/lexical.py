@@ -1,12 +1,12 @@
-"""``fathom/lexical``: finds the sentence or passage whose words match the question, and takes the answer from it.
+"""``fathom/lexical``: finds the sentence or passage whose words match the question and takes the answer from it.
 
-It understands nothing: sentences that hold something of the asked form are ranked by BM25 against the question,
-and so are answers to choose among; parts are put in order by the words at their edges, and labels are those that
-examples have for the same words. Where nothing fits it guesses, so that every reply is valid.
+It has no language understanding: sentences that contain something of the requested form are ranked by BM25 against the
+question, as are candidate answers; parts are ordered by the words at their edges, and labels are those that examples
+give for the same words. If nothing matches it guesses, so that every reply is valid.
 
-Pieces of one text are put in order by their words: what one piece ends with is what the next begins with. A piece is
-known by the words near its two edges. They weigh more the nearer they stand to the edge and the rarer they are near the
-other edges; the order whose neighbours have most weight in common is the best one.
+Pieces of one text are ordered by the words near their two edges: the end of one resembles the start of the next. Words
+weigh more if they are near the edge and rare near other edges; the best order has the most shared weight between
+adjacent pieces.
 """
 
 import re
@@ -17,24 +17,24 @@ from itertools import pairwise
 from math import exp, log, sqrt
 from random import Random
 
-from fathom.run.readers.asked import Asked, common_relations, known_entities, numbered, understand
-from fathom.run.readers.guess import guess_answer, said_choice, said_order
-from fathom.run.readers.retrieval import excerpt, rank, sentences, terms
+from fathom.run.baselines.guess import choice_reply, guess_answer, order_reply
+from fathom.run.baselines.parsing import ParsedPrompt, common_relations, known_entities, numbered, parse_prompt
+from fathom.run.baselines.retrieval import excerpt, rank, sentences, terms
 from fathom.types import AnswerKind
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NUMBER = re.compile(r"[0-9]+")
-_SUMMARY = 5  # sentences of a summary
-_COMMON = 20  # words that stand for what a text is about
-_FUNCTION = 3  # letters of the words that say nothing about it
-_WORTH = 0.5  # share of the best score down to which sentences say the same kind of thing
-_EDGE = 600  # words of a piece that belong to an edge
-_LETTERS = 10  # to a word at most, space included, so that only edges are read
-_NEAR = 100  # words from the edge at which a word weighs 1/e
-_STRETCH = 200  # words that count as one text where it is counted how common a word is
-_STATES = 70_000  # of the search and piece: all there are up to 12 pieces, the best ones for more
-_SENTENCES = 5  # best sentences in which an answer of the wanted kind is looked for
-_MOST = 80  # characters of an answer where nothing of a kind is found
+_SUMMARY = 5  # sentences in a summary
+_COMMON = 20  # words that represent the topic of a text
+_FUNCTION = 3  # maximum length of words ignored as function words
+_WORTH = 0.5  # fraction of the best score from which sentences are considered
+_EDGE = 600  # words of a piece near an edge
+_LETTERS = 10  # maximum characters per word, space included, so that only edges are read
+_NEAR = 100  # distance from the edge in words at which the weight falls to 1/e
+_STRETCH = 200  # words counted as one document for word frequencies
+_STATES = 70_000  # states per piece in the search: exhaustive up to 12 pieces, a beam beyond
+_SENTENCES = 5  # best sentences in which an answer of the requested kind is looked for
+_MOST = 80  # characters of an answer if nothing of the requested kind is found
 _MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _YEAR = r"\b(?:1[0-9]{3}|20[0-9]{2})\b"
 _DATE = rf"\b[0-9]{{1,2}}(?:st|nd|rd|th)? {_MONTH}(?:,? {_YEAR})?|\b{_MONTH} [0-9]{{1,2}}\b(?:,? {_YEAR})?"
@@ -62,7 +62,7 @@ _SURNAME = (
 )
 _PERSON_ZH = f"{_SURNAME}[{_HAN}]{{1,2}}(?![{_HAN}]*?[年月])"
 _PLACE_ZH = f"[{_HAN}]{{1,5}}?[省市县区镇村州国城河江山湖港岛乡]"
-# How a question asks for a kind of answer, and what such answers look like, the likeliest form first.
+# How questions ask for a kind of answer, and the forms of such answers, the likeliest first.
 _KINDS: Mapping[str, tuple[tuple[re.Pattern[str], tuple[re.Pattern[str], ...]], ...]] = {
     language: tuple((re.compile(asks, re.IGNORECASE), tuple(map(re.compile, forms))) for asks, forms in kinds)
     for language, kinds in {
@@ -93,62 +93,62 @@ _ANYTHING: Mapping[str, tuple[re.Pattern[str], ...]] = {
 
 
 def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
-    """The answer that the words of a prompt point to.
+    """The answer that word matching finds.
 
     Args:
-        prompt: The whole prompt, or what a window leaves of it.
+        prompt: The whole prompt, or what a window left of it.
         answer: The kind of answer that it asks for.
-        rng: Dice, for ties and for what cannot be found.
+        rng: Random generator, for ties and for answers not found.
     """
-    asked = understand(prompt, answer)
-    found = _READINGS[asked.kind](asked, rng)
-    return guess_answer(asked, rng) if found is None else found
+    parsed = parse_prompt(prompt, answer)
+    found = _READINGS[parsed.kind](parsed, rng)
+    return guess_answer(parsed, rng) if found is None else found
 
 
-def _uuid(asked: Asked, rng: Random) -> str | None:
-    return _value(asked, _UUID)
+def _uuid(parsed: ParsedPrompt, rng: Random) -> str | None:
+    return _value(parsed, _UUID)
 
 
-def _digits(asked: Asked, rng: Random) -> str | None:
-    return _value(asked, re.compile(rf"(?<![0-9.,])[0-9]{{{asked.digits}}}(?![0-9]|[.,][0-9])"))
+def _digits(parsed: ParsedPrompt, rng: Random) -> str | None:
+    return _value(parsed, re.compile(rf"(?<![0-9.,])[0-9]{{{parsed.digits}}}(?![0-9]|[.,][0-9])"))
 
 
-def _value(asked: Asked, form: re.Pattern[str]) -> str | None:
-    """What has the asked form in the best sentence, and does not stand in the question."""
-    candidates = _holding(form, asked.context)
-    for sentence in _best_first(asked.question, candidates, excerpt(asked.context)):
+def _value(parsed: ParsedPrompt, form: re.Pattern[str]) -> str | None:
+    """A match of the form in the best sentence that is not in the question."""
+    candidates = _holding(form, parsed.context)
+    for sentence in _best_first(parsed.question, candidates, excerpt(parsed.context)):
         for value in reversed(form.findall(sentence)):
-            if value not in asked.question:
+            if value not in parsed.question:
                 return str(value)
     return None
 
 
-def _option(asked: Asked, rng: Random) -> str | None:
-    """The option that lists most of what the best sentences say last, in the order of the text."""
-    options = {number: _NUMBER.findall(text) for number, text in asked.options.items()}
+def _option(parsed: ParsedPrompt, rng: Random) -> str | None:
+    """The option that lists most of what the best sentences end with, in the order of the text."""
+    options = {number: _NUMBER.findall(text) for number, text in parsed.options.items()}
     listed = {value for values in options.values() for value in values}
-    candidates = [s for s in _holding(_NUMBER, asked.context) if not listed.isdisjoint(_NUMBER.findall(s))]
+    candidates = [s for s in _holding(_NUMBER, parsed.context) if not listed.isdisjoint(_NUMBER.findall(s))]
     if not candidates:
         return None
-    scores = rank(asked.question, candidates, excerpt(asked.context))
+    scores = rank(parsed.question, candidates, excerpt(parsed.context))
     best = sorted(range(len(candidates)), key=lambda i: -scores[i])[: max(map(len, options.values()))]
     telling = sorted(i for i in best if scores[i] >= _WORTH * scores[best[0]])
     said = [_NUMBER.findall(candidates[i])[-1] for i in telling]
     return str(max(sorted(options), key=lambda number: (_in_order(said, options[number]), rng.random())))
 
 
-def _choice(asked: Asked, rng: Random) -> str | None:
-    """The choice that some sentence of the context says most of; the question's own words tell nothing apart."""
-    found = sentences(asked.context)
-    known = set(terms(asked.question))
-    if not found or not asked.options:
+def _choice(parsed: ParsedPrompt, rng: Random) -> str | None:
+    """The choice of which a single sentence contains most words; words of the question do not count."""
+    found = sentences(parsed.context)
+    known = set(terms(parsed.question))
+    if not found or not parsed.options:
         return None
     said = {
         number: " ".join(word for word in dict.fromkeys(terms(text)) if word not in known)
-        for number, text in asked.options.items()
+        for number, text in parsed.options.items()
     }
     scores = {number: max(rank(text, found), default=0.0) / (1 + len(text.split())) for number, text in said.items()}
-    return said_choice(max(sorted(scores), key=lambda number: (scores[number], rng.random())), asked.kind)
+    return choice_reply(max(sorted(scores), key=lambda number: (scores[number], rng.random())), parsed.kind)
 
 
 def _in_order(said: Sequence[str], option: Sequence[str]) -> int:
@@ -163,88 +163,88 @@ def _in_order(said: Sequence[str], option: Sequence[str]) -> int:
     return lengths[-1]
 
 
-def _passage(asked: Asked, rng: Random) -> str | None:
-    """The number of the passage that shares most with the summary."""
-    passages = numbered(asked.context)
-    scores = rank(asked.question, [passage.text for passage in passages])
+def _passage(parsed: ParsedPrompt, rng: Random) -> str | None:
+    """The number of the passage with the most words in common with the summary."""
+    passages = numbered(parsed.context)
+    scores = rank(parsed.question, [passage.text for passage in passages])
     if not any(scores):
         return None
     return str(passages[max(range(len(passages)), key=lambda i: scores[i])].number)
 
 
-def _count(asked: Asked, rng: Random) -> str | None:
-    """How many texts differ; None where some passages cannot be seen."""
-    passages = numbered(asked.context)
+def _count(parsed: ParsedPrompt, rng: Random) -> str | None:
+    """The number of distinct passages; None if some are not visible."""
+    passages = numbered(parsed.context)
     if not passages or [passage.number for passage in passages] != list(range(1, len(passages) + 1)):
         return None
     return str(len({passage.text for passage in passages}))
 
 
-def _words(asked: Asked, rng: Random) -> str | None:
+def _words(parsed: ParsedPrompt, rng: Random) -> str | None:
     """A short answer from the passages that the question names, or else from the whole context."""
-    if asked.closed:
-        return "无法回答" if asked.language == "zh" else "unanswerable"
-    found = [sentence for text in _named(asked) for sentence in sentences(text)]
-    return extract(asked.question, _best_first(asked.question, found), asked.language)
+    if parsed.closed:
+        return "无法回答" if parsed.language == "zh" else "unanswerable"
+    found = [sentence for text in _named(parsed) for sentence in sentences(text)]
+    return extract(parsed.question, _best_first(parsed.question, found), parsed.language)
 
 
-def _summary(asked: Asked, rng: Random) -> str | None:
-    """The sentences of the named passages that match the request best, or else those that share most with the rest.
+def _summary(parsed: ParsedPrompt, rng: Random) -> str | None:
+    """The sentences of the named passages that match the request best, or else the most central ones.
 
-    Each passage gives at least one; they stand in the order of the text.
+    Each passage contributes at least one; they are in the order of the text.
     """
-    texts = [sentences(text) for text in _named(asked)]
+    texts = [sentences(text) for text in _named(parsed)]
     chosen = []
     for found in filter(None, texts):
-        scores = rank(asked.question or _common_words(found), found)
+        scores = rank(parsed.question or _common_words(found), found)
         best = sorted(range(len(found)), key=lambda i: -scores[i])[: max(1, _SUMMARY // len(texts))]
         chosen += [found[i] for i in sorted(best)]
-    return ("" if asked.language == "zh" else " ").join(chosen) or None
+    return ("" if parsed.language == "zh" else " ").join(chosen) or None
 
 
-def _sentence(asked: Asked, rng: Random) -> str | None:
-    """The sentence that matches the question best."""
-    found = sentences(asked.context)
-    return _best_first(asked.question, found)[0] if found else None
+def _sentence(parsed: ParsedPrompt, rng: Random) -> str | None:
+    """The sentence that best matches the question."""
+    found = sentences(parsed.context)
+    return _best_first(parsed.question, found)[0] if found else None
 
 
-def _order(asked: Asked, rng: Random) -> str | None:
-    """The parts in the order in which their edges match; those that cannot be seen stand anywhere among them."""
-    pieces = asked.pieces
+def _order(parsed: ParsedPrompt, rng: Random) -> str | None:
+    """The parts in the order in which their edges match best; parts not visible are inserted at random."""
+    pieces = parsed.pieces
     if pieces is None or not pieces.texts:
         return None
     order = in_order(pieces.before, pieces.texts, pieces.after, rng)
     for number in range(1, pieces.number + 1):
         if number not in pieces.texts:
             order.insert(rng.randint(0, len(order)), number)
-    return said_order(order)
+    return order_reply(order)
 
 
-def _label(asked: Asked, rng: Random) -> str | None:
-    """The answer that shares most with the question; the longer one of two that share as much."""
-    if asked.pieces is None or not asked.pieces.texts:
+def _label(parsed: ParsedPrompt, rng: Random) -> str | None:
+    """The candidate with the most words in common with the question; of equal ones, the longer."""
+    if parsed.pieces is None or not parsed.pieces.texts:
         return None
-    texts = asked.pieces.texts
-    scores = dict(zip(texts, rank(asked.question, list(texts.values())), strict=True))
+    texts = parsed.pieces.texts
+    scores = dict(zip(texts, rank(parsed.question, list(texts.values())), strict=True))
     return f"A{max(texts, key=lambda number: (scores[number], len(texts[number])))}"
 
 
-def _named(asked: Asked) -> list[str]:
-    """The texts that a question is about: passages, those among them that can be seen, or else the whole context."""
-    if not asked.passages:
-        return [asked.context]
-    return [passage.text for passage in numbered(asked.context) if passage.number in asked.passages]
+def _named(parsed: ParsedPrompt) -> list[str]:
+    """The texts that a question is about: the named passages that are visible, or else the whole context."""
+    if not parsed.passages:
+        return [parsed.context]
+    return [passage.text for passage in numbered(parsed.context) if passage.number in parsed.passages]
 
 
 def _common_words(found: Sequence[str]) -> str:
-    """The words that most sentences share, function words aside as far as their length tells."""
+    """The most common words of the sentences, without short function words."""
     words = (word for sentence in found for word in dict.fromkeys(terms(sentence)))
     counts = Counter(word for word in words if len(word) > _FUNCTION or word > "~")
     return " ".join(word for word, _ in counts.most_common(_COMMON))
 
 
 def _holding(form: re.Pattern[str], text: str) -> list[str]:
-    """The sentences that hold a match; only lines that hold one are cut into sentences."""
+    """The sentences with a match; only lines with one are split into sentences."""
     return [s for line in text.split("\n") if form.search(line) for s in sentences(line) if form.search(s)]
 
 
@@ -253,22 +253,22 @@ def _best_first(question: str, candidates: Sequence[str], background: Sequence[s
     return [candidates[i] for i in sorted(range(len(candidates)), key=lambda i: -scores[i])]
 
 
-_READINGS: Mapping[AnswerKind, Callable[[Asked, Random], str | None]] = {
+_READINGS: Mapping[AnswerKind, Callable[[ParsedPrompt, Random], str | None]] = {
     "uuid": _uuid,
     "digits": _digits,
     "option": _option,
     "choice": _choice,
     "letter": _choice,
     "passage": _passage,
-    "number": lambda asked, rng: None,
+    "number": lambda parsed, rng: None,
     "count": _count,
     "summary": _summary,
     "sentence": _sentence,
     "words": _words,
     "order": _order,
     "label": _label,
-    "relations": lambda asked, rng: common_relations(asked.context, asked.question),
-    "entities": lambda asked, rng: known_entities(asked.context, asked.question),
+    "relations": lambda parsed, rng: common_relations(parsed.context, parsed.question),
+    "entities": lambda parsed, rng: known_entities(parsed.context, parsed.question),
 }
 
 
@@ -279,7 +279,7 @@ def in_order(before: str, pieces: Mapping[int, str], after: str, rng: Random) ->
         before: Text before the first piece; may be empty.
         pieces: The pieces by their numbers, at least one.
         after: Text after the last piece; may be empty.
-        rng: Dice, for ties.
+        rng: Random generator, for ties.
     """
     numbers = sorted(pieces)
     rng.shuffle(numbers)
@@ -298,7 +298,7 @@ def _start(text: str) -> list[str]:
 
 
 def _matches(ends: Sequence[Sequence[str]], starts: Sequence[Sequence[str]]) -> list[list[float]]:
-    """For every end and every start: the cosine of their words and pairs of neighbouring words."""
+    """For every end and start, the cosine similarity of their words and word pairs."""
     features = [[(words, [f"{b} {a}" for a, b in pairwise(words)]) for words in ends]]
     features += [[(words, [f"{a} {b}" for a, b in pairwise(words)]) for words in starts]]
     stretches = [
@@ -309,7 +309,7 @@ def _matches(ends: Sequence[Sequence[str]], starts: Sequence[Sequence[str]]) -> 
         for place in range(0, len(kind), _STRETCH)
     ]
     holding = Counter(feature for stretch in stretches for feature in stretch)
-    total = len(stretches) / 2  # words and pairs of a stretch are counted apart
+    total = len(stretches) / 2  # words and pairs of a stretch are counted separately
     rarity = {feature: log((total + 1) / (count + 0.5)) for feature, count in holding.items()}
     first, second = ([_vector(edge, rarity) for edge in side] for side in features)
     return [[sum(weight * b.get(feature, 0.0) for feature, weight in a.items()) for b in second] for a in first]
@@ -320,7 +320,7 @@ def _vector(edge: Sequence[Sequence[str]], rarity: Mapping[str, float]) -> dict[
     for kind in edge:
         for distance, feature in enumerate(kind):
             near[feature] = near.get(feature, 0.0) + exp(-distance / _NEAR)
-    # The second time that a word comes says less than the first, as in BM25.
+    # Repeated words add less, as in BM25.
     weights = {feature: found / (found + 1) * max(0.0, rarity[feature]) for feature, found in near.items()}
     norm = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
     return {feature: weight / norm for feature, weight in weights.items()}
@@ -330,11 +330,11 @@ def _best_path(common: Sequence[Sequence[float]]) -> tuple[int, ...]:
     """The pieces (from 0) in the order with the highest sum.
 
     Args:
-        common: What ends and starts share: row 0 is the end of the text before, row i + 1 that of piece i; the last
-            column is the start of the text after.
+        common: Similarities of ends and starts: row 0 is the end of the text before, row i + 1 that of piece i; the
+            last column is the start of the text after.
     """
     size = len(common) - 1
-    # Of the paths through the same pieces to the same last one only the best can be part of the best order.
+    # Of the paths through the same pieces to the same last one, only the best can be part of the best order.
     paths: dict[tuple[int, int], tuple[float, tuple[int, ...]]] = {(0, -1): (0.0, ())}
     for _ in range(size):
         longer: dict[tuple[int, int], tuple[float, tuple[int, ...]]] = {}
@@ -350,7 +350,7 @@ def _best_path(common: Sequence[Sequence[float]]) -> tuple[int, ...]:
 
 
 def extract(question: str, best: Sequence[str], language: str) -> str | None:
-    """The likeliest short answer.
+    """The most likely short answer.
 
     Args:
         question: The question.
@@ -371,7 +371,7 @@ def extract(question: str, best: Sequence[str], language: str) -> str | None:
 
 
 def _nearness(found: re.Match[str], sentence: str, known: set[str]) -> float:
-    """How near the words of the question stand to a possible answer, in words."""
+    """Distance in words between the question's words and a possible answer."""
     before, after = terms(sentence[: found.start()]), terms(sentence[found.end() :])
     return sum(
         1 / distance

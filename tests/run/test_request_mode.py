@@ -16,10 +16,10 @@ from scripted_server import Act, ScriptedServer, completion, continuation, refus
 from fathom.registry import get_task
 from fathom.rows import load
 from fathom.run import Preflight, RunSummary, StoredReply, replies, run
-from fathom.run import readers as readers_module
+from fathom.run import baselines as baselines_module
 from fathom.run.completions import CompletionsClient, ContinuingClient, open_continuing_client, read_completion
-from fathom.run.manner import Manner, ended, manners, together
 from fathom.run.model import RequestError, Settings
+from fathom.run.request_mode import RequestMode, ended, request_modes, together
 from fathom.types import AnswerKind, FathomError, Reply, Sample, Task
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
@@ -43,7 +43,7 @@ TASKS: Mapping[str, Task] = {
 
 @pytest.fixture(autouse=True)
 def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathom.run.manner.tasks", lambda: TASKS)
+    monkeypatch.setattr("fathom.run.request_mode.tasks", lambda: TASKS)
     monkeypatch.setattr("fathom.run.runner._task_cap", lambda task: TASKS[task].max_output_tokens)
     monkeypatch.setattr("inspect_ai.model._model.format_traceback", lambda *error: ("", ""), raising=False)
 
@@ -101,8 +101,8 @@ def test_a_model_that_reasons_is_not_told_but_its_reply_is_cut(tmp_path: Path, s
     assert (reply.text, reply.reasoning) == ("nine", "One line.\nAnother.")
 
 
-def test_readers_end_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_module, "get_reader", lambda name: lambda prompt, answer, rng: "one\ntwo")
+def test_baselines_end_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: lambda prompt, answer, rng: "one\ntwo")
     run(make_suite(tmp_path, 2, tasks=("passkey", "line")), "fathom/fake", out=tmp_path / "run")
     assert [row.reply.text for _, row in sorted(by_number(tmp_path / "run").items())] == ["one\ntwo", "one"]
 
@@ -110,7 +110,7 @@ def test_readers_end_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.slow
 @given(text=st.text("ab\n;"), stop=st.lists(st.sampled_from(["\n", ";", "ab", ""]), max_size=3).map(tuple))
 def test_what_is_left_is_a_beginning_without_any_stop(text: str, stop: tuple[str, ...]) -> None:
-    left = ended(Reply("ok", text), Manner(stop)).text
+    left = ended(Reply("ok", text), RequestMode(stop)).text
     assert text.startswith(left)
     assert not any(one in left for one in stop if one)
     assert left == text or text[len(left) :].startswith(tuple(one for one in stop if one))
@@ -118,7 +118,7 @@ def test_what_is_left_is_a_beginning_without_any_stop(text: str, stop: tuple[str
 
 def test_failures_have_no_end() -> None:
     reply = Reply("error", "a\nb", error="gone")
-    assert ended(reply, Manner(("\n",), endless=True)) == reply
+    assert ended(reply, RequestMode(("\n",), endless=True)) == reply
 
 
 # ---------------------------------------------------------------------------------- without a chat template
@@ -197,7 +197,7 @@ def test_faults_end_as_they_do_for_chat(tmp_path: Path, server: ScriptedServer) 
 def test_runs_with_another_chat_template_do_not_mix(tmp_path: Path, server: ScriptedServer) -> None:
     suite = make_suite(tmp_path, 1)
     go(suite, server, tmp_path / "run")
-    with pytest.raises(FathomError, match="chat template = 'always', but now chat template = 'by-task'"):
+    with pytest.raises(FathomError, match="chat template = 'always', but chat template = 'by-task'"):
         go(suite, server, tmp_path / "run", chat_template="by-task")
 
 
@@ -216,7 +216,7 @@ def test_rows_tell_runs_with_another_chat_template_apart(tmp_path: Path, server:
         (Settings("vllm/base", chat_template="by-task"), "needs --model-base-url"),
         (
             Settings("vllm/b", chat_template="never", base_url="http://x/v1", generation={"reasoning_effort": "low"}),
-            "'reasoning_effort' has no place",
+            "'reasoning_effort' is not supported",
         ),
     ],
 )
@@ -318,15 +318,15 @@ def test_numbers_of_two_replies_are_added_up(first: int | None, second: int | No
 
 
 def test_tasks_that_are_not_installed_are_asked_plainly() -> None:
-    assert manners("by-task", reasons=False)("unheard_of") == Manner()
-    assert manners("never", reasons=False)("unheard_of") == Manner(continued=True, endless=True)
+    assert request_modes("by-task", reasons=False)("unheard_of") == RequestMode()
+    assert request_modes("never", reasons=False)("unheard_of") == RequestMode(continued=True, endless=True)
 
 
-def test_a_reader_answers_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_answers_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
         return "nine" if "You said" in prompt else "thinking"
 
-    monkeypatch.setattr(readers_module, "get_reader", lambda name: read)
+    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: read)
     run(make_suite(tmp_path, 1, tasks=("thought",)), "fathom/fake", out=tmp_path / "run")
     reply = by_number(tmp_path / "run")[0].reply
     assert (reply.text, reply.reasoning) == ("nine", "thinking")
@@ -345,7 +345,7 @@ def test_a_process_that_ends_between_the_two_keeps_neither(tmp_path: Path, monke
             raise Killed
         return "nine" if "You said" in prompt else "thinking"
 
-    monkeypatch.setattr(readers_module, "get_reader", lambda name: read)
+    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: read)
     suite = make_suite(tmp_path, 1, tasks=("thought",))
     with pytest.raises(BaseExceptionGroup):
         run(suite, "fathom/fake", out=tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Offline readers on parts to be put in order and on answers to choose among, whole and cut."""
+"""Offline baselines on parts to be put in order and on answers to choose among, whole and cut."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from fathom.benchmarks.ada import bestanswer_prompt, tsort
 from fathom.build import build, order
 from fathom.length import render
 from fathom.registry import get_task, tasks
+from fathom.run.baselines import baseline_client, baselines, get_baseline
+from fathom.run.baselines.lexical import in_order
+from fathom.run.baselines.parsing import KINDS, Kind, find_pieces, parse_prompt
 from fathom.run.model import Call
-from fathom.run.readers import get_reader, reader_client, readers
-from fathom.run.readers.asked import KINDS, Kind, find_pieces, understand
-from fathom.run.readers.lexical import in_order
 from fathom.suitefile import open_suite
 from fathom.tokens import get_tokenizer
 from fathom.types import Sample
@@ -110,7 +110,7 @@ def test_whole_prompts_are_understood(prompts: Prompts, name: str) -> None:
     found = [(sample, prompt) for sample, prompt in whole(prompts) if sample.task == name]
     assert {sample.language for sample, _ in found} == set(get_task(name).languages)
     for sample, prompt in found:
-        asked, number = understand(prompt, get_task(name).answer), number_of(sample)
+        asked, number = parse_prompt(prompt, get_task(name).answer), number_of(sample)
         assert (asked.kind, asked.language) == ("order" if name.startswith("tsort") else "label", sample.language)
         assert prompt.startswith(asked.context)
         assert not any(said in asked.question for said in ("Reply with", "请只回"))
@@ -132,7 +132,7 @@ def test_shortcuts_take_what_the_facets_say(prompts: Prompts) -> None:
     for sample, prompt in whole(prompts):
         kind = get_task(sample.task).answer
         shortcuts = ("fathom/copy", "fathom/longest", "fathom/first")
-        said = {name: get_reader(name)(prompt, kind, Random(0)).removeprefix("Answer: ") for name in shortcuts}
+        said = {name: get_baseline(name)(prompt, kind, Random(0)).removeprefix("Answer: ") for name in shortcuts}
         assert said["fathom/copy"] == sample.facets["example"]
         if sample.task.startswith("bestanswer"):
             assert (said["fathom/longest"], said["fathom/first"]) == (sample.facets["longest"], sample.facets["first"])
@@ -142,7 +142,7 @@ def test_shortcuts_take_what_the_facets_say(prompts: Prompts) -> None:
 
 def test_words_at_the_edges_tell_the_order(prompts: Prompts) -> None:
     found = [(sample, prompt) for sample, prompt in whole(prompts) if sample.task == "tsort"]
-    read = get_reader("fathom/lexical")
+    read = get_baseline("fathom/lexical")
     scores = [get_task("tsort").score(read(prompt, "order", Random(0)), sample).value for sample, prompt in found]
     assert sum(filter(None, scores)) / len(scores) >= 0.25  # chance is 1 in 24
 
@@ -153,7 +153,7 @@ def test_finds_the_order_of_texts_that_follow_from_each_other(language: str, cou
     before, texts, after = chained(count, language)
     gold = Random(count).sample(range(1, count + 1), count)
     shown = [texts[gold.index(number)] for number in range(1, count + 1)]
-    reply = get_reader("fathom/lexical")(parts_prompt(before, shown, after, language), "order", Random(0))
+    reply = get_baseline("fathom/lexical")(parts_prompt(before, shown, after, language), "order", Random(0))
     assert json.loads(reply.removeprefix("Answer: ")) == gold
 
 
@@ -166,7 +166,7 @@ def test_text_before_and_after_tell_first_and_last() -> None:
 def test_the_best_order_is_the_best_of_all() -> None:
     from itertools import permutations
 
-    from fathom.run.readers.lexical import _best_path
+    from fathom.run.baselines.lexical import _best_path
 
     rng = Random(5)
     for size in (1, 2, 3, 6):
@@ -181,7 +181,7 @@ def test_the_best_order_is_the_best_of_all() -> None:
 
 def test_equal_parts_stand_in_any_order() -> None:
     prompt = parts_prompt("One.", ["Same.", "Same.", "Same."], "Two.")
-    said = {get_reader("fathom/lexical")(prompt, "order", Random(seed)) for seed in range(60)}
+    said = {get_baseline("fathom/lexical")(prompt, "order", Random(seed)) for seed in range(60)}
     assert all(is_order(reply, 3) for reply in said)
     assert len(said) == 6
 
@@ -202,19 +202,19 @@ def test_more_parts_than_any_task_has_are_put_in_order_too() -> None:
 )
 def test_chooses_the_answer_that_shares_most_with_the_question(answers: list[str], choice: str) -> None:
     prompt = answers_prompt("How does one open the valve of a pump?", answers)
-    assert get_reader("fathom/lexical")(prompt, "label", Random(0)) == choice
+    assert get_baseline("fathom/lexical")(prompt, "label", Random(0)) == choice
 
 
 def test_the_first_of_the_longest_answers_is_taken() -> None:
     prompt = answers_prompt("为什么？", ["短", "一样长的", "同样长度"], "zh")
-    assert get_reader("fathom/longest")(prompt, "label", Random(0)) == "A2"
+    assert get_baseline("fathom/longest")(prompt, "label", Random(0)) == "A2"
 
 
 @pytest.mark.parametrize("fake", [1, 2, 3, 5])
 def test_headings_in_a_book_do_not_part_it(fake: int) -> None:
     """Those that are out of sequence; the one that would come next cannot be told apart."""
     texts = ["One.", "Two.", f"Three.\n\nPart {fake}:\nstill three.", "Four.\n\nAfter:\nstill four.", "Five."]
-    pieces = understand(parts_prompt("Start.\n\nBefore:\nit.", texts, "End."), "order").pieces
+    pieces = parse_prompt(parts_prompt("Start.\n\nBefore:\nit.", texts, "End."), "order").pieces
     assert pieces is not None
     assert dict(pieces.texts) == dict(enumerate(texts, start=1))
     assert (pieces.before, pieces.after) == ("Start.\n\nBefore:\nit.", "End.")
@@ -223,7 +223,7 @@ def test_headings_in_a_book_do_not_part_it(fake: int) -> None:
 @pytest.mark.parametrize("fake", [1, 2, 4, 99])
 def test_labels_in_an_answer_do_not_part_it(fake: int) -> None:
     answers = ["One.", f"Two.\n\nA{fake}:\nstill two, as A{fake} says.\nA3:\nstill two.", "Three.", "Four.\n\nA77:\n4."]
-    pieces = understand(answers_prompt("Which?\n\nQuestion:\nWhy?", answers), "label").pieces
+    pieces = parse_prompt(answers_prompt("Which?\n\nQuestion:\nWhy?", answers), "label").pieces
     assert pieces is not None
     assert dict(pieces.texts) == dict(enumerate(answers, start=1))
     assert pieces.before == "Which?\n\nQuestion:\nWhy?"
@@ -246,15 +246,17 @@ def test_an_order_has_every_part_whatever_the_texts_say(
     start = data.draw(st.integers(0, closing))
     end = data.draw(st.integers(start, closing))
     for shown in (prompt, prompt[:start] + prompt[end:]):
-        for reader in readers():
-            assert is_order(get_reader(reader)(shown, "order", Random(0)), len(texts))
+        for baseline in baselines():
+            assert is_order(get_baseline(baseline)(shown, "order", Random(0)), len(texts))
 
 
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=6), st.sampled_from(["en", "zh"]))
 def test_a_choice_is_one_of_the_labels_whatever_the_texts_say(question: str, answers: list[str], language: str) -> None:
     prompt = answers_prompt(question, answers, language)
-    for reader in readers():
-        assert get_reader(reader)(prompt, "label", Random(0)) in [f"A{number + 1}" for number in range(len(answers))]
+    for baseline in baselines():
+        assert get_baseline(baseline)(prompt, "label", Random(0)) in [
+            f"A{number + 1}" for number in range(len(answers))
+        ]
 
 
 @given(st.text(), st.sampled_from(KINDS), st.data())
@@ -266,8 +268,8 @@ def test_any_text_can_be_looked_through_for_pieces(text: str, kind: Kind, data: 
 
 @pytest.mark.parametrize("truncate", ["middle", "left", "right"])
 def test_what_a_window_leaves_gets_a_valid_reply(prompts: Prompts, truncate: str) -> None:
-    for name in readers():
-        client = reader_client(f"{name}?window=512&truncate={truncate}", lambda: get_tokenizer("words"))
+    for name in baselines():
+        client = baseline_client(f"{name}?window=512&truncate={truncate}", lambda: get_tokenizer("words"))
         for sample, _ in prompts[::5]:
             prompt = next(text for one, text in prompts if one.id == sample.id)
             call = Call(sample.id, 1, 0, 64, answer=get_task(sample.task).answer)
@@ -283,13 +285,13 @@ def test_cut_prompts_get_valid_replies(prompts: Prompts) -> None:
     hidden = 0
     for sample, prompt in cut:
         task = get_task(sample.task)
-        pieces = understand(prompt, task.answer).pieces
+        pieces = parse_prompt(prompt, task.answer).pieces
         assert pieces is not None
         assert pieces.number == number_of(sample)
         assert pieces.example == sample.facets["example"]
         hidden += len(pieces.texts) < pieces.number
-        for reader in readers():
-            assert task.score(get_reader(reader)(prompt, task.answer, Random(0)), sample).valid
+        for baseline in baselines():
+            assert task.score(get_baseline(baseline)(prompt, task.answer, Random(0)), sample).valid
     assert hidden
 
 
@@ -297,8 +299,8 @@ def test_a_choice_is_among_the_answers_that_can_be_seen() -> None:
     said = answers_prompt("Which pump?", ["one", "two", "three", "a pump", "five"])
     cut = said[: said.index("A2:")] + said[said.index("A5:") :]
     for name in ("fathom/lexical", "fathom/longest"):
-        assert get_reader(name)(cut, "label", Random(0)) in ("A1", "A5")
-    assert {get_reader("fathom/guess")(cut, "label", Random(seed)) for seed in range(60)} == {
+        assert get_baseline(name)(cut, "label", Random(0)) in ("A1", "A5")
+    assert {get_baseline("fathom/guess")(cut, "label", Random(seed)) for seed in range(60)} == {
         f"A{n}" for n in range(1, 6)
     }
 
@@ -306,14 +308,14 @@ def test_a_choice_is_among_the_answers_that_can_be_seen() -> None:
 def test_parts_that_cannot_be_seen_stand_anywhere() -> None:
     said = parts_prompt("It began.", ["one", "two", "three"], "It ended.")
     cut = said[: said.index("Part 2:")] + said[said.index("After:") :]
-    assert len({get_reader("fathom/lexical")(cut, "order", Random(seed)) for seed in range(80)}) == 6
+    assert len({get_baseline("fathom/lexical")(cut, "order", Random(seed)) for seed in range(80)}) == 6
 
 
 @pytest.mark.slow
 def test_guesses_reach_the_chance_level(prompts: Prompts, monkeypatch: pytest.MonkeyPatch) -> None:
-    # All rounds over a prompt understand it alike.
-    monkeypatch.setattr(sys.modules["fathom.run.readers.guess"], "understand", lru_cache(maxsize=1)(understand))
-    guess, rounds, checked = get_reader("fathom/guess"), 300, set()
+    # All rounds over a prompt parse_prompt it alike.
+    monkeypatch.setattr(sys.modules["fathom.run.baselines.guess"], "parse_prompt", lru_cache(maxsize=1)(parse_prompt))
+    guess, rounds, checked = get_baseline("fathom/guess"), 300, set()
     for sample, prompt in prompts:
         if sample.task in ("tsort", "tsort_2", "tsort_3", "bestanswer", "bestanswer_published"):
             rng = Random(f"chance/{sample.id}")
@@ -331,9 +333,9 @@ def test_guesses_reach_the_chance_level(prompts: Prompts, monkeypatch: pytest.Mo
 
 def test_the_same_dice_give_the_same_reply_in_every_process(prompts: Prompts) -> None:
     code = (
-        "import sys; from random import Random; from fathom.run.readers import get_reader, readers; "
+        "import sys; from random import Random; from fathom.run.baselines import get_baseline, baselines; "
         "prompt = sys.stdin.buffer.read().decode(); "
-        "print(*(get_reader(name)(prompt, sys.argv[1], Random(3)) for name in readers()))"
+        "print(*(get_baseline(name)(prompt, sys.argv[1], Random(3)) for name in baselines()))"
     )
     for name in ("tsort_8", "bestanswer"):
         kind = get_task(name).answer
@@ -348,12 +350,14 @@ def test_the_same_dice_give_the_same_reply_in_every_process(prompts: Prompts) ->
             ).stdout
             for seed in ("1", "2", "3")
         }
-        here = " ".join(get_reader(reader)(prompt, kind, Random(3)) for reader in readers())
+        here = " ".join(get_baseline(baseline)(prompt, kind, Random(3)) for baseline in baselines())
         assert said == {f"{here}\n".encode()}
 
 
 def test_other_prompts_are_guessed_by_the_shortcuts() -> None:
     prompt = "Read this.\n\nThe umbrella is at counter 7.\n\nWhich counter? Reply with one number only.\nCounter:"
     for name in ("fathom/longest", "fathom/first", "fathom/copy"):
-        assert get_reader(name)(prompt, "count", Random(0)) == get_reader("fathom/guess")(prompt, "count", Random(0))
-    assert understand(prompt, "count").pieces is None
+        assert get_baseline(name)(prompt, "count", Random(0)) == get_baseline("fathom/guess")(
+            prompt, "count", Random(0)
+        )
+    assert parse_prompt(prompt, "count").pieces is None

@@ -1,16 +1,16 @@
-"""Finding text by its words: terms, sentences, and BM25 over either sentences or passages."""
+"""Word-based retrieval: terms, sentences, and BM25 over sentences or passages."""
 
 import logging
 import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-# A Chinese character is a term of its own; UUIDs, dates and numbers with separators stay whole.
+# Each Chinese character is a term; UUIDs, dates and numbers with separators are one term.
 _TERM = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[-'’.,][^\W_\u3400-\u9fff]+)*")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？…．]+[\"”’」』）)]*\s*|\n+")
 _ABBREVIATED = re.compile(r"(?:^|\s)(?:[A-Z]|Mr|Mrs|Ms|Dr|St|No|vs|etc|[a-z]\.[a-z])\.$")
-_OTHER = "·"  # stands for every word that is not asked for, so that lengths of texts count as they are
-_EXCERPTS, _EXCERPT = 20, 1_000  # number of excerpts and characters of each
+_OTHER = "·"  # replaces every word that is not in the query, so that text lengths stay right
+_EXCERPTS, _EXCERPT = 20, 1_000  # number of excerpts, characters of each
 
 
 def terms(text: str) -> list[str]:
@@ -34,7 +34,7 @@ def sentences(text: str) -> list[str]:
 
 
 def excerpt(text: str) -> list[str]:
-    """Sentences from all over a text, enough to tell its common words from its rare ones."""
+    """Sentences sampled from the whole text, enough to estimate word frequencies."""
     if len(text) <= _EXCERPTS * _EXCERPT:
         return sentences(text)
     step = len(text) // _EXCERPTS
@@ -42,17 +42,17 @@ def excerpt(text: str) -> list[str]:
 
 
 def rank(query: str, texts: Sequence[str], background: Sequence[str] = ()) -> list[float]:
-    """How well each text answers a query: BM25 over words and pairs of neighbouring words.
+    """Relevance of each text to a query: BM25 over words and pairs of adjacent words.
 
-    Pairs tell "the key A" from "A is the value", and stand for the words of Chinese.
+    Pairs distinguish "the key A" from "A is the value", and act as words in Chinese.
 
     Args:
-        query: What is looked for.
-        texts: Where it is looked for.
-        background: Other texts of the same kind that only say which words are common.
+        query: The query.
+        texts: The texts to rank.
+        background: Other texts of the same kind that only contribute word frequencies.
 
     Returns:
-        One score a text, at least 0.
+        One score per text, at least 0.
     """
     words = terms(query)
     wanted = set(words)
@@ -69,7 +69,7 @@ def rank(query: str, texts: Sequence[str], background: Sequence[str] = ()) -> li
         indexed.append(kept)
     if not any(indexed):
         return [0.0] * len(texts)
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it asks for every debug line when it is imported
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # importing it enables debug logging
     index = BM25()
     index.index(indexed, show_progress=False)
     scores = index.get_scores([*dict.fromkeys(words), *pairs.values()])
