@@ -124,7 +124,7 @@ def test_lists(call: Call) -> None:
         (["show", "nowhere"], "not a built suite"),
         (["export", "nowhere"], "not a built suite"),
         (["run", "nowhere", "-m", "fathom/guess"], "unknown suite or task 'nowhere'"),
-        (["run", "passkey", "-m", "fathom/nobody", "--lengths", "1k", "-q"], "unknown offline reader"),
+        (["run", "passkey", "-m", "fathom/nobody", "--lengths", "1k", "-q"], "unknown offline baseline"),
         (["run", "passkey", "-m", "fathom/guess", "-G", "top_p"], "NAME=VALUE"),
         (["status", "nowhere"], "nowhere"),
         (["rows", "nowhere"], "nowhere"),

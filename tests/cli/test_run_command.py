@@ -38,7 +38,7 @@ def test_a_suite_that_is_run_by_name_takes_the_options_of_build(
     assert "--exact cannot be changed" in capsys.readouterr().err
     for words, message in [
         (["--tasks", "paskey"], "did you mean passkey?"),
-        (["--lengths", "4k"], "is built at 1k"),
+        (["--lengths", "4k"], "was built at 1k"),
         (["--temperature", "nan"], "--temperature nan: expected"),
         (["--retries", "-1"], "--retries -1: expected"),
         (["--timeout", "0"], "--timeout 0: expected"),

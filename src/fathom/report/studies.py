@@ -276,7 +276,7 @@ def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
         return Cell(
             words.change(one.difference),
             words.bounds(one.interval, signed=True),
-            beneath=(words.chance_of(one.p_value),),
+            below=(words.chance_of(one.p_value),),
         )
 
     def more(one: analysis.Comparison) -> list[Cell]:
@@ -286,7 +286,7 @@ def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
             for side, number in (("first", getattr(one, f"{name}_a")), ("second", getattr(one, f"{name}_b")))
             if number
         )
-        return [Cell(words.count(one.items), beneath=tuple(counts))]
+        return [Cell(words.count(one.items), below=tuple(counts))]
 
     return _by_pair(found, "{} − {}", ABOUT_PAIRS, cell, [Column("Items")], more)
 
