@@ -51,7 +51,7 @@ def test_a_comparison_says_on_what_it_rests(rows: Path, fathom: Fathom) -> None:
     assert "a and b are averaged over different questions: 2 of 4 count for one of them only" in notes
     assert "of 4 questions of a and" in notes
     out, notes = fathom("analyze", "compare", rows, "--json")
-    assert "removed 2 of 4 questions for all models" in notes
+    assert "excluded 2 of 4 questions for all models" in notes
     assert "different questions" not in notes
     assert {record["items"] for record in json.loads(out)} == {2}
 
@@ -85,8 +85,8 @@ def test_a_panel_is_runs_or_models(rows: Path) -> None:
 @pytest.mark.slow
 def test_a_report_prints_what_was_removed(rows: Path, tmp_path: Path, fathom: Fathom) -> None:
     out, _ = fathom("report", rows, "-o", tmp_path / "r.html")
-    assert "Prior knowledge" in out
-    assert "Removed" in out
+    assert "Closed-book questions" in out
+    assert "Excluded" in out
 
 
 @pytest.mark.slow
