@@ -30,6 +30,34 @@ MOST_ORDERS = 120
 """Orders of five segments: more are asked only where that is said."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What is to be asked before the first text is sent.
+
+    Attributes:
+        finished: Replies that are there already.
+        samples: Samples to be answered.
+        requests: Texts to be scored.
+        tokens: The most tokens that these texts hold, by the suite's tokenizer.
+        cost_most: US dollars for these tokens; None where no price is known.
+    """
+
+    finished: int
+    samples: int
+    requests: int
+    tokens: int
+    cost_most: float | None
+
+    def __str__(self) -> str:
+        """One line."""
+        price = "unknown price" if self.cost_most is None else f"at most ${self.cost_most:,.2f}"
+        done = f"; {self.finished:,} replies are there already" if self.finished else ""
+        return (
+            f"{self.samples:,} samples, {self.requests:,} texts of at most {self.tokens:,} tokens (suite's tokenizer), "
+            f"{price if self.cost_most != 0 else 'free of charge'}{done}"
+        )
+
+
 def likelihood(
     suite: Path,
     model: str,
@@ -47,6 +75,7 @@ def likelihood(
     backoff: float = 1.0,
     most_orders: int = MOST_ORDERS,
     tell: Callable[[str], None] | None = None,
+    confirm: Callable[[Ahead], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> RunSummary:
     """Answer the questions of a suite that ask for an order by how likely a model finds the texts (Ada-LEval, 4.5.1).
@@ -70,7 +99,8 @@ def likelihood(
         timeout: Seconds for one text.
         backoff: Seconds before the first retry; doubles with each.
         most_orders: With ``orders``, the most orders of one question.
-        tell: Told what is ahead before the first text.
+        tell: Called with what is ahead, in words, before the first text.
+        confirm: Shown what is ahead before the first text; False stops.
         progress: Told the state after every reply.
 
     Returns:
@@ -100,14 +130,17 @@ def likelihood(
     manifest = _describe(Path(suite), built.manifest, model, model_base_url, way)
     check_run(out, manifest)
     backend = _open(model, model_base_url, how, Retry(retries=retries, timeout=timeout, first=backoff))
-    join_run(out, manifest)
-    total, ahead = questions.look_ahead(out, way)
-    if tell is not None:
-        tell(ahead)
     local = model.startswith(PREFIX)
+    price = FREE if local else find_price(model, model_base_url)
+    total, ahead = questions.look_ahead(out, way, price)
+    if tell is not None:
+        tell(str(ahead))
+    if confirm is not None and not confirm(ahead):
+        return RunSummary(out, None, stopped="not confirmed")
+    join_run(out, manifest)
     work = _work(
         questions,
-        price=FREE if local else find_price(model, model_base_url),
+        price=price,
         max_connections=1 if local else max_connections,
         progress=progress,
     )
@@ -179,9 +212,10 @@ class _Questions:
             if reason:
                 raise FathomError(f"task {task}: {reason}")
 
-    def look_ahead(self, out: Path, method: Method) -> tuple[int, str]:
-        """Replies that the run will hold, and what is still to be done in words."""
+    def look_ahead(self, out: Path, method: Method, price: Price) -> tuple[int, Ahead]:
+        """Replies that the run will hold, and what is still to be done."""
         total = pending = requests = tokens = 0
+        cost: float | None = 0.0
         with peek(out) as store:
             for sample in self.samples():
                 total += 1
@@ -190,10 +224,11 @@ class _Questions:
                 segments = len(self.ordering(sample.id).segments)
                 texts = how_many(segments, method)
                 # In pairs every segment stands in 2 N texts; what stands before and after, in N.
-                tokens += sample.tokens * (texts if method == "orders" else 2 * segments)
-                pending, requests = pending + 1, requests + texts
-        done = f"; {total - pending:,} replies are there already" if total > pending else ""
-        return total, f"{pending:,} samples, {requests:,} texts of at most {tokens:,} tokens (suite's tokenizer){done}"
+                own = sample.tokens * (texts if method == "orders" else 2 * segments)
+                each = price.cost(own, texts)
+                cost = None if cost is None or each is None else cost + each
+                pending, requests, tokens = pending + 1, requests + texts, tokens + own
+        return total, Ahead(total - pending, pending, requests, tokens, cost)
 
 
 def _work(
