@@ -24,3 +24,8 @@ def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list"
 def system_name(model: str, variant: str) -> str:
     """A model with its variant, if it has one."""
     return f"{model} · {variant}" if variant else model
+
+
+def folder_name(name: str) -> str:
+    """A name as one folder name: letters, digits, dots and dashes."""
+    return "".join(letter if letter.isalnum() or letter in "._" else "-" for letter in name).strip(".-") or "unnamed"

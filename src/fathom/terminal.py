@@ -62,44 +62,33 @@ def tell_below(note: str) -> None:
     print(f"  note: {printable(note)}", file=sys.stderr)
 
 
-def ask_to_start(nothing: str) -> bool:
-    """Ask whether to start.
+class Plan(Protocol):
+    """What is ahead; ``str`` says it in words."""
 
-    Args:
-        nothing: What has not been done, for the error in non-interactive use.
+    @property
+    def requests(self) -> int:
+        """Requests to be made."""
+
+    @property
+    def cost_most(self) -> float | None:
+        """The most that they cost, in US dollars; None where no price is known."""
+
+
+def confirmed(plan: Plan, *, yes: bool, quiet: bool) -> bool:
+    """Show what is ahead; ask whether to start, unless told to, or there is nothing to send or to pay for.
 
     Raises:
         FathomError: Standard input is no terminal.
     """
+    if plan.requests and not quiet:
+        print(plan, file=sys.stderr)
+    if yes or not plan.requests or plan.cost_most == 0:
+        return True
     if not sys.stdin.isatty():
-        raise FathomError(f"{nothing}: give --yes in non-interactive use")
+        raise FathomError("nothing was sent: give --yes in non-interactive use")
     import click
 
     return click.confirm("Start?", default=True, err=True)
-
-
-class Priced(Protocol):
-    """A forecast with what it may cost, in US dollars."""
-
-    @property
-    def cost_least(self) -> float | None:
-        """The least."""
-
-    @property
-    def cost_most(self) -> float | None:
-        """The most; None where the price is not known."""
-
-    @property
-    def checked(self) -> str:
-        """When prices were looked up."""
-
-
-def price_range(plan: Priced) -> str:
-    """What work may cost, in words."""
-    if not plan.cost_most:
-        return "free of charge" if plan.cost_most == 0 else "unknown price"
-    checked = f" (prices of {plan.checked})" if plan.checked else ""
-    return f"${plan.cost_least:,.2f} to ${plan.cost_most:,.2f}{checked}"
 
 
 def print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:

@@ -61,7 +61,7 @@ def test_from_documents_to_a_report(call: Call, tmp_path: Path) -> None:
         assert code == 0
         assert "36 of 36 replies (36 ok)" in out
         assert "free of charge" in err
-    runs = ["runs/starter/fathom-lexical", "runs/starter/fathom-guess"]
+    runs = ["runs/suite/fathom-lexical", "runs/suite/fathom-guess"]
     assert json.loads(call("status", runs[0], "--json")[1])["finished"] == 36
     assert "36 of 36" in call("status", runs[0])[1]
 

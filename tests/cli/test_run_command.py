@@ -48,6 +48,31 @@ def test_a_suite_that_is_run_by_name_takes_the_options_of_build(
         assert message in capsys.readouterr().err
 
 
+def test_run_folders_are_named_after_the_folder_of_the_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    build = ["--corpus", str(write_corpus(tmp_path, 60)), "--lengths", "1k", "--items", "1"]
+    assert call(monkeypatch, "build", "passkey", "-o", "mine", *build, "--quiet") == 0
+    run = ["run", "mine", "-m", "fathom/guess", "--quiet"]
+
+    def place(*words: str) -> str:
+        capsys.readouterr()
+        assert call(monkeypatch, *words) == 0
+        return capsys.readouterr().out.partition(":")[0]
+
+    assert place(*run) == "runs/mine/fathom-guess"
+    # Earlier releases named them after the suite: such a run is resumed, if it is of the same suite.
+    Path("runs/mine").rename("runs/passkey")
+    assert place(*run) == "runs/passkey/fathom-guess"
+    assert not Path("runs/mine").exists()
+    assert call(monkeypatch, "build", "passkey", "-o", "other", *build, "--seed", "1", "--quiet") == 0
+    assert place("run", "other", *run[2:]) == "runs/other/fathom-guess"
+    # A suite that is built for the run has no folder that its user named.
+    assert place("run", "passkey", *run[2:], "-o", "x", *build) == "x"
+    assert place("run", "kv_retrieval", *run[2:], *build) == "runs/kv_retrieval/fathom-guess"
+
+
 @pytest.mark.parametrize(
     ("cost", "unpriced", "words"),
     [

@@ -32,6 +32,10 @@ def test_both_ways_and_how_often_they_agree(
     suite = make_order_suite(tmp_path, 3, lengths=(1024, 2048), others=1)
     with LikelihoodServer() as server:
         asked = ["likelihood", str(suite), "-m", "openai/knows", "--model-base-url", server.base_url]
+        assert call(monkeypatch, *asked, "--quiet") == 2
+        assert "give --yes in non-interactive use" in capsys.readouterr().err
+        assert not Path("runs").exists()
+        asked.append("--yes")
         assert call(monkeypatch, *asked, "--quiet") == 0
         told = capsys.readouterr()
         assert "runs/stories/openai-knows-orders: 6 of 6 replies (6 ok)" in told.out
@@ -41,7 +45,10 @@ def test_both_ways_and_how_often_they_agree(
         assert "2 samples, 40 texts of at most 896 tokens" in told.err
         assert "pairs: 2 of 2 replies" in told.out
         assert call(monkeypatch, *asked, "--method", "pairs", "--lengths", "2k", "-o", "pairs") == 0
-        assert "1 samples, 20 texts of at most 448 tokens (suite's tokenizer); 2 replies" in capsys.readouterr().err
+        assert (
+            "1 samples, 20 texts of at most 448 tokens (suite's tokenizer), unknown price; 2 replies"
+            in capsys.readouterr().err
+        )
     runs = ["runs/stories/openai-knows-orders", "pairs"]
     assert call(monkeypatch, "analyze", "agreement", *runs, "--json") == 0
     (found,) = json.loads(capsys.readouterr().out)
@@ -57,7 +64,7 @@ def test_a_server_that_cannot_is_told_of_without_a_traceback(
 ) -> None:
     suite = str(make_order_suite(tmp_path, 1))
     with LikelihoodServer(generated_only) as server:
-        asked = ["-m", "openai/chat", "--model-base-url", server.base_url, "-o", str(tmp_path / "run")]
+        asked = ["-m", "openai/chat", "--model-base-url", server.base_url, "-o", str(tmp_path / "run"), "--yes"]
         assert call(monkeypatch, "likelihood", suite, *asked) == 2
     told = capsys.readouterr().err
     assert "cannot score texts" in told

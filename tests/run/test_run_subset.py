@@ -81,7 +81,7 @@ def test_a_run_of_everything_does_not_take_a_subset(tmp_path: Path) -> None:
 def test_run_folders_and_exports_of_subsets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     suite, subset = make_suite(tmp_path, 4), subset_of(tmp_path, "item2", name="a few/x")
-    assert api.run(suite, "fathom/guess", subset=subset).folder == Path("runs/tiny-a-few-x/fathom-guess")
+    assert api.run(suite, "fathom/guess", subset=subset).folder == Path("runs/suite-a-few-x/fathom-guess")
     assert api.export(suite, tmp_path / "out.jsonl", subset=subset) == 1
     assert json.loads((tmp_path / "out.jsonl").read_text())["id"] == "item2@256"
     with pytest.raises(FathomError, match="1 of its 1 members"):

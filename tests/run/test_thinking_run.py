@@ -474,7 +474,7 @@ def test_the_command_names_the_folder_and_says_what_it_does(call: Call, tmp_path
     assert call(*words)[0] == 0
     found = {
         path.parent.name: json.loads(path.read_text())["generation"]["temperature"]
-        for path in (tmp_path / "runs" / "tiny").glob("*/run.json")
+        for path in (tmp_path / "runs" / suite.name).glob("*/run.json")
     }
     assert found == {"openai-m-thinking": 1.0, "openai-m-non-thinking": 0.2, "openai-m": 0.0}
     code, _, told = call(*words, "--thinking", "on")
@@ -488,4 +488,4 @@ def test_offline_baselines_think_too(call: Call, tmp_path: Path) -> None:
     code, printed, _ = call("run", suite, "-m", "fathom/guess", "--thinking", "on", "--model-kind", "instruct", "-y")
     assert code == 0
     assert "1 of 1 replies" in printed
-    assert only_reply(tmp_path / "runs" / "tiny" / "fathom-guess-thinking").reply.status == "ok"
+    assert only_reply(tmp_path / "runs" / suite.name / "fathom-guess-thinking").reply.status == "ok"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import (
     Asking,
+    Backoff,
     Generation,
     Limits,
     ModelArgs,
@@ -59,7 +60,7 @@ class JudgeOptions(Limits, Asking):
     generation: Generation = unset
     model_args: ModelArgs = unset
     again: Annotated[bool, opt("Ask once more for judgements that could not be read.")] = False
-    backoff: Annotated[float, hidden("Seconds before the first retry; doubles with each.")] = 1.0
+    backoff: Backoff = 1.0
     confirm: Annotated[
         Callable[["JudgePlan"], bool] | None,
         hidden("Shown, for each run, what is ahead before any request; False stops there."),
@@ -99,31 +100,17 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 
 def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
-    from fathom.terminal import progress_bar
+    from fathom.terminal import confirmed, progress_bar
 
     with progress_bar("judging", line.quiet) as bar:
         asked = line.but(
-            confirm=lambda plan: _confirmed(plan, line.yes, line.quiet),
+            confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
         )
         summaries = judge.body(asked)
     for summary in summaries:
         _print_summary(summary)
     return int(bool(summaries and summaries[-1].stopped))
-
-
-def _confirmed(plan: "JudgePlan", yes: bool, quiet: bool) -> bool:
-    """Show what is ahead; ask, unless told to start or there is nothing to pay for."""
-    from fathom.terminal import ask_to_start, price_range
-
-    if not quiet:
-        there = f"; {plan.finished:,} are judged already" if plan.finished else ""
-        print(
-            f"{plan.folder}: {plan.replies:,} replies to be judged by {plan.judge}: about {plan.requests:,} requests, "
-            f"{plan.tokens_in:,} tokens in, {price_range(plan)}{there}",
-            file=sys.stderr,
-        )
-    return yes or plan.cost_most == 0 or ask_to_start("nothing was sent to the judge")
 
 
 def _print_summary(summary: "JudgeSummary") -> None:

@@ -1,20 +1,19 @@
 """Answer questions about an order by how likely a model finds the texts."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Lengths, Limit, MaybePath, Retries, Tasks, Terminal, Timeout
+from fathom.commands.shared import Asking, Backoff, Lengths, Limit, OnReply, Retries, RunFolder, Tasks, Timeout
 from fathom.options.declare import arg, at_least, command, hidden, opt, unset
-from fathom.options.values import folder_name
 
 if TYPE_CHECKING:
-    from fathom.run import Progress, RunSummary
+    from fathom.run import RunSummary
+    from fathom.run.likelihood.asking import Ahead
 
 
-class LikelihoodOptions(Terminal):
+class LikelihoodOptions(Asking):
     suite: Annotated[Path | str, arg("A built suite's folder.")]
     model: Annotated[
         str,
@@ -24,7 +23,7 @@ class LikelihoodOptions(Terminal):
             metavar="PROVIDER/NAME",
         ),
     ]
-    out: Annotated[MaybePath, opt("Run folder; by default runs/SUITE/MODEL-METHOD.", "-o", metavar="FOLDER")] = unset
+    out: RunFolder = unset
     _: KW_ONLY
     method: Annotated[
         Literal["orders", "pairs"],
@@ -50,9 +49,12 @@ class LikelihoodOptions(Terminal):
     ] = 1
     retries: Retries = 5
     timeout: Timeout = 600.0
-    backoff: Annotated[float, hidden("Seconds before the first retry; doubles with each.")] = 1.0
-    tell: Annotated[Callable[[str], None] | None, hidden("Told what is ahead before the first text.")] = None
-    progress: Annotated[Callable[["Progress"], None] | None, hidden("Told the state after every reply.")] = None
+    backoff: Backoff = 1.0
+    tell: Annotated[Callable[[str], None] | None, hidden("Called with what is ahead, before the first text.")] = None
+    confirm: Annotated[
+        Callable[["Ahead"], bool] | None, hidden("Shown what is ahead before the first text; False stops.")
+    ] = None
+    progress: OnReply = None
 
 
 @command(LikelihoodOptions)
@@ -62,28 +64,23 @@ def likelihood(options: LikelihoodOptions) -> "RunSummary":
     Nothing is asked in words. The run folder is like any other: the same command resumes, and its rows stand beside
     those of the same model asked in words. OPENAI_API_KEY is sent if it is set, and never stored.
     """
-    from fathom.run import likelihood
-    from fathom.suitefile import open_suite
+    from fathom.run import likelihood, run_folder
 
     settings = options.of(LikelihoodOptions)
-    folder, model = Path(settings.pop("suite")), settings.pop("model")
-    name = folder_name(str(open_suite(folder).manifest["suite"]))
-    place = settings.pop("out") or Path("runs") / name / folder_name(f"{model}-{options.method}")
-    return likelihood(folder, model, out=place, **settings)
+    suite, model, out = Path(settings.pop("suite")), settings.pop("model"), settings.pop("out")
+    place = out or run_folder(suite, suite.resolve().name, f"{model}-{options.method}")
+    return likelihood(suite, model, out=place, **settings)
 
 
-def main(line: LikelihoodOptions) -> None:
+def main(line: LikelihoodOptions) -> int:
     """Answer, and print how many replies there are."""
-    from fathom.terminal import progress_bar, tell
+    from fathom.commands.run import print_summary
+    from fathom.terminal import confirmed, progress_bar
 
     with progress_bar("scoring", line.quiet) as bar:
         asked = line.but(
-            tell=None if line.quiet else lambda words: print(words, file=sys.stderr),
+            confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
         )
         summary = likelihood.body(asked)
-    for hint in summary.hints:
-        tell(hint)
-    if done := summary.progress:
-        counts = ", ".join(f"{count} {status}" for status, count in done.counts.items() if count)
-        print(f"{summary.folder}: {done.finished:,} of {done.total:,} replies ({counts}), {done.tokens_in:,} tokens")
+    return print_summary(summary)

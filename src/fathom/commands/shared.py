@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from fathom.options.declare import Config, Options, Read, arg, at_least, given, hidden, line_only, opt, unset
 from fathom.options.values import (
@@ -15,6 +15,9 @@ from fathom.options.values import (
     temperature_or_default,
     where_of,
 )
+
+if TYPE_CHECKING:
+    from fathom.run import Progress
 
 MaybePath: TypeAlias = Read[Path | str | None, Path | None]
 Names: TypeAlias = Read[Sequence[str] | str | None, tuple[str, ...] | None]
@@ -73,6 +76,11 @@ ReasoningEffort: TypeAlias = Annotated[
     Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None,
     opt("Effort of reasoning: none, minimal, low, medium, high, xhigh or max.", metavar="EFFORT"),
 ]
+RunFolder: TypeAlias = Annotated[
+    MaybePath, opt("Run folder; by default runs/SUITE/MODEL, after the suite's folder.", "-o", metavar="FOLDER")
+]
+Backoff: TypeAlias = Annotated[float, hidden("Seconds before the first retry; doubles with each.")]
+OnReply: TypeAlias = Annotated[Callable[["Progress"], None] | None, hidden("Called with the state after every reply.")]
 ReasoningTokens: TypeAlias = Annotated[int | None, opt("Tokens for reasoning.", metavar="TOKENS", check=at_least(0))]
 
 

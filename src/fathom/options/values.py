@@ -129,11 +129,6 @@ def folders_of(given: Iterable[Path | str] | Path | str) -> tuple[str, ...]:
     return tuple(map(str, paths_of(given)))
 
 
-def folder_name(name: str) -> str:
-    """A name as one folder name: letters, digits, dots and dashes."""
-    return "".join(letter if letter.isalnum() or letter in "._" else "-" for letter in name).strip(".-") or "unnamed"
-
-
 def _parts(given: object) -> list[Any]:
     if isinstance(given, str):
         return [part.strip() for part in given.split(",") if part.strip()]

@@ -7,7 +7,7 @@ from fathom.run.likelihood import likelihood
 from fathom.run.manifest import read_manifest
 from fathom.run.preflight import Forecast, Preflight
 from fathom.run.progress import Progress, RunStatus, RunSummary, status
-from fathom.run.runner import run
+from fathom.run.runner import run, run_folder
 from fathom.run.store import StoredReply, replies
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "read_manifest",
     "replies",
     "run",
+    "run_folder",
     "status",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fathom.registry import get_task
 from fathom.run.judgements import Judgement, Outcome, Spent, case_key, case_of, hashed
-from fathom.run.prices import Price
+from fathom.run.prices import Price, price_range
 from fathom.run.store import replies
 from fathom.score.judge import Case, JudgeKind, Rubric, UnreadableError, get_rubric
 from fathom.types import FathomError
@@ -88,6 +88,15 @@ class JudgePlan:
     cost_least: float | None
     cost_most: float | None
     checked: str = ""
+
+    def __str__(self) -> str:
+        """One line."""
+        price = price_range(self.cost_least, self.cost_most, self.checked)
+        done = f"; {self.finished:,} are judged already" if self.finished else ""
+        return (
+            f"{self.folder}: {self.replies:,} replies to be judged by {self.judge}: about {self.requests:,} requests, "
+            f"{self.tokens_in:,} tokens in, {price}{done}"
+        )
 
 
 def find_cases(folder: Path, judged: Mapping[str, Judgement], *, again: bool, by: JudgeKind = "chat") -> PendingCases:

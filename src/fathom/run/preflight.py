@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from fathom.length import format_length
 from fathom.run.model import Settings
 from fathom.run.overflow import EFFECTS, Overflow
-from fathom.run.prices import TRUNCATION, Limit, Price
+from fathom.run.prices import TRUNCATION, Limit, Price, price_range
 from fathom.run.request_mode import PLAIN, RequestModes
 from fathom.types import FathomError, Sample
 
@@ -38,6 +39,14 @@ class Forecast:
     beyond: int
     cost_least: float | None
     cost_most: float | None
+
+    def __str__(self) -> str:
+        """One line."""
+        cost = f", up to ${self.cost_most:,.2f}" if self.cost_most else ""
+        beyond = f", {self.beyond:,} beyond the window" if self.beyond else ""
+        return (
+            f"{format_length(self.length):>6}: {self.requests:,} requests, {self.tokens_in:,} tokens in{cost}{beyond}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,20 @@ class Preflight:
         window = "" if self.window_from == TRUNCATION else "the window of "
         counted = " and count as overflow" if self.on_overflow == "refuse" else ""
         return f"{self.beyond} prompts exceed {window}{self.window:,} tokens: they {EFFECTS[self.on_overflow]}{counted}"
+
+    def __str__(self) -> str:
+        """All of it, and a line for each length."""
+        price = price_range(self.cost_least, self.cost_most, self.checked)
+        done = f"; {self.finished:,} replies exist already" if self.finished else ""
+        unknown = "the model's window is not known; give --window to have prompts checked beforehand"
+        window = self.overflow_note or (unknown if self.window is None and self.cost_most != 0 else "")
+        return "\n  ".join(
+            (
+                f"{self.model}: {self.requests:,} requests, {self.tokens_in:,} tokens in, at most {self.tokens_out:,} "
+                f"out, {price}{done}",
+                *filter(None, (self.thinking, self.unverified, *map(str, self.lengths), window)),
+            )
+        )
 
 
 def reasons(settings: Settings, price: Price) -> bool:

@@ -66,6 +66,13 @@ class Price:
         return (tokens_in * read - saved + tokens_out * written) / 1_000_000
 
 
+def price_range(least: float | None, most: float | None, checked: str = "") -> str:
+    """What work may cost, in words: from ``least`` to ``most`` US dollars by prices looked up in a month."""
+    if not most:
+        return "free of charge" if most == 0 else "unknown price"
+    return f"${least:,.2f} to ${most:,.2f}" + (f" (prices of {checked})" if checked else "")
+
+
 FREE = Price(input=0.0, output=0.0)
 UNKNOWN = Price()
 

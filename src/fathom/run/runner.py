@@ -7,10 +7,11 @@ from typing import Literal
 
 from fathom import plugins
 from fathom.length import thinking as with_thoughts
+from fathom.names import folder_name
 from fathom.run.clients import open_client
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
-from fathom.run.manifest import check_run, describe_run, join_run
+from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
 from fathom.run.model import Client, Settings
 from fathom.run.model_settings import find_settings
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
@@ -239,6 +240,24 @@ def run(
         thinking=settings.thinking,
     )
     return drive(work_on(out, client, work, plan.total))
+
+
+def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:
+    """Where a run is unless it is told to be elsewhere: ``runs/NAME/END``.
+
+    Earlier releases took the name that the suite gives itself. A run of the same suite that is there is resumed.
+
+    Args:
+        suite: The suite folder.
+        name: Name of its folder.
+        end: The model and how it is asked.
+        after: What follows either name, such as that of a subset.
+    """
+    built = open_suite(suite).manifest
+    new, old = (Path("runs") / folder_name(one + after) / folder_name(end) for one in (name, str(built["suite"])))
+    if new.exists() or not (old / FILE).exists():
+        return new
+    return old if read_manifest(old)["suite"]["fingerprint"] == built["fingerprint"] else new
 
 
 async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSummary:

@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.compress.shared import half_width, print_json
-from fathom.commands.shared import Asking, Epochs, Json, Limits, Reasoning, Recorded, Sampling, Unanswered
+from fathom.commands.shared import (
+    Asking,
+    Backoff,
+    Epochs,
+    Json,
+    Limits,
+    OnReply,
+    Reasoning,
+    Recorded,
+    Sampling,
+    Unanswered,
+)
 from fathom.options.declare import arg, at_least, command, hidden, opt
 from fathom.types import FathomError, Member, Subset
 from fathom.types import Json as JsonValue
@@ -21,7 +32,6 @@ if TYPE_CHECKING:
     from fathom.compress.estimates import ModelEstimate
     from fathom.compress.matrix import Floats
     from fathom.run import Preflight
-    from fathom.run import Progress as RunProgress
 
 SUBSET = "subset.json"
 
@@ -41,7 +51,7 @@ class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
     seed: Annotated[int, opt("Seed of the draws, and of the model.", check=at_least(0))] = 0
     epochs: Epochs = 1
     unanswered: Unanswered = "zero"
-    backoff: Annotated[float, hidden("Seconds before the first retry; doubles with each.")] = 1.0
+    backoff: Backoff = 1.0
     told: Annotated[
         Callable[[int, float, float], None] | None,
         hidden("Told (items asked, estimate, half-width) after every round."),
@@ -49,7 +59,7 @@ class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
     confirm: Annotated[
         Callable[["Preflight"], bool] | None, hidden("Shown what is ahead before each round; False stops.")
     ] = None
-    progress: Annotated[Callable[["RunProgress"], None] | None, hidden("Told the state after every reply.")] = None
+    progress: OnReply = None
 
 
 @dataclass(frozen=True)
@@ -159,8 +169,7 @@ def _asked(options: AdaptiveOptions, names: Sequence[str], folder: Path, choices
 
 def main(line: AdaptiveOptions) -> None:
     """Print a line after each round, and the estimate."""
-    from fathom.commands.run import confirmed
-    from fathom.terminal import tell
+    from fathom.terminal import confirmed, tell
 
     def told(items: int, value: float, half: float) -> None:
         if not line.quiet:
@@ -172,7 +181,7 @@ def main(line: AdaptiveOptions) -> None:
         """What is ahead is shown, and asked about, for the first round that asks anything."""
         known = bool(shown)
         shown.extend([plan] if plan.requests else [])
-        return confirmed(plan, line.yes or known, line.quiet or known)
+        return confirmed(plan, yes=line.yes or known, quiet=line.quiet or known)
 
     found = adaptive.body(line.but(told=told, confirm=confirm))
     if line.as_json:

@@ -30,6 +30,34 @@ MOST_ORDERS = 120
 """Orders of five segments; more need an option."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What is to be asked before the first text is sent.
+
+    Attributes:
+        finished: Replies that are there already.
+        samples: Samples to be answered.
+        requests: Texts to be scored.
+        tokens: The most tokens that these texts hold, by the suite's tokenizer.
+        cost_most: US dollars for these tokens; None where no price is known.
+    """
+
+    finished: int
+    samples: int
+    requests: int
+    tokens: int
+    cost_most: float | None
+
+    def __str__(self) -> str:
+        """One line."""
+        price = "unknown price" if self.cost_most is None else f"at most ${self.cost_most:,.2f}"
+        done = f"; {self.finished:,} replies exist already" if self.finished else ""
+        return (
+            f"{self.samples:,} samples, {self.requests:,} texts of at most {self.tokens:,} tokens (suite's tokenizer), "
+            f"{price if self.cost_most != 0 else 'free of charge'}{done}"
+        )
+
+
 def likelihood(
     suite: Path,
     model: str,
@@ -47,6 +75,7 @@ def likelihood(
     backoff: float = 1.0,
     most_orders: int = MOST_ORDERS,
     tell: Callable[[str], None] | None = None,
+    confirm: Callable[[Ahead], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> RunSummary:
     """Answer the ordering questions of a suite by how likely a model finds the texts (Ada-LEval, 4.5.1).
@@ -70,7 +99,8 @@ def likelihood(
         timeout: Seconds for one text.
         backoff: Seconds before the first retry; doubles with each.
         most_orders: With ``orders``, the maximum number of orders per question.
-        tell: Called with the number of texts ahead before the first one.
+        tell: Called with a description of the remaining work before the first text.
+        confirm: Called with the remaining work before the first text; False stops.
         progress: Called after every reply.
 
     Returns:
@@ -101,14 +131,17 @@ def likelihood(
     manifest = _describe(Path(suite), built.manifest, model, model_base_url, way)
     check_run(out, manifest)
     backend = _open(model, model_base_url, how, Retry(retries=retries, timeout=timeout, first=backoff))
-    join_run(out, manifest)
-    total, ahead = questions.look_ahead(out, way)
-    if tell is not None:
-        tell(ahead)
     local = model.startswith(PREFIX)
+    price = FREE if local else find_price(model, model_base_url)
+    total, ahead = questions.look_ahead(out, way, price)
+    if tell is not None:
+        tell(str(ahead))
+    if confirm is not None and not confirm(ahead):
+        return RunSummary(out, None, stopped="not confirmed")
+    join_run(out, manifest)
     work = _work(
         questions,
-        price=FREE if local else find_price(model, model_base_url),
+        price=price,
         max_connections=1 if local else max_connections,
         progress=progress,
     )
@@ -180,9 +213,10 @@ class _Questions:
             if reason:
                 raise FathomError(f"task {task}: {reason}")
 
-    def look_ahead(self, out: Path, method: Method) -> tuple[int, str]:
-        """The number of replies that the run will have, and a description of the remaining work."""
+    def look_ahead(self, out: Path, method: Method, price: Price) -> tuple[int, Ahead]:
+        """The number of replies that the run will have, and the remaining work."""
         total = pending = requests = tokens = 0
+        cost: float | None = 0.0
         with peek(out) as store:
             for sample in self.samples():
                 total += 1
@@ -191,10 +225,11 @@ class _Questions:
                 segments = len(self.ordering(sample.id).segments)
                 texts = how_many(segments, method)
                 # With pairs, every segment is in 2 N texts; the text before and after in N.
-                tokens += sample.tokens * (texts if method == "orders" else 2 * segments)
-                pending, requests = pending + 1, requests + texts
-        done = f"; {total - pending:,} replies exist already" if total > pending else ""
-        return total, f"{pending:,} samples, {requests:,} texts of at most {tokens:,} tokens (suite's tokenizer){done}"
+                own = sample.tokens * (texts if method == "orders" else 2 * segments)
+                each = price.cost(own, texts)
+                cost = None if cost is None or each is None else cost + each
+                pending, requests, tokens = pending + 1, requests + texts, tokens + own
+        return total, Ahead(total - pending, pending, requests, tokens, cost)
 
 
 def _work(
