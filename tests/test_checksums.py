@@ -179,7 +179,7 @@ def test_a_changed_reply_is_named_by_its_sample(tmp_path: Path) -> None:
             assert before != value
             db.execute(f"UPDATE replies SET {column} = ? WHERE sample = 'passkey/5@512'", (value,))
         with pytest.raises(
-            FathomError, match=r"replies\.sqlite: damaged \(replies of sample passkey/5@512, epoch 1: not"
+            FathomError, match=r"replies\.sqlite: damaged \(replies of sample passkey/5@512, epoch 1: checksum mismatch"
         ):
             list(replies(run))
         with sqlite3.connect(run / store.FILE) as db:

@@ -229,7 +229,7 @@ def test_lengths_choose_by_what_prompts_were_cut_to(built: BuiltSuite) -> None:
     assert {(s.length, s.facets.get("cut_from")) for s in built.samples(lengths=[1024])} == {(1024, None), (1024, 4096)}
     assert {s.facets.get("cut_from") for s in built.samples(lengths=[4096])} == {None}
     check_choice(built.manifest, None, (512, 2048, 4096))
-    with pytest.raises(FathomError, match="is built at 512, 1k, 2k, 4k"):
+    with pytest.raises(FathomError, match="was built at 512, 1k, 2k, 4k"):
         check_choice(built.manifest, None, (8192,))
 
 

@@ -196,7 +196,7 @@ def _entries(
         notes += (f"{board.id}: {sentence}" for sentence in graded_otherwise(board, filled.get(board.id, ())))
     if not filled:
         none = "the given results have no rows" if wanted.results else "no results were given"
-        why = "; ".join(notes) or f"{none}and there are no published results for these boards"
+        why = "; ".join(notes) or f"{none}, and there are no published results for these boards"
         raise FathomError(f"no entries for {', '.join(found)}: {why}")
     return filled, list(dict.fromkeys(notes))
 
