@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
 from fathom.commands.compress.shared import Embeddings, print_json, vectors_of
 from fathom.commands.shared import Json, Names
-from fathom.names import unknown
 from fathom.options.declare import OptionError, arg, at_least, command, opt, unset
 from fathom.options.values import names_of, paths_of
 
 if TYPE_CHECKING:
-    from fathom.compress.matrix import ScoreMatrix
     from fathom.types import Subset
 
 Selection: TypeAlias = Literal["sampled", "minilongbench"]
@@ -61,7 +59,7 @@ def select(options: SelectOptions) -> "Subset":
         raise OptionError("unit", options.unit, "method minilongbench counts items; leave it out, or use sampled")
     known = read_matrix(paths_of(options.sources), least=0 if sampled else 2)
     if options.models is not None:
-        known = _of_models(known, options.models)
+        known = known.of_models(known.numbers(options.models))
     if sampled:
         subset = design.select(known, budget, unit=options.unit, seed=options.seed)
         write_sampled(subset, known, out)
@@ -72,14 +70,6 @@ def select(options: SelectOptions) -> "Subset":
     mini = minilongbench.select(known, int(budget), embeddings=vectors, seed=options.seed)
     minilongbench.write_mini(mini, out)
     return mini.subset
-
-
-def _of_models(matrix: "ScoreMatrix", names: tuple[str, ...]) -> "ScoreMatrix":
-    places = {name: number for number, name in enumerate(matrix.models)}
-    for name in names:
-        if name not in places:
-            raise unknown("model", name, places)
-    return matrix.of_models([places[name] for name in names])
 
 
 def main(line: SelectOptions) -> None:
