@@ -54,7 +54,7 @@ class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
 
 
 @command(AdaptiveOptions)
-def adaptive(options: AdaptiveOptions) -> "Adapted":
+def compress_adaptive(options: AdaptiveOptions) -> "Adapted":
     """Evaluate one model on as few items as a narrow interval takes.
 
     Rounds of items are chosen by what the model has shown so far, until the 95% interval of its score on the whole
@@ -91,7 +91,7 @@ def main(line: AdaptiveOptions) -> None:
         shown.extend([plan] if plan.requests else [])
         return confirmed(plan, yes=line.yes or known, quiet=line.quiet or known)
 
-    found = adaptive.body(line.but(told=told, confirm=confirm))
+    found = compress_adaptive.body(line.but(told=told, confirm=confirm))
     if line.as_json:
         record = dataclasses.asdict(found)
         print_json({**record, "subset": str(found.subset), "rounds": list(map(str, found.rounds))})

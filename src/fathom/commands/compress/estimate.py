@@ -31,7 +31,7 @@ class EstimateOptions(Json):
 
 
 @command(EstimateOptions)
-def estimate(options: EstimateOptions) -> "Estimated":
+def compress_estimate(options: EstimateOptions) -> "Estimated":
     """Estimate scores on a whole benchmark, with intervals, from the scores on a subset of its items.
 
     Models of one tie group do not differ significantly; ranks are those that the data allow.
@@ -60,7 +60,7 @@ def main(line: EstimateOptions) -> None:
     from fathom.report.compression_tables import agreement_records, estimate_records
     from fathom.terminal import print_records, tell
 
-    found = estimate.body(line)
+    found = compress_estimate.body(line)
     if line.as_json:
         print_json(dataclasses.asdict(found))
         return

@@ -45,7 +45,7 @@ class SelectOptions(Json):
 
 
 @command(SelectOptions)
-def select(options: SelectOptions) -> "Subset":
+def compress_select(options: SelectOptions) -> "Subset":
     """Choose items that stand for a whole benchmark: `fathom run --subset` asks no others.
 
     By default a probability sample: every item can be drawn, those that tell models apart more often, so that estimates
@@ -76,7 +76,7 @@ def main(line: SelectOptions) -> None:
     """Print how many items were chosen of each stratum."""
     from fathom.terminal import print_records, tell
 
-    subset = select.body(line)
+    subset = compress_select.body(line)
     strata = Counter(member.stratum for member in subset.members)
     if line.as_json:
         print_json(

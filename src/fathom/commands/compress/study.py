@@ -114,7 +114,7 @@ class StudyOptions(Terminal, Json):
 
 
 @command(StudyOptions)
-def study(options: StudyOptions) -> "pl.DataFrame":
+def compress_study(options: StudyOptions) -> "pl.DataFrame":
     """Study MiniLongBench's method: what each of its choices does to the ranks of models."""
     from fathom.compress import study as studies
     from fathom.compress.embedding import read_vectors
@@ -160,7 +160,7 @@ def main(line: StudyOptions) -> None:
     from fathom.compress.study import summarised
     from fathom.terminal import print_records, tell
 
-    frame = study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
+    frame = compress_study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
     if line.as_json:
         print_json(frame.to_dicts())
         return

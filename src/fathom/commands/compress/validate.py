@@ -71,7 +71,7 @@ class ValidateOptions(Terminal, Json):
 
 
 @command(ValidateOptions)
-def validate(options: ValidateOptions) -> "Validated":
+def compress_validate(options: ValidateOptions) -> "Validated":
     """Validate methods of choosing and estimating on held-out models.
 
     Models are split into known and new ones: at random, and with the weakest half known and the strongest half new.
@@ -110,7 +110,7 @@ def main(line: ValidateOptions) -> None:
     from fathom.terminal import print_records, progress_bar, tell
 
     with progress_bar("validating", line.quiet) as progress:
-        found = validate.body(line.but(progress=progress))
+        found = compress_validate.body(line.but(progress=progress))
     summary = found.summary.to_dicts()
     reached = [] if found.reach is None else found.reach.to_dicts()
     if line.as_json:
