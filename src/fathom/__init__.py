@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
     message = f"module 'fathom' has no attribute {name!r}"
     # ``from fathom import run`` asks here before it imports the package of this name.
     if not name.startswith("_") and importlib.util.find_spec(f"fathom.{name}") is None:
-        near = difflib.get_close_matches(name, importlib.import_module("fathom.api").__all__, n=1)
+        near = difflib.get_close_matches(name, vars(importlib.import_module("fathom.api")), n=1)
         message += f"; did you mean fathom.api.{near[0]}?" if near else "; its functions are in fathom.api"
     raise AttributeError(message)
 

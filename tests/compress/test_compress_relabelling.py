@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from fathom import api
-from fathom.commands.compress.adaptive import Adapted
+from fathom.compress.adaptive import Adapted
 from fathom.compress.design import select
 from fathom.compress.minilongbench import select as select_mini
 from fathom.compress.minilongbench import write_mini
@@ -180,7 +180,7 @@ def adapted(
         return replies(asked, wrong(asked), **other)
 
     patch.setattr("fathom.commands.run.run", lambda *_, **__: SimpleNamespace(stopped=""))
-    patch.setattr("fathom.rows.runs.load", load)
+    patch.setattr("fathom.compress.adaptive.load", load)
     write_matrix(KNOWN, folder / "known.parquet")
     try:
         return api.compress_adaptive(

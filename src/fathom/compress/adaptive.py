@@ -13,6 +13,7 @@ may have any bounded score, is our own.
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -20,15 +21,19 @@ from numpy.typing import NDArray
 
 from fathom.compress.abilities import Abilities, expected, learn
 from fathom.compress.assisted import BELIEF, FEWEST, Estimates, Z, estimated, stretched
-from fathom.compress.design import ADAPTIVE, Design, groups_of
+from fathom.compress.design import ADAPTIVE, Design, design, groups_of
 from fathom.compress.estimates import ModelEstimate, estimate
 from fathom.compress.matrix import ENDED, Floats, ScoreMatrix
 from fathom.compress.sampling import draw, inclusion, likeness_tree
-from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered
+from fathom.compress.tables import of_rows, write_sampled
+from fathom.rows.runs import load
+from fathom.stats.outcomes import COUNTED, MISSING_AT_MOST, Unanswered, differ
+from fathom.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
 
 FIRST = 100  # items of the first round: fewer say too little of a model's abilities and of the error
 STEP = 20
+SUBSET = "subset.json"
 _FLOOR = 0.02  # added to variances of coins, so that items that known models all solve can still surprise
 _MOST, _LEAST = 2.0, 0.5  # by how much a model's own spread may differ from that of known models
 
@@ -308,3 +313,137 @@ def estimate_of(
     return replace(
         found, other=None if other is None else other.overall.value, ended=dict(zip(ENDED, ended, strict=True))
     )
+
+
+# ------------------------------------------------------------------------------------------------ rounds of a model
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an evaluation is to reach, and how.
+
+    Attributes:
+        width: Half-width of the 95% interval of the whole score, at which to stop.
+        budget: Most items to ask.
+        first: Items of the first round.
+        step: Items of every other.
+        seed: Seed of the draws.
+        unanswered: How replies count that were not answered.
+    """
+
+    width: float
+    budget: int
+    first: int = FIRST
+    step: int = STEP
+    seed: int = 0
+    unanswered: Unanswered = "zero"
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """Where an adaptive evaluation ended.
+
+    Attributes:
+        subset: File of the items that were asked; ``fathom compress estimate`` takes it with the rounds.
+        rounds: Run folders, one a round.
+        items: Items asked.
+        of: Items of the whole benchmark.
+        estimate: The estimate, with its interval.
+        half_width: Of the interval.
+        reached: Whether it is as narrow as wanted.
+        unanswered: How replies count that were not answered.
+    """
+
+    subset: Path
+    rounds: Sequence[Path]
+    items: int
+    of: int
+    estimate: ModelEstimate
+    half_width: float
+    reached: bool
+    unanswered: Unanswered = "zero"
+
+    def outcomes(self) -> str:
+        """What became of the replies, in words; "" where all were answered in full."""
+        one = self.estimate
+        counts = [f"{one.ended[name]:,} {name}" for name in COUNTED if one.ended[name]]
+        if not counts:
+            return ""
+        how, otherwise = ("count 0", "are left out") if self.unanswered == "zero" else ("left out", "count 0")
+        other = "no estimate" if one.other is None else f"{100 * one.other:.2f}"
+        both = f"; {other} where they {otherwise}" if differ(one.overall.value, one.other) else ""
+        return f"of {one.ended['replies']:,} replies {', '.join(counts)}; those without an answer {how}{both}"
+
+
+def evaluate(
+    model: str,
+    matrix: ScoreMatrix,
+    wanted: Wanted,
+    folder: Path,
+    ask: Callable[[Path, Path], str],
+    told: Callable[[int, float, float], None] | None = None,
+) -> Adapted:
+    """Evaluate one model in rounds; the same call again resumes.
+
+    Args:
+        model: Its name.
+        matrix: Scores of known models on the items of the benchmark.
+        wanted: What is to be reached.
+        folder: Where the rounds are written.
+        ask: Runs the subset in a file into a run folder; gives why it was stopped, or "".
+        told: Called with the items asked, the estimate and the half-width, after every round.
+
+    Raises:
+        FathomError: A round was stopped, or asked other items than it would now.
+    """
+    budget, seed = min(wanted.budget, len(matrix.items)), wanted.seed
+    made = design(matrix, budget, seed=seed)
+    sizes = {"budget": budget, "first": wanted.first, "step": wanted.step}
+    factor = stretch(made, width=wanted.width, **sizes)
+    choices: dict[str, Json] = {"unit": "items", "seed": seed, "width": wanted.width, **sizes}
+    asked: list[Path] = []
+    answers: list[Answers] = []
+
+    def ask_items(items: NDArray[np.int64]) -> Floats:
+        names = [matrix.items[item] for item in items.tolist()]
+        asked.append(folder / f"round-{len(asked) + 1:03d}")
+        subset = _written(asked[-1], names, choices)
+        if stopped := ask(subset, asked[-1]):
+            raise FathomError(f"{asked[-1]}: stopped: {stopped}; the same command resumes")
+        answers.append(answers_of(of_rows(load([asked[-1]]), str(asked[-1]), names), names))
+        return counted(answers, wanted.unanswered, str(folder))
+
+    def watch(progress: Progress) -> None:
+        if told is not None and len(progress.items):
+            found = current(made, progress, factor)
+            told(len(progress.items), float(found.values[0, 0]), half_width(found))
+
+    rng = np.random.default_rng([seed, 3])
+    progress = drive(rounds(made, width=wanted.width, stretch=factor, rng=rng, **sizes), ask_items, watch)
+    half = half_width(current(made, progress, factor))
+    subset = subset_of(made, progress, {**choices, "stretch": factor})
+    write_sampled(subset, matrix, folder / SUBSET)
+    return Adapted(
+        folder / SUBSET,
+        tuple(asked),
+        len(progress.items),
+        len(matrix.items),
+        estimate_of(model, subset, made, progress, answers, wanted.unanswered),
+        half,
+        half <= wanted.width,
+        wanted.unanswered,
+    )
+
+
+def _written(folder: Path, names: Sequence[str], choices: Mapping[str, Json]) -> Path:
+    """The file of the subset of a round, beside its folder."""
+    members = tuple(Member(name, 1.0) for name in names)
+    path = folder.with_suffix(".json")
+    if not path.is_file():
+        write_subset(Subset(folder.name, members, "adaptive round", choices), path)
+    elif read_subset(path).members != members:
+        raise FathomError(
+            f"{path}: this round asked other items than it would now: the options, the known scores, the scores of "
+            "an earlier round or the version of fathom have changed. Choose another --out"
+        )
+    return path

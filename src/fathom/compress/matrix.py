@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.names import unknown
 from fathom.stats.outcomes import COUNTED
 from fathom.types import FathomError
 
@@ -43,6 +44,19 @@ class ScoreMatrix:
     costs: Floats
     other: Floats | None = None
     ended: NDArray[np.int64] | None = None
+
+    def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
+        """The numbers of some models, each once.
+
+        Raises:
+            FathomError: There are no scores of one.
+        """
+        places = {name: number for number, name in enumerate(self.models)}
+        wanted = tuple(dict.fromkeys(names))
+        for name in wanted:
+            if name not in places:
+                raise unknown("model", name, places)
+        return tuple(places[name] for name in wanted)
 
     def of_models(self, models: Sequence[int]) -> ScoreMatrix:
         """The rows of some models, by their numbers."""

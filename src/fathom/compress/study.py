@@ -8,6 +8,7 @@ score), ``spearman``, ``error`` (mean absolute) and ``bias``.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.compress.matrix import Floats, ScoreMatrix
-from fathom.compress.minilongbench import DIMENSIONS, MiniBenchmark, Use, predict, select
+from fathom.compress.minilongbench import DIMENSIONS, MiniBenchmark, Use, predict, published, select
 from fathom.compress.ranks import agreement
 from fathom.types import FathomError
 
@@ -47,6 +48,97 @@ class Plan:
     dimensions: int = DIMENSIONS
     seed: int = 0
     tell: Tell = lambda words: None
+
+
+VALUES = {
+    "redundancy": (0.99, 0.98, 0.95),
+    "dimensions": (5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 50.0, 70.0, 100.0),
+    "ratios": (0.99, 0.98, 0.97, 0.96, 0.95, 0.9),
+    "numbers": (5.0, 10.0, 15.0, 20.0, 25.0, 30.0),
+}
+OF_ONE = ("categories", "rankings", "neighbours")
+"""Studies of one subset, which may be the published one."""
+UNDRAWN = ("categories", "neighbours")
+"""Studies without draws."""
+DRAWS = {"redundancy": 10_000, "choices": 20, "numbers": 5, "rankings": 16}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of one study, where it is not what the study does by itself.
+
+    Attributes:
+        values: What is tried: shares, dimensions, or numbers of models.
+        draws: Subsets or choices of models that are drawn, or seeds for each setting.
+        published: Folder of the published subset, for studies of one subset.
+        tasks: Only items of these tasks, for ``neighbours``.
+    """
+
+    values: Sequence[float] | None = None
+    draws: int | None = None
+    published: Path | None = None
+    tasks: Sequence[str] | None = None
+
+
+def check(name: str, asked: Asked) -> None:
+    """Refuse what a study does not have.
+
+    Raises:
+        FathomError: It has no values or draws, or takes no published subset; or a value is no whole number.
+    """
+    values = asked.values
+    if values is not None and name not in VALUES:
+        raise FathomError(f"the study {name} has no values to try; those of {', '.join(VALUES)} have")
+    if asked.draws is not None and name in UNDRAWN:
+        raise FathomError(f"the study {name} draws nothing: leave out --draws")
+    if asked.published is not None and name not in OF_ONE:
+        raise FathomError(f"the study {name} chooses items itself; those of {', '.join(OF_ONE)} take published ones")
+    if name in ("dimensions", "numbers") and (broken := [value for value in values or () if value != int(value)]):
+        raise FathomError(f"{name} {broken[0]:g}: expected a whole number")
+
+
+def study(name: str, matrix: ScoreMatrix, plan: Plan, asked: Asked, kinds: Mapping[str, Floats]) -> pl.DataFrame:
+    """One study by its name.
+
+    Args:
+        name: One of the functions of this module: ``bias`` is ``biases``, ``neighbours`` ``neighbourhoods``, and
+            ``categories`` ``measured``.
+        matrix: Scores of all models on all items.
+        plan: What the studies have in common; its embeddings are the one kind that is given.
+        asked: What is asked of this one.
+        kinds: Kinds of embeddings by name.
+
+    Raises:
+        FathomError: The study takes fewer or more kinds, or see its function.
+    """
+    if name == "embeddings" and not kinds:
+        raise FathomError("the study embeddings compares embeddings with none: name them with --embeddings FILE.npz")
+    if name != "embeddings" and len(kinds) > 1:
+        raise FathomError(f"the study {name} takes one kind of embeddings; got {', '.join(kinds)}")
+    plan = replace(plan, embeddings=next(iter(kinds.values()), None))
+    draws = DRAWS.get(name, 1) if asked.draws is None else asked.draws
+    values = VALUES.get(name, ()) if asked.values is None else asked.values
+    if asked.values is None and name == "numbers":
+        values = tuple(value for value in values if value < len(matrix.models))
+    whole, few = [int(value) for value in values], min(8, len(matrix.models))
+
+    def mini() -> MiniBenchmark:
+        return _chosen(matrix, plan) if asked.published is None else published(asked.published)
+
+    made: dict[str, Callable[[], pl.DataFrame]] = {
+        "redundancy": lambda: redundancy(matrix, values, draws=draws, seed=plan.seed),
+        "categories": lambda: measured(mini(), matrix, plan.known),
+        "dimensions": lambda: dimensions(matrix, plan, whole, draws),
+        "ratios": lambda: ratios(matrix, plan, values, draws),
+        "embeddings": lambda: embeddings(matrix, plan, {"none": None, **kinds}, draws),
+        "components": lambda: components(matrix, plan, draws),
+        "bias": lambda: biases(matrix, plan, draws),
+        "choices": lambda: choices(matrix, plan, draws),
+        "numbers": lambda: numbers(matrix, plan, whole, draws),
+        "rankings": lambda: rankings(mini(), matrix, models=few, draws=draws, seed=plan.seed),
+        "neighbours": lambda: neighbourhoods(mini(), tasks=asked.tasks, seed=plan.seed),
+    }
+    return made[name]()
 
 
 def measured(mini: MiniBenchmark, matrix: ScoreMatrix, known: Sequence[int]) -> pl.DataFrame:

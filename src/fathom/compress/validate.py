@@ -47,6 +47,19 @@ class Split:
     new: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Validated:
+    """How well methods estimate the scores of models that they have not seen.
+
+    Attributes:
+        summary: One line for each kind of split, budget, target and method (``summary``).
+        reach: Items until intervals are as narrow as wanted (``reach``); None where not asked for.
+    """
+
+    summary: pl.DataFrame
+    reach: pl.DataFrame | None = None
+
+
 def splits_of(
     matrix: ScoreMatrix, count: int, *, seed: int = 0, published: tuple[Sequence[int], Sequence[int]] | None = None
 ) -> list[Split]:

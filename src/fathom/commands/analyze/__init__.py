@@ -32,6 +32,6 @@ def analyze(study: str, sources: Iterable[Path | str], **options: Any) -> Sequen
     if name not in NAMES:
         raise unknown("study", study, NAMES)
     module = name.replace("-", "_")
-    function = getattr(importlib.import_module(f"{__name__}.{module}"), module)
+    function = getattr(importlib.import_module(f"{__name__}.{module}"), f"analyze_{module}")
     found: Sequence[Any] = function(sources, **options)
     return found

@@ -9,11 +9,13 @@ if TYPE_CHECKING:
 
 
 @study(Study)
-def adjacent(options: Study) -> "list[Neighbour]":
+def analyze_adjacent(options: Study) -> "list[Neighbour]":
     """Models from the highest score to the lowest, and which are indistinguishable from the next one below."""
     from fathom.analysis import neighbours
 
     return neighbours(study_rows(options), seed=options.seed)
 
 
-main = on_line(adjacent, empty="no reply has a score; published averages cannot be compared question by question")
+main = on_line(
+    analyze_adjacent, empty="no reply has a score; published averages cannot be compared question by question"
+)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 @study(Study)
-def agreement(options: Study) -> "list[Agreement]":
+def analyze_agreement(options: Study) -> "list[Agreement]":
     """How often every two models, or two ways of asking one, give the same answer."""
     from fathom.analysis import agreement
 
@@ -17,5 +17,6 @@ def agreement(options: Study) -> "list[Agreement]":
 
 
 main = on_line(
-    agreement, empty="no two models or variants in these rows have a score for the same sample; name runs of one suite"
+    analyze_agreement,
+    empty="no two models or variants in these rows have a score for the same sample; name runs of one suite",
 )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 @study(Study)
-def answers(options: Study) -> "list[AnswerPoint]":
+def analyze_answers(options: Study) -> "list[AnswerPoint]":
     """Replies that follow the instructions or copy their example; chance, shortcuts, orders, position bias."""
     from fathom.analysis import answers
 
@@ -17,6 +17,6 @@ def answers(options: Study) -> "list[AnswerPoint]":
 
 
 main = on_line(
-    answers,
+    analyze_answers,
     empty="no task in these rows has a chance level above 0 and a scored reply, or an example in its instructions",
 )

@@ -22,7 +22,7 @@ class BreakdownOptions(Study):
 
 
 @study(BreakdownOptions)
-def breakdown(options: BreakdownOptions) -> "list[GroupScore]":
+def analyze_breakdown(options: BreakdownOptions) -> "list[GroupScore]":
     """Mean over questions in each group, best of n and pass at n, as in LongBench Pro."""
     from fathom.analysis import DIMENSIONS, breakdown
 
@@ -34,4 +34,4 @@ def main(line: BreakdownOptions) -> None:
     """Print tables, or JSON."""
     if line.by and not line.as_json:  # tables have a column for the whole
         line = line.but(by=tuple(dict.fromkeys(("overall", *line.by))))
-    print_results(line, breakdown.body(telling(line)), "no row has a score")
+    print_results(line, analyze_breakdown.body(telling(line)), "no row has a score")

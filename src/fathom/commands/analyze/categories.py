@@ -21,7 +21,7 @@ class CategoriesOptions(Study):
 
 
 @study(CategoriesOptions)
-def categories(options: CategoriesOptions) -> "list[CategoryScore]":
+def analyze_categories(options: CategoriesOptions) -> "list[CategoryScore]":
     """Mean of the tasks of each category, and of the categories, as in LongBench."""
     from fathom.analysis import categories
 
@@ -30,6 +30,6 @@ def categories(options: CategoriesOptions) -> "list[CategoryScore]":
 
 def main(line: CategoriesOptions) -> None:
     """Print tables, or JSON."""
-    found = categories.body(telling(line))
+    found = analyze_categories.body(telling(line))
     shown = [one for one in found if line.tasks or line.as_json or one.task == "all"]
     print_results(line, shown, "no row has a score")

@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 @study(Study)
-def closed_book(options: Study) -> "list[Known]":
+def analyze_closed_book(options: Study) -> "list[Known]":
     """Questions that models answer closed-book, and which of them are removed."""
     return list(known_removed(options).removed)
 
 
 main = on_line(
-    closed_book,
+    analyze_closed_book,
     section="known",
     empty="no question in these rows was asked closed-book; run a suite that has such samples",
 )

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @study(Study)
-def compare(options: Study) -> "list[Comparison]":
+def analyze_compare(options: Study) -> "list[Comparison]":
     """Paired differences between every two models on the items that they share."""
     from fathom.analysis import compare
 
@@ -27,5 +27,6 @@ def compare(options: Study) -> "list[Comparison]":
 
 
 main = on_line(
-    compare, empty="no two models or variants in these rows have a score for the same sample; name runs of one suite"
+    analyze_compare,
+    empty="no two models or variants in these rows have a score for the same sample; name runs of one suite",
 )

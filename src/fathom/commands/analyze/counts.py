@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @study(Study)
-def counts(options: Study) -> "list[Counts]":
+def analyze_counts(options: Study) -> "list[Counts]":
     """Replies by status, validity, truncation, tokens and cost, of all rows."""
     from fathom.analysis import counts
     from fathom.report.reading import tell_unfinished
@@ -22,4 +22,4 @@ def counts(options: Study) -> "list[Counts]":
     return counts(frame)
 
 
-main = on_line(counts, section="counts")
+main = on_line(analyze_counts, section="counts")

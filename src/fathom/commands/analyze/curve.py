@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 @study(ScoresStudy)
-def curve(options: ScoresStudy) -> "list[CurvePoint]":
+def analyze_curve(options: ScoresStudy) -> "list[CurvePoint]":
     """Mean score at each length, with intervals and chance."""
     from fathom.analysis import curve_of
 
     return curve_of(profiles_of(options))
 
 
-main = on_line(curve)
+main = on_line(analyze_curve)

@@ -37,7 +37,7 @@ class DifficultyOptions(OfRows, Json):
 
 
 @study(DifficultyOptions)
-def difficulty(options: DifficultyOptions) -> "list[Difficulty]":
+def analyze_difficulty(options: DifficultyOptions) -> "list[Difficulty]":
     """Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is.
 
     One result.
@@ -56,7 +56,7 @@ def difficulty(options: DifficultyOptions) -> "list[Difficulty]":
 
 def main(line: DifficultyOptions) -> None:
     """Print a table, or JSON."""
-    (found,) = made = difficulty.body(telling(line))
+    (found,) = made = analyze_difficulty.body(telling(line))
     if line.as_json:
         print(json.dumps(finite(as_record(found)), indent=2))
         return

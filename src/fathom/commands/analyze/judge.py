@@ -26,7 +26,7 @@ class JudgeStudyOptions(Json):
 
 
 @study(JudgeStudyOptions)
-def judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
+def analyze_judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
     """A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
     from fathom.analysis import judge_agreement
     from fathom.report.reading import tell_unfinished
@@ -41,4 +41,4 @@ def judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
     return found
 
 
-main = on_line(judge)
+main = on_line(analyze_judge)

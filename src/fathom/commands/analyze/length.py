@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 @study(ScoresStudy)
-def length(options: ScoresStudy) -> "list[EffectiveLength]":
+def analyze_length(options: ScoresStudy) -> "list[EffectiveLength]":
     """Effective context length under three definitions, with intervals."""
     from fathom.analysis import effective_length_of
 
     return effective_length_of(profiles_of(options))
 
 
-main = on_line(length)
+main = on_line(analyze_length)

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 @study(ScoresStudy)
-def longscore(options: ScoresStudy) -> "list[LongScore]":
+def analyze_longscore(options: ScoresStudy) -> "list[LongScore]":
     """Change from base ability (2k, 4k, 6k) at each length, as in 100-LongBench."""
     from fathom.analysis import longscore_of
 
     return longscore_of(profiles_of(options))
 
 
-main = on_line(longscore)
+main = on_line(analyze_longscore)

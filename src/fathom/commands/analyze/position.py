@@ -16,7 +16,7 @@ class PositionOptions(Study):
 
 
 @study(PositionOptions)
-def position(options: PositionOptions) -> "list[PositionPoint | PositionContrast]":
+def analyze_position(options: PositionOptions) -> "list[PositionPoint | PositionContrast]":
     """Score by where in the context the gold text lies, and front, middle and end against each other.
 
     First the points, then the contrasts.
@@ -29,6 +29,6 @@ def position(options: PositionOptions) -> "list[PositionPoint | PositionContrast
 
 
 main = on_line(
-    position,
+    analyze_position,
     empty="no reply in these rows has a score and a depth; build with --depths front,middle,end to study positions",
 )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 @study(Study)
-def repeats(options: Study) -> "list[Repeats]":
+def analyze_repeats(options: Study) -> "list[Repeats]":
     """How much of a mean's error is due to the questions, and how much to few repeats; best of n and pass at n."""
     from fathom.analysis import repeats
 
@@ -17,6 +17,6 @@ def repeats(options: Study) -> "list[Repeats]":
 
 
 main = on_line(
-    repeats,
+    analyze_repeats,
     empty="no reply has a score; of published averages see `fathom analyze breakdown --measures best_of,pass_at`",
 )

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 @study(ScoresStudy)
-def retention(options: ScoresStudy) -> "list[Steady]":
+def analyze_retention(options: ScoresStudy) -> "list[Steady]":
     """Steadier measures beside LongScore: retention, log-ratio, area, and the lengths L85 and L50."""
     from fathom.analysis import steady_of
 
     return steady_of(profiles_of(options))
 
 
-main = on_line(retention)
+main = on_line(analyze_retention)

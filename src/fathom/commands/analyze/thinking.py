@@ -16,7 +16,7 @@ class ThinkingOptions(Study):
 
 
 @study(ThinkingOptions)
-def thinking(options: ThinkingOptions) -> "list[ThinkingGain]":
+def analyze_thinking(options: ThinkingOptions) -> "list[ThinkingGain]":
     """What models gain by thinking, over the questions that they answered both ways."""
     from fathom.analysis import thinking_gain
 
@@ -24,5 +24,5 @@ def thinking(options: ThinkingOptions) -> "list[ThinkingGain]":
 
 
 main = on_line(
-    thinking, empty="no model of these rows has scores both with thinking and without; run it with both modes"
+    analyze_thinking, empty="no model of these rows has scores both with thinking and without; run it with both modes"
 )

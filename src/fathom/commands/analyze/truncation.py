@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @study(Study)
-def truncation(options: Study) -> "list[Truncation]":
+def analyze_truncation(options: Study) -> "list[Truncation]":
     """Whole prompts against the same ones cut: how much of each task needs the full text."""
     from fathom.analysis import truncation
 
@@ -22,4 +22,4 @@ def truncation(options: Study) -> "list[Truncation]":
     )
 
 
-main = on_line(truncation)
+main = on_line(analyze_truncation)

@@ -19,7 +19,7 @@ class BackupOptions(Options):
 
 
 @command(BackupOptions)
-def backup(options: BackupOptions) -> "Held":
+def board_backup(options: BackupOptions) -> "Held":
     """Write all submissions, decisions and tokens into one file, also while servers use the store.
 
     Copying the file of a SQLite store is no backup: what came last is in another one. PostgreSQL needs its pg_dump.
@@ -37,5 +37,5 @@ class Line(BackupOptions, kw_only=True):
 
 def main(line: Line) -> None:
     """Write the file, and say what is in it."""
-    held = backup.body(line)
+    held = board_backup.body(line)
     print(f"{line.out}: {held.submissions:,} submissions, {held.size:,} bytes, whole")

@@ -78,7 +78,7 @@ class BuildOptions(Terminal, Json):
 
 
 @command(BuildOptions)
-def build(options: BuildOptions) -> "Built":
+def board_build(options: BuildOptions) -> "Built":
     """Build a leaderboard as a static site that any host can serve and that opens from disk."""
     from fathom.board.build import TITLE, Wanted, build_site
 
@@ -105,7 +105,7 @@ def main(line: BuildOptions) -> None:
     from fathom.terminal import print_records, progress_bar, tell
 
     with progress_bar("building", line.quiet) as bar:
-        built = build.body(line.but(progress=bar))
+        built = board_build.body(line.but(progress=bar))
     for note in built.notes:
         tell(note)
     if line.as_json:

@@ -29,7 +29,7 @@ class BundleOptions(Options):
 
 
 @command(BundleOptions)
-def bundle(options: BundleOptions) -> "Bundle":
+def board_bundle(options: BundleOptions) -> "Bundle":
     """Write the results of runs into one file that others can check.
 
     It holds rows, settings, versions, hashes of prompts and replies, and with logs the replies and gold answers; no
@@ -64,6 +64,6 @@ def main(line: BundleOptions) -> None:
     """Write the file, and say what is in it."""
     from fathom.printing import printable
 
-    made, size = bundle.body(line), Path(line.out).stat().st_size
+    made, size = board_bundle.body(line), Path(line.out).stat().st_size
     without = "" if line.logs else "; without logs its scores cannot be computed again"
     print(f"{line.out}: {len(made.results):,} replies of {printable(made.model)}, {size:,} bytes{without}")

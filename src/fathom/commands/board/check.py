@@ -37,7 +37,7 @@ class CheckOptions(Json):
 
 
 @command(CheckOptions)
-def check(options: CheckOptions) -> "Checked":
+def board_check(options: CheckOptions) -> "Checked":
     """Check a bundle: its form, its hashes, its scores, and with --suite its gold answers, prompts and completeness.
 
     It says what is right, what is wrong or missing, and what cannot be verified; the exit code is 2 if something is
@@ -52,7 +52,7 @@ def main(line: CheckOptions) -> int:
     """Print what was found; 2 where something is wrong."""
     from fathom.printing import printable_json
 
-    checked = check.body(line)
+    checked = board_check.body(line)
     if line.as_json:
         print(printable_json(json.dumps(checked.json(), indent=2, ensure_ascii=False)))
     else:

@@ -21,7 +21,7 @@ class DiffOptions(Json):
 
 
 @command(DiffOptions)
-def diff(options: DiffOptions) -> "Changes":
+def board_diff(options: DiffOptions) -> "Changes":
     """Say what has changed between two sites, and why: entries, scores and ranks."""
     from fathom.atomic import whole_file
     from fathom.board.changes import changes, read_snapshot
@@ -44,7 +44,7 @@ def main(line: DiffOptions) -> None:
     from fathom.board.changes import counted, sentences
     from fathom.printing import printable
 
-    found = diff.body(line)
+    found = board_diff.body(line)
     if line.as_json:
         print(_json(found))
         return

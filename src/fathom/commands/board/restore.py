@@ -19,7 +19,7 @@ class RestoreOptions(Options):
 
 
 @command(RestoreOptions)
-def restore(options: RestoreOptions) -> "Held":
+def board_restore(options: RestoreOptions) -> "Held":
     """Make a store from a backup, which is checked first. No server may use the store meanwhile.
 
     PostgreSQL needs its pg_restore.
@@ -33,5 +33,5 @@ def restore(options: RestoreOptions) -> "Held":
 
 def main(line: RestoreOptions) -> None:
     """Restore, and say how much."""
-    held = restore.body(line)
+    held = board_restore.body(line)
     print(f"{held.submissions:,} submissions are restored from {line.backup}")

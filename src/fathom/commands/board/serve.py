@@ -85,7 +85,7 @@ class ServeOptions(Accepted, Limited):
 
 
 @command(ServeOptions)
-def serve(options: ServeOptions) -> None:
+def board_serve(options: ServeOptions) -> None:
     """Serve a leaderboard, and accept bundles that people with tokens send: checked, decided on, published.
 
     POST /api/submissions takes a bundle; /moderate is the page of those who decide. Tokens: fathom board token.
@@ -122,4 +122,4 @@ def main(line: ServeOptions) -> None:
     def ready(address: str) -> None:
         tell(f"the board is at {address}, its moderation page at {address}moderate")
 
-    serve.body(line.but(ready=ready))
+    board_serve.body(line.but(ready=ready))

@@ -30,7 +30,7 @@ class TokenOptions(NewToken):
 
 
 @command(TokenOptions)
-def token(options: TokenOptions) -> str:
+def board_token(options: TokenOptions) -> str:
     """Make, replace, list and revoke the tokens of those who may submit bundles or decide on them.
 
     A token is shown once and stored nowhere. `fathom board token NAME` is `fathom board token add NAME`.
@@ -54,7 +54,7 @@ class TokensOptions(Options):
 
 
 @command(TokensOptions)
-def tokens(options: TokensOptions) -> "list[Token]":
+def board_tokens(options: TokensOptions) -> "list[Token]":
     """The tokens of a store: whose, until when, and when they were used last."""
     with libraries():
         from fathom.board.serve import tokens
@@ -95,9 +95,9 @@ def main(line: Line) -> None:
     """Print a new token, what was revoked, or a table of all."""
     wanted = line.wanted()
     if isinstance(wanted, TokensOptions):
-        _print_tokens(tokens.body(wanted), line.as_json)
+        _print_tokens(board_tokens.body(wanted), line.as_json)
         return
-    made = token.body(wanted)
+    made = board_token.body(wanted)
     if wanted.revoke:
         print(f"the token of {wanted.name} is not valid any more")
     else:

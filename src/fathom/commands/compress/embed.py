@@ -27,7 +27,7 @@ class EmbedOptions(Options):
 
 
 @command(EmbedOptions)
-def embed(options: EmbedOptions) -> tuple[int, int]:
+def compress_embed(options: EmbedOptions) -> tuple[int, int]:
     """Embed the texts of items, for the studies of MiniLongBench's method.
 
     In Python it returns how many items there are, and of how many dimensions their embeddings are.
@@ -51,5 +51,5 @@ def main(options: EmbedOptions) -> None:
     """Print how many items were embedded."""
     from fathom.terminal import tell
 
-    items, dimensions = embed.body(options.but(tell=tell))
+    items, dimensions = compress_embed.body(options.but(tell=tell))
     tell(f"{options.out}: {items:,} items, {dimensions:,} dimensions")

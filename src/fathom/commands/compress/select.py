@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
 from fathom.commands.compress.shared import Embeddings, print_json, vectors_of
 from fathom.commands.shared import Json, Names
-from fathom.names import unknown
 from fathom.options.declare import OptionError, arg, at_least, command, opt, unset
 from fathom.options.values import names_of, paths_of
 
 if TYPE_CHECKING:
-    from fathom.compress.matrix import ScoreMatrix
     from fathom.types import Subset
 
 Selection: TypeAlias = Literal["sampled", "minilongbench"]
@@ -47,7 +45,7 @@ class SelectOptions(Json):
 
 
 @command(SelectOptions)
-def select(options: SelectOptions) -> "Subset":
+def compress_select(options: SelectOptions) -> "Subset":
     """Choose items that stand for a whole benchmark: `fathom run --subset` asks no others.
 
     By default a probability sample: every item can be drawn, those that tell models apart more often, so that estimates
@@ -61,7 +59,7 @@ def select(options: SelectOptions) -> "Subset":
         raise OptionError("unit", options.unit, "method minilongbench counts items; leave it out, or use sampled")
     known = read_matrix(paths_of(options.sources), least=0 if sampled else 2)
     if options.models is not None:
-        known = _of_models(known, options.models)
+        known = known.of_models(known.numbers(options.models))
     if sampled:
         subset = design.select(known, budget, unit=options.unit, seed=options.seed)
         write_sampled(subset, known, out)
@@ -74,19 +72,11 @@ def select(options: SelectOptions) -> "Subset":
     return mini.subset
 
 
-def _of_models(matrix: "ScoreMatrix", names: tuple[str, ...]) -> "ScoreMatrix":
-    places = {name: number for number, name in enumerate(matrix.models)}
-    for name in names:
-        if name not in places:
-            raise unknown("model", name, places)
-    return matrix.of_models([places[name] for name in names])
-
-
 def main(line: SelectOptions) -> None:
     """Print how many items were chosen of each stratum."""
     from fathom.terminal import print_records, tell
 
-    subset = select.body(line)
+    subset = compress_select.body(line)
     strata = Counter(member.stratum for member in subset.members)
     if line.as_json:
         print_json(

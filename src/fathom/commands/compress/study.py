@@ -15,10 +15,6 @@ from fathom.types import FathomError
 if TYPE_CHECKING:
     import polars as pl
 
-    from fathom.compress.matrix import Floats, ScoreMatrix
-    from fathom.compress.minilongbench import MiniBenchmark
-    from fathom.compress.study import Plan
-
 LINES = 60
 """Lines of a study that are printed."""
 Study: TypeAlias = Literal[
@@ -35,17 +31,6 @@ Study: TypeAlias = Literal[
     "neighbours",
 ]
 COMPRESSION_STUDIES: tuple[Study, ...] = get_args(Study)
-VALUES = {
-    "redundancy": (0.99, 0.98, 0.95),
-    "dimensions": (5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 50.0, 70.0, 100.0),
-    "ratios": (0.99, 0.98, 0.97, 0.96, 0.95, 0.9),
-    "numbers": (5.0, 10.0, 15.0, 20.0, 25.0, 30.0),
-}
-OF_ONE = ("categories", "rankings", "neighbours")
-"""Studies of one subset, which may be the published one."""
-UNDRAWN = ("categories", "neighbours")
-"""Studies without draws."""
-DRAWS = {"redundancy": 10_000, "choices": 20, "numbers": 5, "rankings": 16}
 
 
 def files_of(given: Mapping[str, Path | str] | Sequence[Path | str] | Path | str) -> dict[str, Path]:
@@ -129,120 +114,45 @@ class StudyOptions(Terminal, Json):
 
 
 @command(StudyOptions)
-def study(options: StudyOptions) -> "pl.DataFrame":
+def compress_study(options: StudyOptions) -> "pl.DataFrame":
     """Study MiniLongBench's method: what each of its choices does to the ranks of models."""
+    from fathom.compress import study as studies
     from fathom.compress.embedding import read_vectors
-    from fathom.compress.study import Plan
+    from fathom.compress.released import EMBEDDINGS, is_released, read_split
     from fathom.compress.tables import read_matrix
     from fathom.report.compression import study_chart
     from fathom.report.figure import check_format, save
     from fathom.rows.schema import write_table
 
-    _check(options)
+    name, paths = options.study, paths_of(options.sources)
+    asked = studies.Asked(options.values, options.draws, options.published, options.tasks)
+    studies.check(name, asked)
     if options.plot is not None:
         check_format(options.plot)
-    matrix = read_matrix(paths_of(options.sources), least=3)
-    kinds = {name: read_vectors(path).of(matrix.items) for name, path in _files(options).items()}
-    if options.study == "embeddings" and not kinds:
-        raise FathomError("the study embeddings compares embeddings with none: name them with --embeddings FILE.npz")
-    if options.study != "embeddings" and len(kinds) > 1:
-        raise FathomError(f"the study {options.study} takes one kind of embeddings; got {', '.join(kinds)}")
-    plan = Plan(
-        known=_known(options, matrix),
+    matrix = read_matrix(paths, least=3)
+    released = paths[0] if len(paths) == 1 and is_released(paths[0]) else None
+    files = options.embeddings or {}
+    if not files and released and (released / EMBEDDINGS).is_file():
+        files = {"released": released / EMBEDDINGS}
+    if options.known is not None:
+        known = matrix.numbers(options.known)
+    else:
+        known = read_split(released)[0] if released else tuple(range(0, len(matrix.models), 2))
+    plan = studies.Plan(
+        known=known,
         budget=options.budget,
-        embeddings=next(iter(kinds.values()), None),
         use=options.use,
         dimensions=options.dimensions,
         seed=options.seed,
         tell=options.tell or (lambda words: None),
     )
-    table = _made(options, matrix, plan, kinds)
+    kinds = {kind: read_vectors(path).of(matrix.items) for kind, path in files.items()}
+    table = studies.study(name, matrix, plan, asked, kinds)
     if options.out is not None:
         write_table(table, options.out)
     if options.plot is not None:
-        save(study_chart(options.study, table), options.plot)
+        save(study_chart(name, table), options.plot)
     return table
-
-
-def _check(options: StudyOptions) -> None:
-    """Refuse options that the study does not have."""
-    name, values = options.study, options.values
-    if values is not None and name not in VALUES:
-        raise FathomError(f"the study {name} has no values to try; those of {', '.join(VALUES)} have")
-    if options.draws is not None and name in UNDRAWN:
-        raise FathomError(f"the study {name} draws nothing: leave out --draws")
-    if options.published is not None and name not in OF_ONE:
-        raise FathomError(f"the study {name} chooses items itself; those of {', '.join(OF_ONE)} take published ones")
-    if name in ("dimensions", "numbers") and (broken := [value for value in values or () if value != int(value)]):
-        raise FathomError(f"{name} {broken[0]:g}: expected a whole number")
-
-
-def _files(options: StudyOptions) -> dict[str, Path]:
-    """Files of embeddings by name: those given, or the one beside MiniLongBench's released scores."""
-    from fathom.compress.released import EMBEDDINGS, is_released
-
-    paths = paths_of(options.sources)
-    if not options.embeddings and len(paths) == 1 and is_released(paths[0]) and (paths[0] / EMBEDDINGS).is_file():
-        return {"released": paths[0] / EMBEDDINGS}
-    return options.embeddings or {}
-
-
-def _known(options: StudyOptions, matrix: "ScoreMatrix") -> tuple[int, ...]:
-    from fathom.compress.released import is_released, read_split
-
-    names, paths = options.known, paths_of(options.sources)
-    if names is None:
-        if len(paths) == 1 and is_released(paths[0]):
-            return read_split(paths[0])[0]
-        return tuple(range(0, len(matrix.models), 2))
-    if unknown := [name for name in names if name not in matrix.models]:
-        raise FathomError(f"unknown model {unknown[0]!r}: the scores are of {', '.join(matrix.models)}")
-    return tuple(matrix.models.index(name) for name in dict.fromkeys(names))
-
-
-def _made(options: StudyOptions, matrix: "ScoreMatrix", plan: "Plan", kinds: "Mapping[str, Floats]") -> "pl.DataFrame":
-    from fathom.compress import study as studies
-
-    draws = DRAWS.get(options.study, 1) if options.draws is None else options.draws
-    values = VALUES.get(options.study, ()) if options.values is None else options.values
-    if options.values is None and options.study == "numbers":
-        values = tuple(value for value in values if value < len(matrix.models))
-    whole = [int(value) for value in values]
-    few = min(8, len(matrix.models))
-    made: dict[Study, Callable[[], pl.DataFrame]] = {
-        "redundancy": lambda: studies.redundancy(matrix, values, draws=draws, seed=plan.seed),
-        "categories": lambda: studies.measured(_mini(options, matrix, plan), matrix, plan.known),
-        "dimensions": lambda: studies.dimensions(matrix, plan, whole, draws),
-        "ratios": lambda: studies.ratios(matrix, plan, values, draws),
-        "embeddings": lambda: studies.embeddings(matrix, plan, {"none": None, **kinds}, draws),
-        "components": lambda: studies.components(matrix, plan, draws),
-        "bias": lambda: studies.biases(matrix, plan, draws),
-        "choices": lambda: studies.choices(matrix, plan, draws),
-        "numbers": lambda: studies.numbers(matrix, plan, whole, draws),
-        "rankings": lambda: studies.rankings(
-            _mini(options, matrix, plan), matrix, models=few, draws=draws, seed=plan.seed
-        ),
-        "neighbours": lambda: studies.neighbourhoods(_mini(options, matrix, plan), tasks=options.tasks, seed=plan.seed),
-    }
-    return made[options.study]()
-
-
-def _mini(options: StudyOptions, matrix: "ScoreMatrix", plan: "Plan") -> "MiniBenchmark":
-    from fathom.compress.minilongbench import published, select
-
-    if options.published is not None:
-        return published(options.published)
-    return select(
-        matrix.of_models(plan.known),
-        plan.budget,
-        embeddings=plan.embeddings,
-        use=plan.use,
-        dimensions=plan.dimensions,
-        seed=plan.seed,
-    )
-
-
-# -------------------------------------------------------------------------------------------------------- printing
 
 
 def main(line: StudyOptions) -> None:
@@ -250,7 +160,7 @@ def main(line: StudyOptions) -> None:
     from fathom.compress.study import summarised
     from fathom.terminal import print_records, tell
 
-    frame = study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
+    frame = compress_study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
     if line.as_json:
         print_json(frame.to_dicts())
         return

@@ -37,7 +37,7 @@ class FetchOptions(Terminal, Json):
 
 
 @command(FetchOptions)
-def fetch(options: FetchOptions) -> "list[Fetched]":
+def data_fetch(options: FetchOptions) -> "list[Fetched]":
     """Fetch data sources from the Hugging Face hub: pinned revisions, compared with their checksums.
 
     The same command again downloads only what is missing or changed, and resumes a download that was interrupted.
@@ -64,7 +64,7 @@ def main(line: FetchOptions) -> None:
     files: list[Fetched] = []
     try:
         with _download_bar(line.quiet) as progress:
-            fetch.body(line.but(progress=progress, fetched=files.append))
+            data_fetch.body(line.but(progress=progress, fetched=files.append))
     finally:
         if line.as_json:
             print_records([{**dataclasses.asdict(file), "path": str(file.path)} for file in files], as_json=True)

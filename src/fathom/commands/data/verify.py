@@ -26,7 +26,7 @@ class VerifyOptions(Json):
 
 
 @command(VerifyOptions)
-def verify(options: VerifyOptions) -> "list[Checked]":
+def data_verify(options: VerifyOptions) -> "list[Checked]":
     """Compare fetched files with their checksums; exit 1 if one is changed or missing. Needs no network.
 
     Without names, all data sources of which the folder has a file.
@@ -48,7 +48,7 @@ def main(line: VerifyOptions) -> int:
     from fathom.sources.lock import data_folder
     from fathom.terminal import print_records
 
-    checked = verify.body(line)
+    checked = data_verify.body(line)
     if line.as_json:
         print_records([{**dataclasses.asdict(one), "path": str(one.path)} for one in checked], as_json=True)
     else:
