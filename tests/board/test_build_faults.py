@@ -62,14 +62,14 @@ def test_nobody_loses_the_folder_that_they_are_in(call: Call, rows: Path, monkey
     monkeypatch.chdir("site")
     code, _, err = built(call, rows, ".")
     assert (code, list(Path().iterdir())) == (2, [])
-    assert "the folder that you are in" in err
+    assert "this is the current folder" in err
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "loop"])
 def test_a_folder_that_cannot_be_is_said_so(call: Call, rows: Path, name: str) -> None:
     Path("loop").symlink_to("loop")
     code, _, err = built(call, rows, name)
-    assert (code, "name another folder" in err) == (2, True)
+    assert (code, "choose another folder" in err) == (2, True)
 
 
 # -------------------------------------------------------------------------------------------------- results
@@ -95,7 +95,7 @@ def test_other_replies_of_the_same_model_are_another_line(call: Call, run: Path,
 def test_a_bundle_that_is_refused_is_named(tmp_path: Path) -> None:
     (tmp_path / "bundles").mkdir()
     (tmp_path / "bundles" / "bad.zip").write_bytes(b"PK")
-    with pytest.raises(FathomError, match=r"bundles/bad\.zip: not a zip archive"):
+    with pytest.raises(FathomError, match=r"bundles/bad\.zip: this is not a zip archive"):
         list(read_results([tmp_path / "bundles"]))
 
 
@@ -142,7 +142,7 @@ def test_an_answer_with_half_a_character_is_in_no_bundle(
 def test_results_without_rows_are_said_so(call: Call, tmp_path: Path) -> None:
     write_rows(to_frame([]), tmp_path / "none.csv")
     code, _, err = built(call, tmp_path / "none.csv")
-    assert (code, "hold no rows" in err) == (2, True)
+    assert (code, "have no rows" in err) == (2, True)
 
 
 # ------------------------------------------------------------------------------------- papers, and other sites

@@ -131,9 +131,9 @@ def test_runs_that_do_not_belong_together(tmp_path: Path, suite: Path) -> None:
         with pytest.raises(FathomError, match=f"{field}: {field} is"):
             bundle_of([first, second])
     again = make_run(tmp_path / "again", suite)
-    with pytest.raises(RefusedError, match=r"line 33: sample kv_retrieval/0@256, epoch 1 .* there twice"):
+    with pytest.raises(RefusedError, match=r"line 33: sample kv_retrieval/0@256, epoch 1 .* included twice"):
         parse_bundle(archive(bundle_of([first, again])))
-    with pytest.raises(FathomError, match="no run to bundle"):
+    with pytest.raises(FathomError, match="nothing to bundle"):
         bundle_of([])
     with pytest.raises(FathomError, match="no reply yet"):
         bundle_of([make_run(tmp_path / "empty", suite, [], judge=False)])
@@ -184,9 +184,9 @@ def test_names_that_are_fine(good: str) -> None:
     ("bad", "said"),
     [
         ("", "a name"), ("m" * (NAME + 1), "120"), (3, "120"), ("a\u202eb", "direction"), ("a\nb", "one line"),
-        (" a", "invisible"), ("a\u00a0b", "invisible"), ("<script>", "browser"), ("javascript:x()", "browser"),
-        ('a"b', "browser"), ("gpt-4\u043e", "pass for another"), ("\u0440\u0430\u0443", "pass for another"),
-        ("g\u0261pt", "pass for another"), ("\uff47pt", "'gpt'"), ("x\u0301\u0301y", "pass for another"),
+        (" a", "invisible"), ("a\u00a0b", "invisible"), ("<script>", "executable"), ("javascript:x()", "executable"),
+        ('a"b', "executable"), ("gpt-4\u043e", "confused with"), ("\u0440\u0430\u0443", "confused with"),
+        ("g\u0261pt", "confused with"), ("\uff47pt", "'gpt'"), ("x\u0301\u0301y", "confused with"),
     ],
 )  # fmt: skip
 def test_names_that_are_not(bad: object, said: str) -> None:
@@ -209,7 +209,7 @@ def test_the_command_writes_and_checks(call: Any, run: Path, suite: Path, tmp_pa
     code, out, _ = call("board", "check", "b.zip", "--suite", suite)
     assert code == 0
     assert out.startswith("b.zip: accepted: 16 replies")
-    assert "verified: 32 scores, computed again" in out
+    assert "verified: 32 scores match the scores recomputed" in out
     assert "not verified: that the replies come from" in out
     code, out, _ = call("board", "check", "b.zip", "--suite", suite, "--json")
     said = json.loads(out)
@@ -217,7 +217,7 @@ def test_the_command_writes_and_checks(call: Any, run: Path, suite: Path, tmp_pa
     (tmp_path / "b.zip").write_bytes((tmp_path / "b.zip").read_bytes()[:-1])
     code, out, _ = call("board", "check", "b.zip")
     assert code == 2
-    assert out.startswith("b.zip: refused\n  wrong: the archive is cut off")
+    assert out.startswith("b.zip: refused\n  wrong: the archive is truncated")
     code, _, err = call("board", "bundle", run, "--out", "b.tar")
     assert (code, ".zip file" in err) == (2, True)
     code, _, err = call("board", "check", "none.zip")

@@ -82,29 +82,31 @@ def test_text_that_is_no_answer_is_left_out(run: Path) -> None:
 def test_what_counts_0_is_said(content: Content, suite: Path, tmp_path: Path) -> None:
     found = checked(content, suite, tmp_path)
     assert found.complete
-    assert "4 of 16 replies say nothing (refused, empty, cut before any text) and count 0" in words(found, "verified")
+    assert "4 of 16 replies have no text (refused, empty, truncated before it) and count 0" in words(found, "verified")
     (unfit,) = [one for one in words(found, "unverified") if "did not fit" in one]
     assert unfit.startswith("1 of 16 prompts did not fit and count 0, which cannot be verified")
     assert "passkey at 512 tokens (1 of 3 prompts did not fit)" in unfit
     for name in (REPLIES,):
         del content.lines[name]
     found = checked(content, suite, tmp_path)
-    assert "4 of 16 replies say nothing (refused, empty, cut before any text) and count 0" in words(found, "unverified")
+    assert "4 of 16 replies have no text (refused, empty, truncated before it) and count 0" in words(
+        found, "unverified"
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"status": "refused"}, "answered is true, but a reply with status refused says nothing; expected false"),
-        ({"status": "error"}, "answered is true, but a reply with status error says nothing"),
-        ({"status": "overflow"}, "answered is true, but a reply with status overflow says nothing"),
-        ({"status": "refused", "answered": False}, "answered is false, but by the hash in digests.jsonl the reply has"),
-        ({"status": "error", "answered": False}, "answered is false, but by the hash in digests.jsonl the reply has"),
-        ({"status": "overflow", "answered": False}, "answered is false, but by the hash in digests.jsonl the reply"),
-        ({"status": "incomplete", "answered": False}, "answered is false, but by the hash in digests.jsonl the reply"),
-        ({"answered": False}, "answered is false, but by the hash in digests.jsonl the reply has text"),
-        ({"status": "incomplete"}, "status is incomplete, but no such reply with text has the stop 'stop'"),
-        ({"stop": "content_filter"}, "status is ok, but no such reply with text has the stop 'content_filter'"),
+        ({"status": "refused"}, "answered is true, but a reply with status refused has no text; expected false"),
+        ({"status": "error"}, "answered is true, but a reply with status error has no text"),
+        ({"status": "overflow"}, "answered is true, but a reply with status overflow has no text"),
+        ({"status": "refused", "answered": False}, "answered is false, but by its hash in digests.jsonl the reply has"),
+        ({"status": "error", "answered": False}, "answered is false, but by its hash in digests.jsonl the reply has"),
+        ({"status": "overflow", "answered": False}, "answered is false, but by its hash in digests.jsonl the reply"),
+        ({"status": "incomplete", "answered": False}, "answered is false, but by its hash in digests.jsonl the reply"),
+        ({"answered": False}, "answered is false, but by its hash in digests.jsonl the reply has text"),
+        ({"status": "incomplete"}, "status is incomplete, impossible for a reply with text and the stop 'stop'"),
+        ({"stop": "content_filter"}, "status is ok, impossible for a reply with text and the stop 'content_filter'"),
     ],
 )  # fmt: skip
 def test_an_end_that_the_reply_contradicts_is_refused(
@@ -122,13 +124,13 @@ def test_an_emptied_reply_that_claims_an_answer_is_refused(content: Content, sui
     content.lines[REPLIES][0]["text"] = ""
     content.lines[DIGESTS][0]["reply_hash"] = hashed("")
     assert (
-        "answered is true, but by the hash in digests.jsonl the reply is empty"
+        "answered is true, but by its hash in digests.jsonl the reply is empty"
         in (words(checked(content, suite, tmp_path), "refused")[0])
     )
     content.lines[REPLIES][0]["text"] = " \n"
     content.lines[DIGESTS][0]["reply_hash"] = hashed(" \n")
     assert (
-        "answered is true, but in replies.jsonl the reply shows nothing"
+        "answered is true, but in replies.jsonl the reply has no visible text"
         in (words(checked(content, suite, tmp_path), "refused")[0])
     )
 
@@ -147,9 +149,9 @@ def test_bundles_of_format_2_are_read(content: Content, suite: Path, tmp_path: P
     assert archive(bundle) == old.packed()
     found = checked(old, suite, tmp_path)
     assert found.complete
-    assert "32 scores, computed again from the replies, are those given" in words(found, "verified")
+    assert "32 scores match the scores recomputed from the replies" in words(found, "verified")
     old.lines[REPLIES][0]["inputs"] = {}
-    with pytest.raises(RefusedError, match=r"replies.jsonl: line 1: inputs is an object; expected no such field"):
+    with pytest.raises(RefusedError, match=r"replies.jsonl: line 1: inputs is an object; expected only the fields"):
         parse_bundle(old.packed())
 
 
@@ -185,8 +187,8 @@ def test_bundles_of_format_1_are_read(content: Content, suite: Path, tmp_path: P
     assert tally(counted(bundle.rows)) == {"unanswered": 4, "cut": 0, "overflow": 1, "missing": 0}
     found = checked(old, suite, tmp_path)
     assert found.complete
-    assert "32 scores, computed again from the replies, are those given" in words(found, "verified")
-    assert "4 of 16 replies say nothing" in " ".join(words(found, "unverified"))
+    assert "32 scores match the scores recomputed from the replies" in words(found, "verified")
+    assert "4 of 16 replies have no text" in " ".join(words(found, "unverified"))
 
 
 def test_a_score_of_an_empty_reply_of_format_1(content: Content, suite: Path, tmp_path: Path) -> None:

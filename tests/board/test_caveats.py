@@ -109,7 +109,7 @@ def test_the_sizes_of_tasks_are_those_of_the_published_scores() -> None:
 
 def test_a_line_of_few_items_says_so() -> None:
     note = lines(leader(LEADER_32K, items=2))["leader-32k"].origin.note
-    assert "Scores of fewer items than the benchmark has: Passkey 5 (32k) 2 of 10, Passkey 100 (32k) 2 of 10" in note
+    assert "Scores over fewer items than the benchmark has: Passkey 5 (32k) 2 of 10, Passkey 100 (32k) 2 of 10" in note
     assert f"and {len(LEADER_32K.tasks) - 3} more" in note
 
 
@@ -150,7 +150,7 @@ def test_a_line_says_who_judged_it() -> None:
 )
 def test_lines_that_are_graded_in_different_ways_are_said(other: dict[str, object], said: str) -> None:
     (sentence,) = graded_otherwise(LEADER_32K, entries(needle("a", grader=JUDGED), needle("b", **other)))
-    assert sentence.startswith("Not graded alike on all lines: Needle (32k) (")
+    assert sentence.startswith("Graded differently in some entries: Needle (32k) (")
     assert said in sentence
     assert "by judge someone/opus (rating v1)" in sentence
 

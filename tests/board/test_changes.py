@@ -83,7 +83,7 @@ def test_models_that_came_and_went_are_named() -> None:
     moved = {one.line: one for one in found.changes if one.kind == "rank"}
     assert moved["fair (measured)"].old == "2"
     assert moved["fair (measured)"].new == "1"
-    assert moved["fair (measured)"].why == ("1 line went",)
+    assert moved["fair (measured)"].why == ("1 entry removed",)
     back = changes(site(batch(without)), before())
     assert [one.kind for one in back.changes if one.figure] == ["new line"]
 
@@ -137,7 +137,7 @@ def test_scores_that_were_lost_are_told() -> None:
     found = changes(before(), site(batch(lost)))
     told = scores(found, "good")
     assert {one.new for one in told} == {None}
-    assert all("there is no score any more" in one.why for one in told)
+    assert all("there is no score now" in one.why for one in told)
     (rank,) = [one for one in found.changes if one.kind == "rank" and one.line.startswith("good")]
     assert (rank.old, rank.new) == ("1", None)
 

@@ -99,7 +99,9 @@ def test_a_forged_score_is_refused_with_what_it_should_be(run: Path, checks: Che
     row["value"] = 1.0
     checked = checks(content)
     assert topics(checked, "refused") == ["scores"]
-    assert "line 1: value of sample kv_retrieval/0@256 is 1.0, but computed from the reply it is 0.0" in words(checked)
+    assert "line 1: value of sample kv_retrieval/0@256 is 1.0, but recomputed from the reply it is 0.0" in words(
+        checked
+    )
 
 
 def test_a_last_digit_that_a_machine_rounds_otherwise_is_no_forgery(run: Path, checks: Checks) -> None:
@@ -116,7 +118,7 @@ def test_a_score_by_another_version_says_so(run: Path, checks: Checks) -> None:
     content.head["versions"]["scored by"] = "0.0.9"
     checked = checks(content)
     assert topics(checked, "refused") == ["rows"]
-    assert "scored by version 9 of the task (fathom 0.0.9), here it is version 1" in words(checked)
+    assert "scored with version 9 of the task (fathom 0.0.9), here with version 1" in words(checked)
     content = taken_apart(archive(bundle_of([run])))
     content.head["versions"]["scored by"] = "0.0.9"
     checked = checks(content)
@@ -137,7 +139,7 @@ def test_gold_answers_of_ones_own_are_found_with_the_suite_only(run: Path, tmp_p
     known = replace(forged, parts=(replace(forged.parts[0], suite="pro"),))
     checked = checks(consistent(known), ())
     assert checked.accepted
-    assert "neither its gold answers nor" in words(checked)
+    assert "so gold answers, prompts and" in words(checked)
 
 
 def test_a_partial_run_is_not_complete(tmp_path: Path, suite: Path, checks: Checks) -> None:
@@ -178,7 +180,7 @@ def test_failed_requests_and_replies_that_wait_for_a_judge_are_missing(
     assert topics(checked, "incomplete") == ["errors", "judges"]
     assert NOT_JUDGED in checked.bundle.rows["detail"].str.join("|")[0] if checked.bundle else False
     # A reply without a prompt is one that nobody gave.
-    assert "there is a reply, but no prompt was sent" in words(checked)
+    assert "it has a reply, but no prompt was sent" in words(checked)
 
 
 def test_prompts_that_were_cut_cannot_be_verified(tmp_path: Path, suite: Path, checks: Checks) -> None:
@@ -218,7 +220,7 @@ def test_a_bundle_of_the_future(run: Path, checks: Checks) -> None:
     assert checks(run, today=date.fromisoformat(created)).complete
     checked = checks(run, today=date(2026, 1, 1))
     assert topics(checked, "refused") == ["fields"]
-    assert f"created is {created}, which is still to come" in words(checked)
+    assert f"created is {created}, which is in the future" in words(checked)
 
 
 def test_patience_ends(run: Path) -> None:

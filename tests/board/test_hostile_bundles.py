@@ -87,7 +87,7 @@ def test_names_of_entries(entry: str, topic: str, right: Right, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("field", "raw", "said"),
     [
-        ("value", "1e999", "1e999 is no finite number"), ("value", "NaN", "NaN is no number"),
+        ("value", "1e999", "1e999 is not a finite number"), ("value", "NaN", "NaN is not a number"),
         ("tokens_in", "9" * 5_000, "a number of 5,000 digits"), ("value", "1.5", "value is 1.5; expected a decimal"),
         ("value", "1", "value is 1; expected a decimal"), ("value", "-0.0", "value is -0.0"),
         ("cost", "-0.5", "cost is -0.5; expected a decimal number from 0.0 to 10,000.0, or null"),
@@ -115,7 +115,7 @@ def test_fields_too_many_and_too_few(right: Right, tmp_path: Path) -> None:
     )  # fmt: skip
     content = taken_apart(right[0])
     content.lines[DIGESTS][0]["__class__"] = "x"
-    assert "__class__ is 'x'; expected no such field" in refusal(content.packed(), tmp_path, right[1])[1]
+    assert "__class__ is 'x'; expected only the fields" in refusal(content.packed(), tmp_path, right[1])[1]
 
 
 def test_limits(right: Right) -> None:

@@ -78,7 +78,7 @@ def test_a_copy_with_other_spaces_marks_and_capitals_is_found() -> None:
     found = compared(texts, other)
     assert found.alike
     assert (found.same, found.near) == (0, found.telling)
-    assert "but for spaces, marks and capitals" in str(found)
+    assert "except for spaces, punctuation and case" in str(found)
     assert not compared(texts, other, logs=False).alike  # without texts nobody can tell
 
 

@@ -355,8 +355,9 @@ def test_every_score_carries_what_became_of_its_replies() -> None:
     assert found.overall.other is not None
     assert found.overall.other > found.overall.value
     assert found.complete
-    assert "2 unanswered (count 0), 1 with a prompt that did not fit (count 0), 1 cut by the output cap." in (
-        entry.origin.note
+    assert (
+        "2 unanswered (count 0), 1 with a prompt that did not fit the window (count 0), 1 truncated at the output cap."
+        in (entry.origin.note)
     )
 
 
@@ -402,7 +403,7 @@ def test_means_over_what_was_answered_say_so() -> None:
     assert entry.settings["unanswered"] == "drop"
     assert "2 unanswered (left out of the means)" in entry.origin.note
     assert list(graded_otherwise(BOARD, [entry])) == [
-        "Replies that were not answered are left out of the means of lines that no paper published."
+        "Unanswered replies are left out of the means of entries that no paper published."
     ]
 
 

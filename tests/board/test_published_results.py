@@ -307,7 +307,7 @@ def test_columns_that_may_be_left_out(tmp_path: Path) -> None:
         ("ada,M,,sort,2048,25,200,T", "row 2: unknown task of board ada 'sort'; did you mean tsort"),
         ("ada,M,,category/best,,25,200,T", "row 2: unknown category of board ada 'best'"),
         ("ada,M,,extra/longscore,,25,200,T", "row 2: unknown extra of board ada 'longscore'"),
-        ("ada,M,,category/tsort,2048,25,200,T", "row 2: length = '2048', expected nothing"),
+        ("ada,M,,category/tsort,2048,25,200,T", "row 2: length = '2048', expected an empty field"),
         ("ada,M,,tsort,2k,25,200,T", "row 2: length = '2k', expected a whole number"),
         ("ada,M,,tsort,-1,25,200,T", "row 2: length = '-1'"),
         ("ada,M,,tsort,2048,,200,T", "row 2: value = '', expected a number, or N/A"),
@@ -322,7 +322,7 @@ def test_columns_that_may_be_left_out(tmp_path: Path) -> None:
         ("pro,M,,category/t1,,25,,T", "row 2: n = ''"),
         ("ada,M,,tsort,2048,25,200", "row 2: expected 8 fields"),
         ("ada,M,,tsort,2048,25,200,T,more", "row 2: expected 8 fields"),
-        ("ada,M,,tsort,2048,25,200,T\nada,M,,tsort,2048,26,200,T", "row 3: the same figure as in .*row 2"),
+        ("ada,M,,tsort,2048,25,200,T\nada,M,,tsort,2048,26,200,T", "row 3: the same score as in .*row 2"),
     ],
 )
 def test_a_wrong_row_is_refused_with_file_row_and_field(tmp_path: Path, row: str, message: str) -> None:
@@ -348,7 +348,7 @@ def test_a_file_that_is_no_such_table_is_refused(tmp_path: Path, head: str, mess
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
-        (None, "not there; write title, date and url"),
+        (None, "missing; create it with title, date and url"),
         ("title = ", "cannot be read as TOML"),
         ('date = "2026-03"', "title = '', expected a text"),
         ('title = "A"\ndate = "March"', "date = 'March', expected YYYY-MM"),

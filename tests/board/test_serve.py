@@ -504,6 +504,6 @@ def test_a_bundle_that_changed_in_the_folder_is_fetched_anew(server: Server) -> 
 def test_a_folder_with_something_else_is_left_alone(store: Store, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     publisher = Publisher(store, tmp_path, list_bundles, threading.Event())
-    with pytest.raises(FathomError, match="something else"):
+    with pytest.raises(FathomError, match="other content"):
         make_app(store, publisher, read_word, GOOD)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"

@@ -170,7 +170,7 @@ def test_what_a_moderator_sent_is_left_to_others(page: Page, token: str) -> None
     own = items.filter(has_text="You sent this")
     expect(own).to_have_count(1)
     expect(own.get_by_role("button")).to_have_count(0)
-    expect(items.filter(has_text="the same name, sent by somebody else")).to_have_count(2)
+    expect(items.filter(has_text="the same name, from another submitter")).to_have_count(2)
 
 
 def test_a_token_is_forgotten(page: Page, token: str) -> None:

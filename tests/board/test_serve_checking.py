@@ -66,7 +66,7 @@ def test_a_bundle_without_replies_needs_leave(tmp_path: Path) -> None:
     path.write_bytes(data)
     refused = verdict_of(path, Policy((suite,)), LIMITS).reasons
     assert len(refused) == 1
-    assert "holds no replies" in refused[0]
+    assert "has no replies" in refused[0]
     assert verdict_of(path, Policy((suite,), without_logs=True), LIMITS).reasons == ()
 
 
@@ -118,20 +118,20 @@ def test_a_suite_that_is_lost_is_no_fault_of_the_bundle(made: tuple[Path, Path],
 def test_a_check_ends_with_its_time(made: tuple[Path, Path]) -> None:
     verdict = check_of(Policy((made[1],)), replace(LIMITS, check_seconds=0.01), threading.Event())(made[0])
     assert verdict.reasons == (
-        "the check took more than 0.01 seconds, the time that this server gives it; send fewer runs at once",
+        "the check took more than 0.01 seconds, the limit of this server; send fewer runs at once",
     )
 
 
 def test_a_check_ends_with_the_server(made: tuple[Path, Path]) -> None:
     stopping = threading.Event()
     stopping.set()
-    with pytest.raises(FathomError, match="the server stops"):
+    with pytest.raises(FathomError, match="the server is stopping"):
         check_of(Policy((made[1],)), LIMITS, stopping)(made[0])
 
 
 @pytest.mark.parametrize(
     ("program", "words"),
-    [("import os; os.kill(os.getpid(), 9)", "did not come to an end"), ("raise SystemExit(3)", "GiB of memory")],
+    [("import os; os.kill(os.getpid(), 9)", "ended with status"), ("raise SystemExit(3)", "GiB of memory")],
 )
 def test_a_check_that_breaks_is_a_reason(
     made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, program: str, words: str

@@ -69,7 +69,7 @@ def test_what_cannot_be_served_is_said(call: Call, tmp_path: Path, monkeypatch: 
     assert "cannot listen" in said("--any-suite", "--host", "203.0.113.7")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("")
-    assert "something else" in said("--any-suite", "--port", "0", "--out", "full")
+    assert "other content" in said("--any-suite", "--port", "0", "--out", "full")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert "pip install 'fathom-eval[board]'" in said("--any-suite")
 

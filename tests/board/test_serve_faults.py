@@ -125,5 +125,5 @@ def test_moderators_learn_that_a_suite_has_no_declared_board(tmp_path: Path) -> 
     (tmp_path / "bundle.zip").write_bytes(data)
     verdict = verdict_of(tmp_path / "bundle.zip", Policy((suite,)), GOOD)
     assert [one.words for one in verdict.findings if one.topic == "board"] == [
-        "suite tiny has no declared board: it gets one of its own"
+        "suite tiny has no declared board; it gets a new one"
     ]

@@ -88,7 +88,7 @@ def test_the_same_replies_under_another_name_are_flagged_on_both(client: TestCli
     first = send(client, tokens["ann"], b"good honest seed1").json()["id"]
     other = send(client, tokens["bob"], b"good unlike seed2").json()["id"]
     copy = send(client, tokens["bob"], b"good forged seed1").json()["id"]
-    words = "30 of 30 replies that are long or not right are the same to the letter"
+    words = "30 of 30 replies that are long or not correct are identical"
     assert flags(client, tokens["mo"], copy) == [("honest", words)]
     assert flags(client, tokens["mo"], first) == [("forged", words)]
     assert flags(client, tokens["mo"], other) == []
@@ -128,8 +128,8 @@ def test_what_a_server_did_not_come_to_compare_is_compared_later(store: Store, t
 def test_one_name_from_two_people_is_flagged(client: TestClient, tokens: dict[str, str]) -> None:
     first = send(client, tokens["ann"], b"good lab/Model-7B seed1").json()["id"]
     other = send(client, tokens["bob"], b"good model_7b seed2").json()["id"]
-    assert flags(client, tokens["mo"], other) == [("lab/Model-7B", "the same name, sent by somebody else")]
-    assert flags(client, tokens["mo"], first) == [("model_7b", "the same name, sent by somebody else")]
+    assert flags(client, tokens["mo"], other) == [("lab/Model-7B", "the same name, from another submitter")]
+    assert flags(client, tokens["mo"], first) == [("model_7b", "the same name, from another submitter")]
 
 
 def test_the_name_of_a_published_entry_is_flagged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_the_name_of_a_published_entry_is_flagged(tmp_path: Path, monkeypatch: p
     said = [one.words for one in found if one.level == "flagged"]
     assert len(said) == 2
     assert "published entry of LongBench Pro (GPT-5)" in said[0]
-    assert "whoever runs this server" in said[1]
+    assert "one of the site's own results" in said[1]
     assert found[0].level == "flagged"  # what needs a second look comes first
 
 
@@ -186,8 +186,8 @@ def test_a_copy_of_a_run_on_the_site_is_flagged(own_run: tuple[Path, Path], tmp_
     ((level, words),) = found_by_server(sent_bundle(tmp_path, suite, "lab/copy", "umbrella"), suite, own)
     assert level == "flagged"
     assert words == (
-        "the replies are those of lab/own, a result that whoever runs this server has put on it: "
-        "5 of 5 replies that are long or not right are the same to the letter"
+        "the replies are those of lab/own, one of the site's own results: "
+        "5 of 5 replies that are long or not correct are identical"
     )
     assert found_by_server(sent_bundle(tmp_path, suite, "lab/other", "ferry"), suite, own) == []
 
@@ -199,7 +199,7 @@ def test_a_bundle_is_taken_in_where_results_on_the_site_cannot_be_read(
     _, suite = own_run
     path = sent_bundle(tmp_path, suite, "lab/copy", "umbrella")
     ((level, words),) = found_by_server(path, suite, OwnResults([tmp_path / "lost"], threading.Event()))
-    assert (level, "results that whoever runs this server" in words) == ("unverified", True)
+    assert (level, "the site's own results" in words) == ("unverified", True)
     assert "lost: no such run folder" in caplog.text
     assert found_by_server(path, suite, OwnResults([], threading.Event())) == []
 
@@ -294,8 +294,8 @@ def test_lines_say_what_they_have_in_common_with_others(tmp_path: Path) -> None:
     notes = [lines["pro"][0].origin.note for lines in with_flags(found, published)]
     assert notes == [
         "A note.",
-        "The same replies as lab/own: 5 of 5 replies that are long or not right are the same to the letter. A note.",
-        "The same name as the published entry big-model has: nobody has verified that it is the same model. A note.",
+        "The same replies as lab/own: 5 of 5 replies that are long or not correct are identical. A note.",
+        "The same name as the published entry big-model; that it is the same model is not verified. A note.",
     ]
 
 

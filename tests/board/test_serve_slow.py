@@ -271,7 +271,7 @@ def test_a_person_has_only_so_many_on_the_way(
         held = [threads.submit(send, address, tokens["ann"], b"good held-%d" % number) for number in range(2)]
         wait(lambda: len(list((tmp_path / "out" / INCOMING).iterdir())) == 2)
         refused = send(address, tokens["ann"], b"good model")
-        assert (refused.status_code, "on their way" in refused.json()["error"]) == (429, True)
+        assert (refused.status_code, "processed at once" in refused.json()["error"]) == (429, True)
         assert int(refused.headers["retry-after"]) > 0
         assert send(address, tokens["bob"], b"good model").status_code == 201
         (tmp_path / "out" / GO).touch()

@@ -360,7 +360,7 @@ def test_a_site_is_replaced_and_what_stands_beside_it_stays(tmp_path: Path) -> N
 
 def test_other_folders_are_not_touched(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work", "utf-8")
-    with pytest.raises(FathomError, match="holds other files and no site"):
+    with pytest.raises(FathomError, match="has other files and no site"):
         build_site(Wanted(boards=("ada",), examples=False), tmp_path)
     with pytest.raises(FathomError, match="is a file"):
         build_site(Wanted(boards=("ada",), examples=False), tmp_path / "thesis.txt")
@@ -369,7 +369,7 @@ def test_other_folders_are_not_touched(tmp_path: Path) -> None:
 
 
 def test_nothing_to_show_is_said(results: Path, tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match="nothing to show on ada"):
+    with pytest.raises(FathomError, match="no entries for ada"):
         build_site(Wanted((results,), published=False, boards=("ada",)), tmp_path / "site")
     with pytest.raises(FathomError, match="unknown board 'adda'; did you mean ada"):
         build_site(Wanted(boards=("adda",)), tmp_path / "site")
@@ -442,7 +442,7 @@ def as_zero(unanswered: Path, tmp_path_factory: pytest.TempPathFactory) -> Built
 def test_the_site_says_what_became_of_replies(as_zero: Built) -> None:
     lines = {line["model"]: line for line in data(as_zero.out, "boards/hundred")["entries"]}
     *_, other, ended = lines["good"]["overall"]
-    assert re.fullmatch(r"\d+\.\d% without the (\d+) not answered", other)
+    assert re.fullmatch(r"\d+\.\d% without the (\d+) unanswered", other)
     assert ended[1] == ended[0] / 6 == int(other.split()[3])
     assert len(lines["poor"]["overall"]) == 4
     assert lines["good"]["rank"] is not None
@@ -462,11 +462,11 @@ def test_the_site_says_what_became_of_replies(as_zero: Built) -> None:
 def test_a_board_of_answered_replies_says_so(unanswered: Path, as_zero: Built, tmp_path: Path) -> None:
     build_site(Wanted((unanswered,), examples=False, published=False, unanswered="drop"), tmp_path / "drop")
     zero, drop = (data(site, "boards/hundred") for site in (as_zero.out, tmp_path / "drop"))
-    assert "Replies that were not answered are left out of the means" in drop["about"]
+    assert "Unanswered replies are left out of the means" in drop["about"]
     assert "left out" not in zero["about"]
     first, second = ({line["model"]: line["overall"] for line in one["entries"]} for one in (zero, drop))
     assert second["good"][0] > first["good"][0]
-    assert second["good"][4].endswith(" not answered")
+    assert second["good"][4].endswith(" unanswered")
     assert " with the " in second["good"][4]
     assert second["poor"] == first["poor"]
 

@@ -167,7 +167,7 @@ def test_questions_that_count_alike() -> None:
     found = standing(board, line(SCORES))
     assert value(found.categories["find"]) == pytest.approx((0.2 * 10 + 0.4 * 20 + 0.9 * 30) / 60)
     assert value(found.overall) == pytest.approx((0.2 * 10 + 0.4 * 20 + 0.9 * 30 + 0.1 * 40) / 100)
-    with pytest.raises(FathomError, match="board two: all questions count alike"):
+    with pytest.raises(FathomError, match="board two: all questions have equal weight"):
         standing(board, line(SCORES | {("a", 0): Estimate(0.2)}))
 
 

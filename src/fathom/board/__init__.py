@@ -1,1 +1,1 @@
-"""The leaderboard: results become boards, boards a static site; results of others are checked and taken in."""
+"""The leaderboard: boards from results, a static site from boards, and a server that checks and accepts submissions."""

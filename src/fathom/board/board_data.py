@@ -1,4 +1,4 @@
-"""The data files of one board: its first view, its cells, and the differences between its lines."""
+"""The data files of one board: its first view, its cells, and the differences between its entries."""
 
 from collections.abc import Container, Iterator, Mapping
 from functools import partial
@@ -110,7 +110,7 @@ def _cells(table: Table) -> dict[str, Json]:
 
 
 def lengths_of(line: Line) -> Mapping[str, Mapping[int, Estimate | None]]:
-    """Scores of a line by task and length, lengths ascending; None where it was asked and has no score."""
+    """Scores of an entry by task and length, lengths ascending; None if it was asked and has no score."""
     found: dict[str, dict[int, Estimate | None]] = {}
     for (task, length), cell in sorted(line.entry.cells.items(), key=lambda one: one[0]):
         if length:
@@ -119,7 +119,7 @@ def lengths_of(line: Line) -> Mapping[str, Mapping[int, Estimate | None]]:
 
 
 def _pairs(table: Table) -> dict[str, Json]:
-    """The differences of the overall scores of all lines with an interval, those with a rank before the others."""
+    """The differences of the overall scores of all entries with an interval, those with a rank first."""
     found = table.ranking.between[OVERALL]
     places = sorted({place for pair in found for place in pair} | set(table.ranking.lines))
     significant = table.ranking.ranks.significant
@@ -127,7 +127,7 @@ def _pairs(table: Table) -> dict[str, Json]:
     return {
         "keys": [table.lines[place].key for place in places],
         "gaps": [_gap(found[pair]) for pair in combinations(places, 2)],
-        # Of each line by its own tests, from which its range of ranks comes; not the same in both directions.
+        # By the tests of each entry, which give its range of ranks; not the same in both directions.
         "sure": ["".join(row) for row in signs.tolist()],
     }
 
@@ -139,7 +139,7 @@ def _gap(one: Difference) -> list[Json]:
 
 
 def _by_task(table: Table) -> Iterator[tuple[str, Json]]:
-    """By line, its differences to those below it, task by task; 0 where one of the two has no interval."""
+    """Differences of each entry to those below it, by task; 0 if one of the two has no interval."""
     tasks = table.board.tasks
     for place, line in enumerate(table.lines):
         rows: dict[str, Json] = {}

@@ -1,4 +1,4 @@
-"""The site: results and published figures become boards, boards a folder of files that any host can serve."""
+"""The site: boards from results and published scores, as a folder of files that any web server can serve."""
 
 import re
 import shutil
@@ -38,20 +38,21 @@ _DATE = re.compile(r"\d{4}-(0\d|1[0-2])-([0-2]\d|3[01])")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a site is made of.
+    """What to build a site from.
 
     Attributes:
         results: Run folders, rows files, bundles, and folders of bundles or runs.
-        published: Whether the published results that come with the package are on it.
+        published: Whether the published results of the package are included.
         more: Further files of published results (``fathom.board.published``).
-        boards: Ids of the boards; empty for all that have a line. A suite without a board gets one.
+        boards: Ids of the boards; empty for all with an entry. A suite without a board gets one.
         title: Its title.
         date: Its date, ``YYYY-MM-DD``; "" for that of the newest result.
         suites: Folders of built suites, for example prompts.
         examples: Whether tasks are shown with example prompts.
-        since: Another site, or its ``downloads/all.json``: what has changed since then is told; None for nothing.
+        since: Another site, or its ``downloads/all.json``, to list changes against; None for no list.
         rule: Scoring rule for runs and bundles.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
+        judge: Judge whose scores are used for runs, see ``fathom.rows.load``.
         judge: Whose scores are taken for runs, see ``fathom.rows.load``.
     """
 
@@ -77,10 +78,10 @@ class Built:
     Attributes:
         out: The folder.
         built: Date of the site.
-        boards: Boards with their numbers of lines, models and tasks.
+        boards: Boards with their numbers of entries, models and tasks.
         files: Number of files.
-        size: Their bytes.
-        notes: What the reader should know.
+        size: Total size in bytes.
+        notes: Caveats about the results.
     """
 
     out: Path
@@ -92,15 +93,15 @@ class Built:
 
 
 def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> Built:
-    """Builds a site; it appears whole or not at all, and equal inputs give equal bytes.
+    """Builds a site atomically; the same inputs give the same bytes.
 
     Args:
-        wanted: What it is made of.
-        out: The folder; a site of ours that is there is replaced. Other files at its top (``CNAME``, ``.git``) stay.
-        progress: Told what is done and how much there is in all.
+        wanted: What to build it from.
+        out: The folder; an existing site of fathom is replaced. Other files at its top (``CNAME``, ``.git``) are kept.
+        progress: Called with the number of finished steps and of all steps.
 
     Raises:
-        FathomError: Results cannot be read, nothing is on any board, or the folder holds something else.
+        FathomError: Results cannot be read, no board has an entry, or the folder contains other files.
     """
     place = _place(wanted, out)
     since = read_snapshot(wanted.since) if wanted.since is not None else None
@@ -135,7 +136,7 @@ def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> B
 
 
 def _boards(wanted: Wanted, batches: Sequence[Batch]) -> tuple[Board, ...]:
-    """The boards that are wanted, of those that are declared and of those that results add."""
+    """The wanted boards, of the declared ones and those derived from results."""
     declared = tuple(known_boards().values())
     known = {board.id: board for board in (*declared, *derived((batch.rows for batch in batches), declared))}
     for name in wanted.boards:
@@ -145,28 +146,28 @@ def _boards(wanted: Wanted, batches: Sequence[Batch]) -> tuple[Board, ...]:
 
 
 def _place(wanted: Wanted, out: Path) -> Path:
-    """Where the site is put: what ``out`` means, which may be a link that stays."""
+    """The folder of the site; ``out`` may be a link, which is kept."""
     if wanted.date and not _DATE.fullmatch(wanted.date):
-        raise FathomError(f"--date {wanted.date!r}: expected a day as YYYY-MM-DD")
+        raise FathomError(f"--date {wanted.date!r}: expected a date as YYYY-MM-DD")
     try:
         place = out.resolve()
         if place.exists():
             _check(out, place)
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
-        raise FathomError(f"--out {out}: cannot be looked at ({error}); name another folder") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: circular links
+        raise FathomError(f"--out {out}: cannot be read ({error}); choose another folder") from None
     return place
 
 
 def _check(out: Path, place: Path) -> None:
     if not place.is_dir():
-        raise FathomError(f"--out {out}: is a file; name a folder")
+        raise FathomError(f"--out {out}: this is a file; give a folder")
     if any(place.iterdir()) and not _is_ours(place):
         raise FathomError(
-            f"--out {out}: holds other files and no site of fathom ({MARK} is missing); name a folder that is new or "
-            "empty, or the site that is to be replaced"
+            f"--out {out}: the folder has other files and no site of fathom ({MARK} is missing); give a new or empty "
+            "folder, or a site to replace"
         )
-    if Path.cwd().is_relative_to(place):  # it is replaced, and whoever is in it would be nowhere
-        raise FathomError(f"--out {out}: is the folder that you are in; call it from outside, with --out {place}")
+    if Path.cwd().is_relative_to(place):  # replacing it would remove the working directory
+        raise FathomError(f"--out {out}: this is the current folder; run the command from another, with --out {place}")
 
 
 def _is_ours(place: Path) -> bool:
@@ -179,12 +180,12 @@ def _is_ours(place: Path) -> bool:
 def _entries(
     wanted: Wanted, boards: Sequence[Board], batches: Sequence[Batch]
 ) -> tuple[dict[str, list[Entry]], list[str]]:
-    """All lines by the id of their board, boards in order, and what is to be said of them."""
+    """All entries by the id of their board, boards in order, and caveats about them."""
     found: dict[str, list[Entry]] = {board.id: [] for board in boards}
     notes: list[str] = []
     for given in [*([published()] if wanted.published else []), *map(read_published, wanted.more)]:
         for name, entries in given.items():
-            found.get(name, []).extend(entries)  # of boards that are not wanted nothing
+            found.get(name, []).extend(entries)  # boards that are not wanted are left out
     said = [measured(boards, batch, wanted.unanswered) for batch in batches]
     notes += (note for one in said for note in one.notes)
     for lines in with_flags([(batch, one.entries) for batch, one in zip(batches, said, strict=True)], found):
@@ -194,9 +195,9 @@ def _entries(
     for board in boards:
         notes += (f"{board.id}: {sentence}" for sentence in graded_otherwise(board, filled.get(board.id, ())))
     if not filled:
-        none = "the results that were given hold no rows" if wanted.results else "no results were given"
-        why = "; ".join(notes) or f"{none}, and published ones are not wanted or are of other boards"
-        raise FathomError(f"nothing to show on {', '.join(found)}: {why}")
+        none = "the given results have no rows" if wanted.results else "no results were given"
+        why = "; ".join(notes) or f"{none}and there are no published results for these boards"
+        raise FathomError(f"no entries for {', '.join(found)}: {why}")
     return filled, list(dict.fromkeys(notes))
 
 
@@ -208,7 +209,7 @@ def _data(
     content: bytes,
     since: Snapshot | None,
 ) -> Iterator[tuple[str, Json]]:
-    """The data files that are of no single board."""
+    """The data files that belong to no single board."""
     told: Json = None
     if since is not None:
         found = changes(since, snapshot(content))
@@ -233,7 +234,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _keep_others(out: Path, folder: Path) -> None:
-    """Copies what stands beside the old site and is no part of it: a host's settings, a repository."""
+    """Copies other files of the old site's folder: settings of a host, a repository."""
     for one in sorted(out.iterdir()) if out.is_dir() else ():
         place = folder / one.name
         if place.exists():
@@ -246,7 +247,7 @@ def _keep_others(out: Path, folder: Path) -> None:
 
 @dataclass(slots=True)
 class _Steps:
-    """Counts what is done."""
+    """Counts finished steps."""
 
     total: int
     progress: Progress | None

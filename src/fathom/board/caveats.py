@@ -1,4 +1,4 @@
-"""What readers must know before they compare lines: who was asked less than the whole, and who was graded otherwise."""
+"""Caveats for comparing entries: incomplete runs, and different rules or judges."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -11,30 +11,30 @@ from fathom.types import Json
 from fathom.types.boards import Board
 
 DROPPED = "unanswered"
-"""Among the settings of a line whose means are over answered replies; others count what was not answered."""
+"""Key in the settings of an entry whose means are over answered replies; in others unanswered replies count 0."""
 NAMED = 3
-"""Tasks that a sentence names; of the others it says how many they are."""
-_JUDGE = "judge "  # so begins the grader of rows that a judge has scored (``fathom.rows.scoring``)
+"""Number of tasks that a sentence names; the others are counted."""
+_JUDGE = "judge "  # prefix of the grader of rows that a judge scored (``fathom.rows.scoring``)
 
 
 def caveats(board: Board, entry: Entry, gaps: Sequence[Unmeasured] = ()) -> str:
-    """What is to be known of a line that no paper published; "" if nothing.
+    """Caveats about an entry that no paper published; "" if none.
 
     Args:
         board: The board.
-        entry: One of its lines.
-        gaps: Its cells on which nothing may rest.
+        entry: One of its entries.
+        gaps: Its cells that are not used in any mean.
     """
     said = (*_not_measured(gaps), *_ended(entry, bool(gaps)), *_asked_less(board, entry), *_judged(board, entry))
     return " ".join(said)
 
 
 def graded_otherwise(board: Board, entries: Iterable[Entry]) -> Iterator[str]:
-    """A sentence for each way in which tasks of a board are not graded alike on all lines that no paper published.
+    """A sentence for each difference in grading between entries that no paper published.
 
     Args:
         board: The board.
-        entries: Its lines.
+        entries: Its entries.
     """
     lines = list(entries)
     facts = [_facts(entry) for entry in lines]
@@ -44,13 +44,13 @@ def graded_otherwise(board: Board, entries: Iterable[Entry]) -> Iterator[str]:
         if len(ways) > 1:
             apart.setdefault(ways, []).append(task)
     if any(DROPPED in entry.settings for entry in lines):
-        yield "Replies that were not answered are left out of the means of lines that no paper published."
+        yield "Unanswered replies are left out of the means of entries that no paper published."
     for ways, tasks in apart.items():
-        yield f"Not graded alike on all lines: {_listed(map(task_title, tasks))} ({'; '.join(ways)})."
+        yield f"Graded differently in some entries: {_listed(map(task_title, tasks))} ({'; '.join(ways)})."
 
 
 def whole(board: Board, task: str) -> int | None:
-    """How many items a task has where its suite is built whole; None where that is not known."""
+    """How many items a task has in its whole suite; None if unknown."""
     if task in board.items:
         return board.items[task]
     known = registry.suites()
@@ -71,16 +71,16 @@ def _not_measured(gaps: Sequence[Unmeasured]) -> Iterator[str]:
 
 
 def _ended(entry: Entry, unfit: bool) -> Iterator[str]:
-    """How many replies are no answers, and how they count; nothing where all are whole."""
+    """How many replies are incomplete or missing, and how they count; nothing if all are complete."""
     counts = {name: entry.outcomes.get(name, 0) for name in ("unanswered", "overflow", "cut", "missing")}
     if not any(counts.values()):
         return
     zero = "left out of the means" if DROPPED in entry.settings else "count 0"
     words = {
         "unanswered": f"unanswered ({zero})",
-        "overflow": "with a prompt that did not fit" + ("" if unfit else f" ({zero})"),
-        "cut": "cut by the output cap",
-        "missing": "missing, so that the line is not complete",
+        "overflow": "with a prompt that did not fit the window" + ("" if unfit else f" ({zero})"),
+        "cut": "truncated at the output cap",
+        "missing": "missing, so that the entry is not complete",
     }
     said = [f"{count:,} {words[name]}" for name, count in counts.items() if count]
     yield f"Of {sum(entry.outcomes.values()):,} replies {', '.join(said)}."
@@ -93,11 +93,11 @@ def _asked_less(board: Board, entry: Entry) -> Iterator[str]:
         if cell is not None and cell.n is not None and items is not None and cell.n < items:
             less.append(f"{task_title(task)} {cell.n:,} of {items:,}")
     if less:
-        yield f"Scores of fewer items than the benchmark has: {_listed(less)}."
+        yield f"Scores over fewer items than the benchmark has: {_listed(less)}."
 
 
 def _judged(board: Board, entry: Entry) -> Iterator[str]:
-    """Who scored the tasks that a judge may score."""
+    """Who scored the tasks that a judge can score."""
     by: dict[str, list[str]] = {}
     for task, fact in _facts(entry).items():
         declared = registry.tasks().get(task)
@@ -114,14 +114,14 @@ def _way(task: str, fact: Mapping[str, Json]) -> str:
 
 
 def _judge(fact: Mapping[str, Json]) -> str:
-    """The judges among what graded a task: ``by judge NAME (RUBRIC v1)``; "" without one."""
+    """The judges among the graders of a task: ``by judge NAME (RUBRIC v1)``; "" without one."""
     graders = str(fact.get("grader") or "").split(", ")
     judges = [one for one in graders if one.startswith(_JUDGE)]
     return f"by {', '.join(judges)}" if judges else ""
 
 
 def _facts(entry: Entry) -> Mapping[str, Mapping[str, Json]]:
-    """What is on record of how the scores of tasks came about; nothing of published ones."""
+    """The recorded facts about the scores of tasks; empty for published entries."""
     tasks = entry.settings.get("tasks")
     if entry.origin.provenance == "published" or not isinstance(tasks, Mapping):
         return {}

@@ -1,7 +1,7 @@
-"""What has changed between two sites, and why: lines that came or went, scores that moved, ranks.
+"""Changes between two sites, with reasons: new and removed entries, scores, ranks.
 
-Reasons are found in what the sites say of each line: the questions that were asked and the suite that they are from,
-the version of a task, the rule and the grader, the version of fathom, and how the model was asked.
+The reasons come from the facts that the sites record for each entry: the questions and their suite, the version of a
+task, the rule and the grader, the version of fathom, and the settings of the model.
 """
 
 import json
@@ -18,17 +18,17 @@ from fathom.types import FathomError, Json
 
 FILE = "downloads/all.json"
 Which: TypeAlias = tuple[str, str, int | None]
-"""A figure: its kind, its name, and its length."""
+"""A score: its kind, its name, and its length."""
 Who: TypeAlias = tuple[str, str, str, str, int]
-"""A line: model, variant, provenance, title of its origin; and a number where there are several of these."""
+"""An entry: model, variant, provenance, title of its origin; and a number if several share these."""
 Kind: TypeAlias = Literal["new board", "board gone", "new line", "line gone", "score", "rank"]
 ROUNDING = 1.5e-5
-"""Scores are written with five decimals."""
+"""Scores have five decimals in the files."""
 MOST = 200
-"""Sentences that a site shows."""
+"""Most sentences that a site shows."""
 NAMED = 3
-"""Tasks that are named one by one."""
-UNKNOWN = "no reason is on record: other replies, or a mended scorer of the same version"
+"""Most tasks that are named."""
+UNKNOWN = "no recorded reason: other replies, or a corrected scorer of the same version"
 _FACTS = {
     "version": "task version",
     "rule": "rule",
@@ -41,7 +41,7 @@ _APART = frozenset({"tasks", "suites", "versions"})
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A score and the questions behind it."""
+    """A score and its number of questions."""
 
     value: float
     n: int | None
@@ -49,7 +49,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotLine:
-    """A line as a site shows it."""
+    """An entry as a site shows it."""
 
     key: str
     title: str
@@ -59,14 +59,14 @@ class SnapshotLine:
     figures: Mapping[Which, Score]
 
     def facts(self, task: str) -> Mapping[str, Json]:
-        """What is on record of how the scores of a task came about."""
+        """The recorded facts about the scores of a task."""
         tasks = self.settings.get("tasks")
         own = tasks.get(task) if isinstance(tasks, Mapping) else None
         return own if isinstance(own, Mapping) else {}
 
     @property
     def scored_by(self) -> Json:
-        """The version of fathom that scored the replies; None where that is not on record."""
+        """The version of fathom that scored the replies; None if unknown."""
         versions = self.settings.get("versions")
         return versions.get("scored by") if isinstance(versions, Mapping) else None
 
@@ -81,20 +81,20 @@ class SnapshotBoard:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a site shows, and its date."""
+    """The content of a site, and its date."""
 
     built: str
     boards: Mapping[str, SnapshotBoard]
 
 
 def read_snapshot(path: Path) -> Snapshot:
-    """What a site shows.
+    """The content of a site.
 
     Args:
         path: The folder of the site, or its ``downloads/all.json``.
 
     Raises:
-        FathomError: There is no such file, or it is not one of ours.
+        FathomError: There is no such file, or it is not from a site of fathom.
     """
     file = path / FILE if path.is_dir() else path
     try:
@@ -105,20 +105,20 @@ def read_snapshot(path: Path) -> Snapshot:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise FathomError(
-            f"{file}: not the downloads of a site ({type(error).__name__}: {error}); give the "
-            "folder of a site, or its downloads/all.json"
+            f"{file}: not the downloads of a site ({type(error).__name__}: {error}); give the folder of a site or its "
+            "downloads/all.json"
         ) from None
 
 
 def snapshot(content: bytes, file: Path = Path(FILE)) -> Snapshot:
-    """What the file ``all.json`` of a site says.
+    """The content of the file ``all.json`` of a site.
 
     Args:
         content: Its bytes.
-        file: Where it is, for messages.
+        file: Its path, for messages.
 
     Raises:
-        FathomError: It is damaged, or a newer version wrote it.
+        FathomError: It is damaged, or from a newer version.
         ValueError: It is not JSON; as do KeyError and TypeError.
     """
     whole: dict[str, Any] = json.loads(content)
@@ -160,15 +160,15 @@ class Change:
 
     Attributes:
         board: Id of the board.
-        kind: What has changed.
-        line: Model, variant and provenance of the line; "" for a board.
-        key: Key of the line in the newer site that has it.
+        kind: Kind of change.
+        line: Model, variant and provenance of the entry; "" for a board.
+        key: Key of the entry in the newer site that has it.
         figure: For scores ``overall``, ``task``, ...; see ``fathom.board.downloads``.
-        name: Which task, category or other figure.
+        name: Task, category or other score.
         length: In tokens; None over all lengths.
-        old: Score, or ranks as text; None where there was none.
+        old: Score, or ranks as text; None if there was none.
         new: The same now.
-        why: Reasons, most telling first.
+        why: Reasons, the most informative first.
     """
 
     board: str
@@ -202,9 +202,9 @@ def changes(old: Snapshot, new: Snapshot) -> Changes:
     found: list[Change] = []
     for name in dict.fromkeys((*new.boards, *old.boards)):
         if name not in old.boards:
-            found.append(Change(name, "new board", new=f"{len(new.boards[name].lines)} lines"))
+            found.append(Change(name, "new board", new=f"{len(new.boards[name].lines)} entries"))
         elif name not in new.boards:
-            found.append(Change(name, "board gone", old=f"{len(old.boards[name].lines)} lines"))
+            found.append(Change(name, "board gone", old=f"{len(old.boards[name].lines)} entries"))
         else:
             found += _board(name, old.boards[name], new.boards[name])
     return Changes(old.built, new.built, tuple(found))
@@ -244,24 +244,24 @@ def _ranks(line: SnapshotLine) -> str | None:
 
 def _rank_reasons(line: SnapshotLine, moved: set[str], came: int, went: int) -> Iterator[str]:
     if line.key in moved:
-        yield "its own scores changed"
+        yield "its scores changed"
     if others := len(moved - {line.key}):
         yield f"scores of {_lines(others)} changed"
     if came:
-        yield f"{_lines(came)} came"
+        yield f"{_lines(came)} added"
     if went:
-        yield f"{_lines(went)} went"
+        yield f"{_lines(went)} removed"
 
 
 def _lines(count: int) -> str:
-    return f"{count} line" if count == 1 else f"{count} lines"
+    return f"{count} entry" if count == 1 else f"{count} entries"
 
 
-# ------------------------------------------------------------------------------------------------- scores
+# Scores
 
 
 def _scores(board: str, old: SnapshotLine, new: SnapshotLine) -> Iterator[Change]:
-    """Scores that are other ones: those of tasks with reasons of their own, means with those of their tasks."""
+    """Changed scores: those of tasks with their own reasons, means with the reasons of their tasks."""
     reasons: dict[str, tuple[str, ...]] = {}
     moved: list[tuple[Which, Score | None, Score | None]] = []
     for which in dict.fromkeys((*new.figures, *old.figures)):
@@ -288,7 +288,7 @@ def _scores(board: str, old: SnapshotLine, new: SnapshotLine) -> Iterator[Change
 
 
 def _together(reasons: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The reasons of tasks, each with the tasks that it is one for."""
+    """The reasons of several tasks, each with the tasks that it applies to."""
     tasks: dict[str, list[str]] = {}
     for task, own in reasons.items():
         for reason in own:
@@ -305,12 +305,12 @@ def _same(old: Score | None, new: Score | None) -> bool:
 
 def _counted(old: Score | None, new: Score | None) -> tuple[str, ...]:
     if old is None or new is None:
-        return ("there was no score",) if old is None else ("there is no score any more",)
+        return ("there was no score",) if old is None else ("there is no score now",)
     return () if old.n == new.n else (f"questions: {_said(old.n)}, now {_said(new.n)}",)
 
 
 def _reasons(task: str, old: SnapshotLine, new: SnapshotLine) -> tuple[str, ...]:
-    """Why scores of a task differ; of "" why those of a line do."""
+    """Why scores of a task differ, or with "" those of the whole entry."""
     before, now = old.facts(task), new.facts(task)
     found = [*_data(old, new, before, now)]
     found += [_change(words, before.get(name), now.get(name)) for name, words in _FACTS.items()]
@@ -340,11 +340,11 @@ def _said(value: Json) -> str:
     return "none" if value in (None, "") else str(value)
 
 
-# ---------------------------------------------------------------------------------------------- sentences
+# Sentences
 
 
 def sentences(found: Changes, most: int = MOST) -> list[str]:
-    """The changes of whole boards and lines in words, for people; those of single tasks are in ``Changes``."""
+    """The changes of whole boards and entries as sentences; those of single tasks are in ``Changes``."""
     told = [_sentence(one) for one in found.changes if one.kind != "score" or one.figure == "overall"]
     left = len(told) - most
     return told if left <= 0 else [*told[:most], f"... and {left:,} more"]

@@ -1,4 +1,4 @@
-"""Boards of suites that declare none, made from the rows of their results."""
+"""Boards for suites that declare none, from the rows of their results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,18 +12,18 @@ from fathom.stats.side_rows import is_side_row
 from fathom.types.boards import Board, Category, Part
 
 LONGEST = 80
-"""Characters of a title: suites of tasks named one by one are called by the names of all of them."""
+"""Maximum length of a title, which lists the tasks of a suite without a name."""
 
 
 def derived(rows: Iterable[pl.DataFrame], known: Sequence[Board]) -> list[Board]:
-    """A board for each suite of which no board has a task, in the order of the rows.
+    """A board for each suite without a task on any board, in the order of the rows.
 
-    The overall score is the mean of the tasks. A task is counted over all lengths that some run of the suite was asked
-    at, so that a run at other lengths has no rank.
+    The overall score is the mean of the tasks. A task counts all lengths of any run of the suite, so that a run at
+    other lengths has no rank.
 
     Args:
         rows: Rows tables.
-        known: The boards that are declared.
+        known: The declared boards.
     """
     declared = {(suite, task) for board in known for suite in board.suites for task in board.tasks}
     lengths: dict[str, dict[str, set[int]]] = {}

@@ -1,11 +1,10 @@
 """Differences between the entries of a board, and the ranks that follow from them (``fathom.stats``).
 
-A difference is that of two scores as the board shows them. A question that both entries were asked weighs the same for
-both in every replicate, so that what is hard for both cancels; entries without common questions are independent.
+A difference is between two scores as shown on the board. A question that both entries were asked has the same weight
+for both in every replicate, so that its difficulty cancels out; entries without common questions are independent.
 
-Published scores have the widest intervals that their means allow, so that they differ less often than they could. Their
-questions need not be those that were asked here: as in the papers' own tables, a rank says no more than that a
-difference is not chance.
+Published scores have the widest interval that is possible for their mean, so that their tests are conservative. Their
+questions may differ from those asked here: as in the papers' tables, a rank only means that a difference is not chance.
 """
 
 from collections import Counter
@@ -32,7 +31,7 @@ from fathom.stats.ranks import Ranks, ranks_of
 from fathom.types.boards import Board
 
 OVERALL = ""
-"""What stands for the overall score among the names of tasks."""
+"""Name of the overall score among the names of tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Difference:
 
     Attributes:
         gap: The difference with its interval and p-value.
-        shared: Questions that both were asked, as far as that is known.
+        shared: Number of questions in common, as far as known.
     """
 
     gap: Gap
@@ -50,13 +49,13 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The entries of a board that can be ranked, and the differences of all; entries are told by their places.
+    """The ranked entries of a board, and all differences; entries are identified by their index.
 
     Attributes:
         lines: Entries with a rank, best first.
         ranks: Their ranks, in this order.
-        between: By task (``OVERALL`` for the overall score) and by two entries in their order: how much higher the
-            first scores. Entries without an interval have none.
+        between: By task (``OVERALL`` for the overall score) and pair of entries: how much higher the first scores.
+            Entries without an interval are left out.
     """
 
     lines: tuple[int, ...]
@@ -68,7 +67,7 @@ def ranking(board: Board, entries: Sequence[Entry], standings: Sequence[Standing
     """Ranks the entries whose overall score is complete and has an interval.
 
     Args:
-        board: Whose entries they are.
+        board: Their board.
         entries: The entries.
         standings: Their averages, in the same order.
     """
@@ -87,7 +86,7 @@ def ranking(board: Board, entries: Sequence[Entry], standings: Sequence[Standing
                 draws[n] += standings[n].weights[task] * drawn_columns(one, _columns(one), priors[n]).mean(axis=1)
         common.update(shared)
         if task in board.tasks:
-            # Where nobody shares a question no other table shows these differences, and fewer replicates will do.
+            # No other table shows differences without common questions, so fewer replicates suffice.
             count = PAIRED_REPLICATES if shared else REPLICATES
             alone = {n: drawn_means([_first(one, count)], _columns(one)) for n, one in sums.items()}
             between[task] = _between({n: one.score.value for n, one in found.items()}, alone, shared)
@@ -118,7 +117,7 @@ def _between(
 
 
 def _sums(task: str, found: Mapping[int, Source], names: Sequence[str]) -> dict[int, Sums]:
-    """The resampled sums of all entries on one task, those of the same questions with the same weights."""
+    """The resampled sums of all entries on one task; the same questions have the same weights."""
     tables = {names[n]: (one.items.names, one.items.scores) for n, one in found.items() if one.items is not None}
     paired = shared_sums(tables, task, SEED) if tables else {}
     return {
@@ -142,7 +141,7 @@ def _width(source: Source) -> int:
 
 
 def _names(entries: Sequence[Entry]) -> list[str]:
-    """Names by which replicates are drawn, each once: two results of one model are two draws."""
+    """Unique names for drawing replicates: two results of one model are two draws."""
     seen: Counter[str] = Counter()
     names = []
     for one in entries:
@@ -153,7 +152,7 @@ def _names(entries: Sequence[Entry]) -> list[str]:
 
 
 def _shared(found: Mapping[int, Source]) -> dict[tuple[int, int], int]:
-    """How many questions each two entries have in common, where they have some."""
+    """Number of questions that two entries have in common, if any."""
     asked = {
         n: frozenset(np.array(one.items.names)[~np.isnan(one.items.scores).all(axis=1)].tolist())
         for n, one in found.items()

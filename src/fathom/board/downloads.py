@@ -1,4 +1,4 @@
-"""Downloads: everything that a board shows, in long format, as CSV, Parquet and JSON."""
+"""Downloads: all data of a board in long format, as CSV, Parquet and JSON."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -32,24 +32,23 @@ SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(ENDED, pl.Int64),
     **dict.fromkeys(("suite", "rule", "metric", "grader", "task_version", "fathom_version", "questions"), pl.String),
 }
-"""Columns of the tables. ``figure`` says of what a value is: ``overall``, ``as_paper`` (missing scores as 0),
-``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` of which category, task, extra or usage;
-``length`` is in tokens and empty for figures over all lengths. ``low`` and ``high`` are the ends of the 95% interval,
-and ``error`` is its width over 3.92. ``bound`` says that the interval is the widest that the mean allows. ``other`` is
-the value by the other choice of ``--unanswered``, and ``replies`` to ``missing`` say what became of the replies behind
-it; they are empty where that is not known. The last columns say how the scores of tasks came about that were not
-published."""
+"""Columns of the tables. ``figure`` is the kind of a value: ``overall``, ``as_paper`` (missing scores as 0),
+``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` is the category, task, extra or usage;
+``length`` is in tokens and empty for values over all lengths. ``low`` and ``high`` are the ends of the 95% interval,
+and ``error`` is its width over 3.92. ``bound`` marks an interval that is the widest possible for its mean. ``other`` is
+the value under the other choice of ``--unanswered``, and ``replies`` to ``missing`` count the replies by outcome; they
+are empty if unknown. The last columns record how unpublished scores of tasks were made."""
 
 _AFTER_VALUE = 6 + len(ENDED)  # error, low, high, n, bound, other
 _FORMULA = r"^[=+\-@\t\r]"
 _TASK = ("rule", "metric", "grader", "version", "fathom", "questions")
 _Record: TypeAlias = tuple[Any, ...]
 _Figure: TypeAlias = tuple[str, str, int | None, Estimate]
-"""Of what a value is, its name and its length, and the value."""
+"""Kind, name, length and value."""
 
 
 def downloads(tables: Sequence[Table], built: str) -> dict[str, bytes]:
-    """The files of the folder ``downloads`` by name: of each board, and of all.
+    """The files of the folder ``downloads`` by name: one set per board, and one for all.
 
     Args:
         tables: The boards.
@@ -108,14 +107,14 @@ def _figures(table: Table, line: Line) -> Iterator[_Figure]:
 
 
 def _numbers(one: Estimate) -> tuple[Any, ...]:
-    """Value, error, ends of the 95% interval, n, bound, the other value, and how replies ended."""
+    """Value, error, ends of the 95% interval, n, bound, the other value, and outcomes of replies."""
     ended = shown.ended(one) or (None,) * len(ENDED)
     plain = (shown.number(one.value), shown.number(one.error), *(shown.interval(one.interval) or (None, None)))
     return (*plain, one.n, one.bound, shown.number(one.other), *ended)
 
 
 def _how(line: Line, task: str) -> tuple[str | None, ...]:
-    """How the scores of a task came about: suite, and what ``settings`` say of it; nothing of published ones."""
+    """How the scores of a task were made: suite, and the recorded settings; empty for published entries."""
     tasks, suites = line.entry.settings.get("tasks"), line.entry.settings.get("suites")
     facts = tasks.get(task) if isinstance(tasks, dict) else None
     if not isinstance(facts, dict) or not isinstance(suites, dict):
@@ -125,7 +124,7 @@ def _how(line: Line, task: str) -> tuple[str | None, ...]:
 
 
 def _nested(table: Table, figures: Sequence[Sequence[_Figure]]) -> dict[str, Json]:
-    """A board as JSON: each line once, with its settings, and its scores as short lists."""
+    """A board as JSON: each entry once, with its settings, and its scores as short lists."""
     board = table.board
     return {
         "id": board.id,
@@ -161,14 +160,14 @@ def _nested_line(board: Board, line: Line, figures: Sequence[_Figure]) -> dict[s
 
 
 def _short(one: Estimate) -> list[Json]:
-    """A value as a short list: without its last columns where what became of its replies is not known."""
+    """A value as a short list, without its last columns if outcomes of replies are unknown."""
     value, error, low, high, n, bound, other, *ended = _numbers(one)
     plain: list[Json] = [value, error, n, int(bound), low, high]
     return plain if ended[0] is None else [*plain, other, *ended]
 
 
 def _csv(frame: pl.DataFrame) -> bytes:
-    """CSV whose texts no spreadsheet takes for formulas: those that look like one begin with an apostrophe."""
+    """CSV in which texts that look like formulas begin with an apostrophe, for spreadsheets."""
     texts = (name for name, kind in SCHEMA.items() if kind == pl.String)
     guarded = frame.with_columns(pl.col(name).str.replace(_FORMULA, "'${0}") for name in texts)
     return guarded.write_csv().encode("utf-8")

@@ -1,4 +1,4 @@
-"""Example prompts for the pages of tasks: from built suites, or made of the generated world."""
+"""Example prompts for the pages of tasks, from built suites or generated documents."""
 
 import re
 import tempfile
@@ -12,9 +12,9 @@ from fathom.suitefile import open_suite
 from fathom.types import FathomError, Sample, Span
 
 SHOWN = 1200
-"""Characters of either end of a prompt."""
+"""Characters of each end of a prompt."""
 LENGTHS = (1024, 2048)
-"""Lengths in tokens that are tried in turn: some questions alone are longer than the first."""
+"""Lengths in tokens to try in order: some questions alone are longer than the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Example:
 
     Attributes:
         start: Its first characters.
-        end: Its last ones; "" where the start is all.
-        tokens: Tokens of the whole.
-        target: The gold answer, or the first characters of it.
+        end: Its last characters; "" if the start is the whole prompt.
+        tokens: Tokens of the whole prompt.
+        target: The gold answer, or its first characters.
         chance: Expected score of a valid answer drawn at random.
     """
 
@@ -37,14 +37,14 @@ class Example:
 
 
 def examples(names: Sequence[str], suites: Iterable[Path] = ()) -> dict[str, Example]:
-    """An example of each task that there can be one of.
+    """An example of each task, if possible.
 
     Args:
         names: Tasks.
-        suites: Folders of built suites, which are looked through first.
+        suites: Folders of built suites, which are searched first.
 
     Raises:
-        FathomError: One of the folders holds no suite.
+        FathomError: A folder has no suite.
     """
     found: dict[str, Example] = {}
     for folder in suites:
@@ -56,7 +56,7 @@ def examples(names: Sequence[str], suites: Iterable[Path] = ()) -> dict[str, Exa
 
 
 def _of_suite(folder: Path, names: Sequence[str]) -> dict[str, Example]:
-    """The first sample of each task at the shortest length that it has."""
+    """The first sample of each task at its shortest length."""
     suite = open_suite(folder)
     first: dict[str, Sample] = {}
     for sample in suite.samples(tasks=names, limit=1, parts=False) if names else ():
@@ -77,7 +77,7 @@ def _of_suite(folder: Path, names: Sequence[str]) -> dict[str, Example]:
 
 
 def _of_world(name: str) -> Example | None:
-    """An example over generated documents; None where the task needs something else."""
+    """An example with generated documents; None if the task needs other data."""
     from fathom.build import build, order
 
     task = tasks().get(name)
@@ -107,6 +107,6 @@ def _example(sample: Sample, texts: dict[str, str]) -> Example:
 
 
 def _to_word(text: str) -> str:
-    """The text without the word that it ends in; as it is where no word begins near its end, as in Chinese."""
+    """The text without its last, partial word; unchanged if no word starts near its end, as in Chinese."""
     cut = re.search(r"\s\S{0,40}$", text)
     return text[: cut.start()] if cut else text

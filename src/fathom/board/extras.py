@@ -1,4 +1,4 @@
-"""Figures of a line besides its averages, from its rows: LongScore, languages, difficulties, forms of replies."""
+"""Other measures of an entry, from its rows: LongScore, languages, difficulties, forms of replies."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -20,11 +20,11 @@ Extra: TypeAlias = Callable[[pl.DataFrame, Board], Estimate | None]
 
 
 def extras_of(board: Board, rows: pl.DataFrame) -> dict[str, Estimate]:
-    """The extra figures of a board that rows give.
+    """The extra measures of a board that rows give.
 
     Args:
-        board: Says which it shows; those that are not known here are left out.
-        rows: Rows of one line, without side rows.
+        board: Names the measures; unknown ones are left out.
+        rows: Rows of one entry, without side rows.
     """
     rows = counted(rows)
     made = {name: EXTRAS[name](rows, board) for name in board.extras if name in EXTRAS}
@@ -32,12 +32,12 @@ def extras_of(board: Board, rows: pl.DataFrame) -> dict[str, Estimate]:
 
 
 def _whole(rows: pl.DataFrame) -> bool:
-    """Whether all rows are of cells that have a score: a mean over the others would be that of an easier test."""
+    """Whether all cells have a score: a mean over the others would be that of an easier test."""
     return not rows["blank"].any()
 
 
 def _base(rows: pl.DataFrame, board: Board) -> Estimate | None:
-    """Mean over tasks of the mean over the base lengths, where all tasks have a score at each of them."""
+    """Mean over tasks of the mean over the base lengths, if all tasks have a score at each of them."""
     at_base = rows.filter(pl.col("length").is_in(BASE_LENGTHS))
     found: dict[str, Source] = {}
     for task in board.tasks:
@@ -50,7 +50,7 @@ def _base(rows: pl.DataFrame, board: Board) -> Estimate | None:
 
 
 def _longscore(rows: pl.DataFrame, board: Board) -> Estimate | None:
-    """That over all tasks; over some of them it would be that of another benchmark."""
+    """LongScore over all tasks; over some of them it would be that of another benchmark."""
     if not set(board.tasks) <= set(rows.filter(pl.col("value").is_not_null())["task"]):
         return None
     whole: list[LongScore] = [one for one in longscore(rows) if one.task == "all"]
@@ -68,7 +68,7 @@ def _of_difficulty(difficulty: str, rows: pl.DataFrame, _: Board) -> Estimate | 
 
 
 def _share(column: str, task: str, rows: pl.DataFrame, board: Board) -> Estimate | None:
-    """Mean over replies with a score, at the lengths that count, of something that they did or did not."""
+    """Mean of a column over replies with a score, at the lengths that count."""
     counted = board.counted.get(task, tuple(rows["length"].unique()))
     here = choice_rows(rows.filter(pl.col("task") == task, pl.col("length").is_in(counted)))
     if not _whole(here):
@@ -78,7 +78,7 @@ def _share(column: str, task: str, rows: pl.DataFrame, board: Board) -> Estimate
 
 
 def _mean(rows: pl.DataFrame) -> Estimate | None:
-    """Mean over lengths of the means over items, as those of tasks are; None where a cell has no score."""
+    """Mean over lengths of the means over items, as for tasks; None if a cell has no score."""
     items = _items(rows)
     return None if items is None else mean_of(items, "extra", _name(rows))
 
@@ -107,4 +107,4 @@ EXTRAS: Mapping[str, Extra] = {
     **{f"followed_{task}": partial(_share, "followed", task) for task in ("tsort", "bestanswer")},
     **{f"copied_{task}": partial(_share, "copied", task) for task in ("tsort", "bestanswer")},
 }
-"""How the figures of ``Board.extras`` are made, by their names there."""
+"""Functions of the measures of ``Board.extras``, by name."""

@@ -1,4 +1,4 @@
-"""What rows say of lines besides scores: what replies took, how they ended, and how the scores came about."""
+"""Facts about entries besides scores: usage, outcomes of replies, and how the scores were made."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
@@ -12,16 +12,16 @@ from fathom.tokens import public_name
 from fathom.types import Json
 
 Facts: TypeAlias = dict[str, Json]
-_HASH = 16  # hexadecimal digits that tell sets of questions apart
+_HASH = 16  # hexadecimal digits that distinguish sets of questions
 
 
 def hashed(text: str) -> str:
-    """A short name for a text."""
+    """A short hash of a text."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
 
 def merged(settings: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
-    """Settings of several runs as those of one line: where they differ, all that they say."""
+    """Settings of several runs as those of one entry: different values are all listed."""
     found: dict[str, Json] = {}
     for one in settings:
         for name, value in one.items():
@@ -37,17 +37,17 @@ def merged(settings: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
 
 
 def usage(rows: pl.DataFrame) -> dict[int, Usage]:
-    """What the replies of each line took, on average over those of which it is known.
+    """Mean usage of the replies of each entry, over those for which it is known.
 
     Args:
-        rows: Rows with the number of their line as ``line``; the same below.
+        rows: Rows with the number of their entry as ``line``; the same below.
     """
     means = rows.group_by("line").agg(pl.col("cost", "tokens_in", "tokens_out", "seconds").mean())
     return {int(line): Usage(*values) for line, *values in means.rows()}
 
 
 def outcomes(rows: pl.DataFrame) -> dict[int, dict[str, int]]:
-    """What became of the replies of each line, in the order of ``fathom.stats.outcomes.OUTCOMES``; those that occur."""
+    """Number of replies of each entry by outcome, in the order of ``fathom.stats.outcomes.OUTCOMES``, without zeros."""
     found: dict[int, dict[str, int]] = {}
     order = pl.col("outcome").cast(pl.Enum(OUTCOMES)).to_physical()
     for line, name, count in rows.group_by("line", "outcome").len().sort("line", order).rows():
@@ -56,10 +56,10 @@ def outcomes(rows: pl.DataFrame) -> dict[int, dict[str, int]]:
 
 
 def facts(rows: pl.DataFrame) -> dict[int, Facts]:
-    """What the rows of each line say of how they came about, task by task where tasks may differ.
+    """Facts about each entry, by task if tasks may differ.
 
-    ``questions`` of a task is a hash of the questions that were asked, with their lengths and gold answers: rows have
-    the hash of their answer as ``mark``.
+    ``questions`` of a task is a hash of its questions with their lengths and gold answers: ``mark`` of a row is the
+    hash of its answer.
     """
     names = {name: public_name(name) for name in rows["tokenizer"].unique()}
     whole = (
@@ -89,6 +89,6 @@ def _task_facts(rows: pl.DataFrame) -> Iterator[tuple[int, str, Facts]]:
 
 
 def _several(column: str) -> pl.Expr:
-    """The different values of a column as one text."""
+    """The different values of a column, as one text."""
     texts = pl.col(column).cast(pl.String)
     return texts.filter(texts != "").unique().sort().str.join(", ")

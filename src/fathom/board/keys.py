@@ -1,4 +1,4 @@
-"""Names of anyone's become keys: parts of addresses and of file names, unique and harmless."""
+"""Unique, safe keys from arbitrary names, for addresses and file names."""
 
 import re
 import unicodedata
@@ -11,16 +11,16 @@ _MARK = 8
 
 
 def slug(text: str) -> str:
-    """A name as letters, digits and dashes, at most 60; of a name that has no such letters, its hash."""
+    """A name as letters, digits and dashes, at most 60; its hash if it has no such letters."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return _OTHER.sub("-", plain.lower())[:LONGEST].strip("-") or f"x-{_hash(text)}"
 
 
 def keys(names: Iterable[tuple[str, ...]]) -> list[str]:
-    """Keys of names, each its own.
+    """A unique key for each name.
 
-    The first of several names whose letters are the same has the plain key. The others have a hash of their own behind
-    it, so that a key does not depend on how many there are.
+    The first of several names with the same letters has the plain key. The others end in a hash of the full name, so
+    that a key does not depend on how many there are.
 
     Args:
         names: Names in parts, of which the first one or two are readable; equal names get different keys too.

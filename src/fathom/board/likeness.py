@@ -1,11 +1,11 @@
-"""Whether two results hold the same replies, and whether two names are the same one.
+"""Whether two results contain the same replies, and whether two names are the same.
 
-Each reply to a sample is kept as two hashes: of its text to the letter, and of its letters and digits alone in lower
-case (``plain``), which finds copies with other spaces and marks. Two results are compared over the samples that both
-have, and only over the *telling* ones: right replies are alike because they are right, and short ones by chance, so
-that a reply tells something if neither is right, or if it is long. Results are *alike* where nine of ten telling
-replies are the same (all of them where they are fewer than 20) and these say at least three different things: models
-that answer everything with one sentence are not copies of each other.
+Each reply to a sample is stored as two hashes: of its text, and of its letters and digits in lower case (``plain``),
+which finds copies with other spaces and punctuation. Two results are compared over their common samples, and only over
+*telling* replies: correct replies agree because they are correct, and short ones by chance, so a reply is telling if
+neither is correct, or if it is long. Results are *alike* if nine of ten telling replies are the same (all of them if
+there are fewer than 20) and these have at least three different texts: models that answer everything with one sentence
+are not copies of each other.
 """
 
 import unicodedata
@@ -18,26 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST, ENOUGH = 5, 20
-"""Telling replies below which nothing is said, and from which one in ten may differ."""
+"""Minimum number of telling replies, and number from which one in ten may differ."""
 SHARE = 0.9
 DIFFERENT = 3
-"""Different replies that there must be among those that are the same."""
+"""Minimum number of different texts among the replies that are the same."""
 LONG = 80
-"""Letters and digits of a reply that tells something even if it is right."""
+"""Letters and digits of a reply that is telling even if correct."""
 _RIGHT, _LONG = 1, 2
 _TYPE = np.dtype([("key", "<u8"), ("exact", "<u8"), ("plain", "<u8"), ("kind", "u1")])
 
 Prints = NDArray[np.void]
-"""What is kept of the replies of one result, sorted by sample: hashes, and whether they are right or long."""
+"""The stored replies of one result, sorted by sample: hashes, and whether they are correct or long."""
 
 
 class Answer(NamedTuple):
     """A reply to one sample.
 
     Attributes:
-        sample: What tells its sample and epoch from all others, in parts.
-        digest: A hash of its text to the letter.
-        text: The text; None where it is not known.
+        sample: Parts that identify its sample and epoch.
+        digest: A hash of its text.
+        text: The text; None if unknown.
         right: Whether it has the full score.
     """
 
@@ -49,14 +49,14 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How much two results have in common.
+    """What two results have in common.
 
     Attributes:
-        shared: Samples that both have replies to.
-        telling: Those of them whose replies tell something.
-        same: Telling replies that are the same to the letter.
-        near: Telling replies that are the same but for spaces, marks and capitals, those of ``same`` among them.
-        different: Different replies among those of ``near``.
+        shared: Number of samples with replies in both.
+        telling: Number of them with telling replies.
+        same: Telling replies that are identical.
+        near: Telling replies that are identical except for spaces, punctuation and case; includes ``same``.
+        different: Different texts among those of ``near``.
     """
 
     shared: int
@@ -67,17 +67,17 @@ class Likeness:
 
     @property
     def alike(self) -> bool:
-        """Whether one is a copy of the other, or both are of one model."""
+        """Whether one is a copy of the other, or both are from one model."""
         wanted = SHARE * self.telling if self.telling >= ENOUGH else self.telling
         return self.telling >= LEAST and self.near >= wanted and self.different >= DIFFERENT
 
     def __str__(self) -> str:
-        same = f"{self.same:,} of {self.telling:,} replies that are long or not right are the same to the letter"
-        return same if self.near == self.same else f"{same}, {self.near:,} but for spaces, marks and capitals"
+        same = f"{self.same:,} of {self.telling:,} replies that are long or not correct are identical"
+        return same if self.near == self.same else f"{same}, {self.near:,} except for spaces, punctuation and case"
 
 
 def prints_of(answers: Iterable[Answer]) -> Prints:
-    """What is kept of replies; empty ones are left out."""
+    """The stored form of replies, without empty ones."""
     rows = []
     for one in answers:
         letters = None if one.text is None else _letters(one.text)
@@ -92,12 +92,12 @@ def prints_of(answers: Iterable[Answer]) -> Prints:
 
 
 def packed(prints: Prints) -> bytes:
-    """The prints as bytes, for a store."""
+    """The prints as bytes, for the store."""
     return prints.tobytes()
 
 
 def unpacked(content: bytes) -> Prints:
-    """Prints from bytes of ``packed``; what is no whole number of them is left out."""
+    """Prints from bytes of ``packed``; incomplete ones at the end are left out."""
     whole = len(content) - len(content) % _TYPE.itemsize
     return np.frombuffer(content[:whole], dtype=_TYPE)
 
@@ -116,24 +116,24 @@ def likeness(one: Prints, other: Prints) -> Likeness:
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether people would take two names of models for one: capitals, marks and the provider do not count."""
+    """Whether two names of models are the same except for case, punctuation and provider."""
     return bool(named := plain_name(one)) and named == plain_name(other)
 
 
 def plain_name(text: str) -> str:
-    """A name of a model without capitals, marks and provider: equal ones are one name to people."""
+    """A name of a model without case, punctuation and provider."""
     return _letters(text.rpartition("/")[2]) or _letters(text)
 
 
 def expected_alike(names: Sequence[str]) -> bool:
-    """Whether all of these are offline baselines: they share their guesses, so that equal replies mean nothing."""
-    from fathom.run.baselines import baselines  # and with them all that runs models, which a server does not do
+    """Whether all of these are offline baselines, whose guesses are the same by design."""
+    from fathom.run.baselines import baselines  # it imports all that runs models, which a server does not do
 
     return all(name.partition("?")[0] in baselines() for name in names)
 
 
 def _letters(text: str) -> str:
-    """Its letters and digits in lower case; the marks that letters of some scripts are made of stay."""
+    """Its letters and digits in lower case, with combining marks."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return "".join(one for one in plain if unicodedata.category(one)[0] in "LNM")
 

@@ -1,4 +1,4 @@
-"""A board that is ready to be shown: its lines in order, with their keys, averages and ranks."""
+"""A board that is ready to be shown: its entries in order, with keys, averages and ranks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,15 @@ from fathom.types.boards import Board
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a board.
+    """One entry of a board, ready to be shown.
 
     Attributes:
-        key: Its name in data and addresses; no other line of the board has it.
-        model_key: The same of its model, on all boards.
-        entry: What is known.
+        key: Its name in data and addresses, unique on the board.
+        model_key: The name of its model, unique over all boards.
+        entry: The result.
         standing: Its averages.
-        rank: Best and worst rank that the data allow; None for a line that cannot be ranked.
-        group: Number of its tie group, from 1; None where it has no rank.
+        rank: Best and worst rank; None without a rank.
+        group: Number of its tie group, from 1; None without a rank.
     """
 
     key: str
@@ -34,9 +34,9 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A board with its lines, the complete ones first, each part by overall score, highest first.
+    """A board with its entries, the complete ones first, each part by overall score, highest first.
 
-    ``ranking`` tells lines by their places.
+    ``ranking`` identifies entries by index.
     """
 
     board: Board
@@ -45,21 +45,21 @@ class Table:
 
 
 def model_keys(entries: Mapping[str, Sequence[Entry]]) -> dict[str, str]:
-    """A key for each model of all boards: a name that somebody sends takes no key that a paper's model has."""
+    """A key for each model of all boards; submitted names cannot take the key of a paper's model."""
     models = list(dict.fromkeys(entry.model for entry in _in_order([one for own in entries.values() for one in own])))
     return dict(zip(models, keys((model,) for model in models), strict=True))
 
 
 def table(board: Board, entries: Sequence[Entry], models: Mapping[str, str]) -> Table:
-    """The lines of a board.
+    """The entries of a board, ready to be shown.
 
     Args:
         board: The board.
-        entries: Its lines, in any order.
+        entries: Its entries, in any order.
         models: Keys of models.
     """
     ordered = _in_order(entries)
-    # Origins are part of the name, so that a line keeps its key when others of its model come and go.
+    # Origins are part of the name, so that an entry keeps its key when others of its model are added or removed.
     named = keys((one.model, one.variant, one.origin.provenance, one.origin.title) for one in ordered)
     most = questions_asked(board, ordered)
     standings = [standing(board, entry, most) for entry in ordered]
@@ -74,7 +74,7 @@ def table(board: Board, entries: Sequence[Entry], models: Mapping[str, str]) -> 
 
 
 def _in_order(entries: Sequence[Entry]) -> list[Entry]:
-    """In an order that does not depend on that of files: the first of several alike keeps the plain key."""
+    """In an order that does not depend on that of files: the first of several equal names keeps the plain key."""
     return sorted(
         entries,
         key=lambda one: (

@@ -1,10 +1,10 @@
-"""Means of scores with their intervals (``fathom.stats.intervals``): of items, and of what somebody printed.
+"""Means of scores with their intervals (``fathom.stats.intervals``), from items and from published means.
 
-The unit is the item: its repeats and its questions at one length are averaged beforehand, and its scores at several
-lengths move together. A task's score is the mean over its lengths of the means there; where every item stands at one
-length only (published questions at the lengths that they have) all items count alike instead, as the papers do.
+The unit is the item: its repeats and its questions at one length are averaged first, and its scores at several lengths
+are resampled together. A task's score is the mean over its lengths of the means there; if every item has only one
+length (published questions at their own lengths), all items have equal weight instead, as in the papers.
 
-A printed mean of n scores is drawn as if it were of zeros and ones, because no scores of a mean vary more than these.
+A published mean of n scores is resampled as if its scores were 0 and 1, which have the largest possible variance.
 """
 
 import math
@@ -30,19 +30,19 @@ from fathom.stats.intervals import (
 )
 
 SEED = 0
-"""Of all replicates, as in reports by default."""
+"""Number of replicates, the default of reports."""
 _KEPT = 100_000
-"""Replicates x columns up to which the draws of a pseudo-item are kept for the next entry: 1.6 MB."""
+"""Replicates x columns up to which the draws of a pseudo-item are cached for the next entry: 1.6 MB."""
 
 
-@lru_cache(maxsize=64)  # of one entry: its categories and the whole are made of the same scores
+@lru_cache(maxsize=64)  # of one entry: its categories and the overall score share scores
 def sums_of(source: Source, task: str, name: str, replicates: int = REPLICATES) -> tuple[Floats, Floats]:
     """The resampled sums of a score and of its weights, replicates x columns.
 
     Args:
-        source: The score, which can be drawn.
-        task: What it is the score of.
-        name: Of the entry (:func:`drawn_name`).
+        source: The score, which must be resampled.
+        task: The task of the score.
+        name: Name of the entry (:func:`drawn_name`).
         replicates: Number of replicates.
     """
     if source.items is not None:
@@ -52,19 +52,19 @@ def sums_of(source: Source, task: str, name: str, replicates: int = REPLICATES) 
 
 
 def drawn_name(entry: Entry) -> str:
-    """The name by which replicates of an entry are drawn: that of reports where there are items."""
+    """The name that seeds the replicates of an entry: the same as in reports if there are items."""
     if entry.items:
         return system_key(entry.model, entry.variant)
     return printed_name(entry.model, entry.variant, entry.origin)
 
 
 def printed_name(model: str, variant: str, origin: Origin) -> str:
-    """The same of an entry without items: what two papers print of one model are two draws."""
+    """The same for an entry without items: means in two papers of one model are two draws."""
     return f"{system_key(model, variant)}\x1f{origin.provenance}\x1f{origin.title}"
 
 
 def combined(scores: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
-    """The weighted mean of scores, without its interval, and without ``n`` where one of them has none.
+    """The weighted mean of scores, without its interval; ``n`` is None if one of them has none.
 
     Args:
         scores: One or more.
@@ -83,13 +83,13 @@ def combined(scores: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
 
 
 def average(sources: Mapping[str, Source], weights: Mapping[str, float], of: str, name: str) -> Estimate:
-    """The weighted mean of scores of several tasks, with its interval where all of them have one.
+    """The weighted mean of scores of several tasks, with its interval if all of them have one.
 
     Args:
-        sources: The scores by what they are of; one or more.
+        sources: The scores by task; one or more.
         weights: Their weights, which sum to 1.
-        of: What the mean is of; its replicates depend on that.
-        name: Of the entry, see :func:`drawn_name`.
+        of: Name of the mean, which seeds its replicates.
+        name: Name of the entry, see :func:`drawn_name`.
     """
     scores = [one.score for one in sources.values()]
     if len(scores) == 1:
@@ -122,14 +122,14 @@ _kept_pseudo_item = lru_cache(maxsize=256)(_drawn_pseudo_item)
 
 
 def over_lengths(at: Sequence[Estimate], task: str, name: str, *, paired: bool) -> Source:
-    """The mean of printed scores at several lengths.
+    """The mean of published scores at several lengths.
 
     Args:
         at: The scores.
-        task: What they are of.
-        name: Of the entry, see :func:`drawn_name`.
+        task: Their task.
+        name: Name of the entry, see :func:`drawn_name`.
         paired: Whether they are of the same questions. The means of these over the lengths are then as many scores in
-            [0, 1], of which the mean is known, and ``n`` is the greatest number and not the sum.
+            [0, 1] with a known mean, and ``n`` is the greatest number instead of the sum.
     """
     if len(at) == 1:
         return Source(at[0], printed=tuple(at))
@@ -141,7 +141,7 @@ def over_lengths(at: Sequence[Estimate], task: str, name: str, *, paired: bool) 
 
 
 def with_interval(source: Source, task: str, name: str) -> Source:
-    """The score with its interval, where it can be drawn; arguments as those of :func:`sums_of`."""
+    """The score with its interval, if it can be resampled; arguments as in :func:`sums_of`."""
     if not source.is_known:
         return source
     interval = _interval({task: source}, {task: 1.0}, source.score.value, task, name)
@@ -149,22 +149,22 @@ def with_interval(source: Source, task: str, name: str) -> Source:
 
 
 def bounded(printed: Estimate, task: str, name: str) -> Estimate:
-    """A printed mean with the widest interval that so many scores in [0, 1] can have.
+    """A published mean with the widest interval that this many scores in [0, 1] can have.
 
     Args:
-        printed: The mean as printed, and how many scores are behind it.
-        task: What it is the mean of.
-        name: Of the entry, see :func:`drawn_name`.
+        printed: The mean as published, and its number of scores.
+        task: The task.
+        name: Name of the entry, see :func:`drawn_name`.
     """
     return with_interval(Source(printed, printed=(printed,)), task, name).score
 
 
 def items_of(names: Sequence[str], scores: Floats) -> Items | None:
-    """Items as the mean over them is taken; None where a length has no score.
+    """Items as the mean over them is taken; None if a length has no score.
 
     Args:
-        names: Of the items, ascending.
-        scores: Items x lengths, in [0, 1], NaN where an item has no score.
+        names: Names of the items, ascending.
+        scores: Items x lengths, in [0, 1], NaN without a score.
     """
     known = ~np.isnan(scores)
     if not known.any(axis=0).all():
@@ -180,7 +180,7 @@ def value_of(items: Items) -> float:
 
 
 def mean_of(items: Items, task: str, name: str) -> Estimate:
-    """That mean with its interval; arguments as those of :func:`sums_of`."""
+    """That mean with its interval; arguments as in :func:`sums_of`."""
     plain = Estimate(value_of(items), n=int((~np.isnan(items.scores)).any(axis=1).sum()))
     return with_interval(Source(plain, items), task, name).score
 
@@ -191,11 +191,11 @@ def by_length(
     """Scores as a table.
 
     Args:
-        names: Of the items; no item stands twice at one length.
-        lengths: In tokens, and ``scores``, as many; NaN where there is no score.
+        names: Names of the items; no item occurs twice at one length.
+        lengths: In tokens, and ``scores``, as many; NaN without a score.
 
     Returns:
-        The names and the lengths, each once and ascending, and the scores of names x lengths.
+        The names and the lengths, unique and ascending, and the scores of names x lengths.
     """
     columns, column = np.unique(lengths, return_inverse=True)
     lines, line = np.unique(names, return_inverse=True)

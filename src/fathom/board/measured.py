@@ -1,4 +1,4 @@
-"""Rows become lines of boards: scores by task and length with their errors, usage, settings, single questions."""
+"""Entries of boards from rows: scores by task and length with their errors, usage, settings, single questions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,17 +26,17 @@ TITLES = {"measured": "measured with fathom", "submitted": "submitted as a bundl
 _LINE = ["suite", "model", "variant"]
 _ENDED = ("replies", *COUNTED)
 """The fields of ``Ended``."""
-_MARK = 6  # hexadecimal digits that tell questions of one name apart
+_MARK = 6  # hexadecimal digits that distinguish questions of one name
 
 
 @dataclass(frozen=True, slots=True)
 class LineOfRows:
-    """Which rows are one line of a board.
+    """The rows of one entry of a board.
 
     Attributes:
         model: Name of the model.
-        variant: What tells its lines apart.
-        labels: Labels of the rows; several suites of different tasks are one line.
+        variant: What distinguishes its entries.
+        labels: Labels of the rows; several suites with different tasks are one entry.
     """
 
     model: str
@@ -46,11 +46,11 @@ class LineOfRows:
 
 @dataclass(slots=True)
 class Measured:
-    """What rows say.
+    """The entries that rows give.
 
     Attributes:
-        entries: Lines by the id of their board.
-        notes: What the reader should know: suites without a board, replies that are missing.
+        entries: Entries by the id of their board.
+        notes: Caveats: suites without a board, missing replies.
     """
 
     entries: dict[str, list[Entry]] = field(default_factory=dict)
@@ -58,12 +58,12 @@ class Measured:
 
 
 def measured(boards: Sequence[Board], batch: Batch, unanswered: Unanswered = "zero") -> Measured:
-    """The lines that results add to boards.
+    """The entries that results add to boards.
 
     Args:
         boards: The boards.
-        batch: Results; published averages, questions without their context and cut prompts among them are passed over.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        batch: Results; published averages, closed-book questions and truncated prompts among them are skipped.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
     """
     found = Measured()
     rows = batch.rows.filter(~is_side_row())
@@ -83,16 +83,16 @@ def measured(boards: Sequence[Board], batch: Batch, unanswered: Unanswered = "ze
 def _missing(rows: pl.DataFrame) -> Iterator[str]:
     left = counted(rows).filter(pl.col("outcome") == "missing")
     for (model, variant, task), part in left.group_by("model", "variant", "task", maintain_order=True):
-        why = next((text for text in part["detail"] if text), "no reason given")
+        why = next((text for text in part["detail"] if text), "unknown reason")
         name = system_name(str(model), str(variant))
         yield f"{name}: {len(part):,} replies to {task} are missing, so that it has no rank ({why})"
 
 
-# --------------------------------------------------------------------------------------------------- lines
+# Entries of rows
 
 
 def _lines(rows: pl.DataFrame) -> list[LineOfRows]:
-    """The lines of a board: suites whose tasks differ (sets that were run apart) are one line of a model."""
+    """The entries of a board: suites with different tasks (sets that were run separately) are one entry of a model."""
     tasks: dict[Label, set[str]] = {}
     for suite, model, variant, task in rows.select(*_LINE, "task").unique(maintain_order=True).rows():
         tasks.setdefault((suite, model, variant), set()).add(task)
@@ -113,12 +113,12 @@ def _lines(rows: pl.DataFrame) -> list[LineOfRows]:
 
 
 def _variant(variant: str, group: Sequence[Label], of: int) -> str:
-    """The variant, with the suite behind it where a model was asked different suites of the same tasks."""
+    """The variant, with the suite if a model was asked different suites with the same tasks."""
     return variant if of == 1 else ", ".join(filter(None, (variant, f"suite {group[0][0]}")))
 
 
 def _numbered(rows: pl.DataFrame, lines: Sequence[LineOfRows], unanswered: Unanswered) -> pl.DataFrame:
-    """The rows with the number of their line and what tells their questions apart, and with the scores that count."""
+    """The rows with the number of their entry and a mark of their questions, and with the scores that count."""
     numbers = [(*label, number) for number, line in enumerate(lines) for label in line.labels]
     found = rows.join(pl.DataFrame(numbers, schema=[*_LINE, "line"], orient="row"), on=_LINE, maintain_order="left")
     targets = found["target"].unique().to_list()
@@ -128,7 +128,7 @@ def _numbered(rows: pl.DataFrame, lines: Sequence[LineOfRows], unanswered: Unans
     return scored_rows(found.join(marks, on="target", maintain_order="left"), unanswered)
 
 
-# ------------------------------------------------------------------------------------------------- entries
+# Scores of entries
 
 
 def _entries(
@@ -166,7 +166,7 @@ class _Scores:
 
 
 def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows]) -> dict[int, _Scores]:
-    """Cells and single questions of each line: first the items of all, then task by task."""
+    """Cells and single questions of each entry: first the items of all, then task by task."""
     items = (
         rows.group_by("line", "task", "item", "length")
         .agg(
@@ -177,7 +177,7 @@ def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows]) -> di
         )
         .sort("line", "task", "item", "length")
     )
-    # The mark of an item is that of its answers at the shortest length: some answers depend on the length.
+    # The mark of an item is that of its answer at the shortest length: some answers depend on the length.
     items = items.with_columns(pl.col("mark").first().over("line", "task", "item"))
     items = items.join(_names(items), on=["item", "mark"], maintain_order="left")
     counting = {task: _counted(board, task) for task in board.tasks}
@@ -194,7 +194,7 @@ def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows]) -> di
 
 
 def _names(items: pl.DataFrame) -> pl.DataFrame:
-    """The name under which questions are compared: the item's, with a mark of its answers."""
+    """The name under which questions are compared: the item's name, with a mark of its answers."""
     known = items.select("item", "mark").unique()
     names = [f"{item} #{hashed(mark)[:_MARK]}" for item, mark in known.rows()]
     return known.with_columns(pl.Series("name", names, pl.String))
@@ -202,9 +202,9 @@ def _names(items: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answers:
-    """The items of one task that a line was asked, one at each length.
+    """The items of one task of an entry, at each length.
 
-    Scores that are not there are NaN; ``others`` are those by the other choice of ``unanswered``, and ``ended`` the
+    Missing scores are NaN; ``others`` are those under the other choice of ``unanswered``, and ``ended`` the
     numbers of replies of ``_ENDED``, of shape (items, 5).
     """
 
@@ -215,16 +215,16 @@ class _Answers:
     names: NDArray[np.object_]
 
     def at(self, lengths: NDArray[np.int64]) -> Ended:
-        """What became of the replies at some lengths."""
+        """Outcomes of the replies at some lengths."""
         return Ended(*self.ended[np.isin(self.lengths, lengths)].sum(axis=0).tolist())
 
 
 def _add_task(found: _Scores, task: str, name: str, said: _Answers, counted: Sequence[int]) -> None:
-    """Add what the items of one task say; ``counted`` are the lengths that its score is over, all there are if none."""
+    """Adds the items of one task; ``counted`` are the lengths that its score is over, all if empty."""
     names, lengths, table = by_length(said.names, said.lengths, said.scores)
     *_, others = by_length(said.names, said.lengths, said.others)
     for place, length in enumerate(lengths.tolist()):
-        if length:  # in logs of other harnesses 0 says that the length is not known
+        if length:  # 0 in logs of other harnesses: the length is unknown
             own = lengths[place : place + 1]
             _add_cell(found, (task, length), name, (names, table[:, [place]], others[:, [place]]), said.at(own))
     found.cells.update(((task, length), None) for length in counted if length not in lengths)
@@ -234,7 +234,7 @@ def _add_task(found: _Scores, task: str, name: str, said: _Answers, counted: Seq
     if blank:
         found.blank.append(task)
     if blank or not set(counted) <= set(lengths.tolist()):
-        found.cells[task, 0] = None  # a mean over the lengths that went well would be that of an easier task
+        found.cells[task, 0] = None  # a mean over the other lengths would be that of an easier task
         return
     _add_cell(found, (task, 0), name, (names, table, others), said.at(lengths[here]))
 
@@ -242,7 +242,7 @@ def _add_task(found: _Scores, task: str, name: str, said: _Answers, counted: Seq
 def _add_cell(
     found: _Scores, cell: Cell, name: str, scores: tuple[Sequence[str], Floats, Floats], ended: Ended
 ) -> None:
-    """Add a mean over items x lengths, and over those by the other choice; None where a length has no score."""
+    """Adds a mean over items x lengths, and one under the other choice; None if a length has no score."""
     names, table, others = scores
     items, other = items_of(names, table), items_of(names, others)
     found.cells[cell] = None
@@ -254,10 +254,9 @@ def _add_cell(
 
 
 def _counted(board: Board, task: str) -> tuple[int, ...]:
-    """The lengths that a task's score is over: the board's, or all that the suite asks the same items at.
+    """The lengths that a task's score is over: the board's, or all lengths of the same items in the suite.
 
-    Records of published benchmarks stand at the lengths that they have (where the board says nothing else); nothing is
-    missing where there is none.
+    Records of published benchmarks have their own lengths (unless the board names lengths); none is missing then.
     """
     if task in board.counted:
         return board.counted[task]
@@ -281,7 +280,7 @@ def _settings(batch: Batch, line: LineOfRows, said: Facts) -> dict[str, Json]:
     settings = merged(one.settings for one in _about(batch, line))
     suites: dict[str, dict[str, None]] = {}
     for label in line.labels:
-        # What is read beside it may have added a part of the fingerprint to the suite's name.
+        # Other results of the same suite name may have added a part of the fingerprint to it.
         prints = suites.setdefault(label[0].split("#")[0], {})
         prints |= dict.fromkeys(one.fingerprint for one in batch.about.get(label, ()) if one.fingerprint)
     return settings | {"suites": {name: ", ".join(prints) for name, prints in suites.items()}} | said

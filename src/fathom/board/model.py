@@ -1,4 +1,4 @@
-"""The nouns of a leaderboard: its lines, and the scores in them; boards are declared as ``fathom.types.boards`` says.
+"""Types of a leaderboard: entries and their scores; ``fathom.types.boards`` declares boards.
 
 Scores are fractions in [0, 1].
 """
@@ -18,23 +18,23 @@ from fathom.types import Json
 Provenance: TypeAlias = Literal["published", "recomputed", "measured", "submitted"]
 PROVENANCES: tuple[Provenance, ...] = ("published", "recomputed", "measured", "submitted")
 OF_PAPERS: tuple[Provenance, ...] = ("published", "recomputed")
-"""Of these nothing was run by whoever built the site or sent results to it."""
+"""Provenances of results that were not run by the maintainers or submitted to the site."""
 Z = 1.959963984540054
-"""Standard errors to either side that a 95% interval of a normal distribution reaches."""
+"""Half the width of a 95% interval of a normal distribution, in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a result comes from.
+    """Origin of a result.
 
     Attributes:
         provenance: ``published`` in a paper, ``recomputed`` from scores of single questions that the authors of a paper
-            released, ``measured`` by whoever built the site, ``submitted`` to it and checked.
-        title: The paper, or how the run is called.
+            released, ``measured`` by the maintainers of the site, ``submitted`` to it and checked.
+        title: The paper, or the name of the run.
         table: Table of the paper; "" for runs.
         date: When it was published or measured, ``YYYY-MM-DD`` or ``YYYY-MM``; "" if unknown.
-        url: Where it can be read; "" for runs. Only ``https`` addresses become links.
-        note: What the reader should know of it; "" if nothing.
+        url: Its address; "" for runs. Only ``https`` addresses become links.
+        note: Caveats; "" if none.
     """
 
     provenance: Provenance
@@ -47,14 +47,14 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What became of the replies behind a score (``fathom.stats.outcomes``).
+    """Outcomes of the replies of a score (``fathom.stats.outcomes``).
 
     Attributes:
-        replies: All of them.
-        unanswered: Those that say nothing.
-        cut: Those that the output cap cut off; they are scored as they stand.
-        overflow: Those whose prompt did not fit.
-        missing: Those whose request failed, or that nobody has judged.
+        replies: All replies.
+        unanswered: Unanswered replies.
+        cut: Replies truncated at the output cap, which are scored as received.
+        overflow: Replies whose prompt did not fit the window.
+        missing: Failed requests, and replies without a judgement.
     """
 
     replies: int = 0
@@ -64,7 +64,7 @@ class Ended:
     missing: int = 0
 
     def __add__(self, other: Ended) -> Ended:
-        """Those behind two scores of different replies."""
+        """Outcomes of two scores of different replies."""
         return Ended(
             self.replies + other.replies,
             self.unanswered + other.unanswered,
@@ -75,22 +75,22 @@ class Ended:
 
     @property
     def left_out(self) -> int:
-        """Replies that leave the means where these are over what was answered."""
+        """Replies that means over answered replies leave out."""
         return self.unanswered + self.overflow + self.missing
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean score and how sure it is.
+    """A mean score with its uncertainty.
 
     Attributes:
-        value: The mean, in [0, 1]; LongScore and its kind may lie outside.
-        interval: Its 95% interval; None where it cannot be known.
-        n: Questions behind it; None where that is not said.
+        value: The mean, in [0, 1]; LongScore and similar measures may lie outside.
+        interval: Its 95% interval; None if unknown.
+        n: Number of questions; None if unknown.
         bound: Whether the interval is the widest that ``n`` scores of this mean can have, because the scores
-            themselves are not at hand.
-        ended: What became of its replies; None where that is not known.
-        other: The mean by the other choice of ``unanswered``; None where there is none, or ``ended`` is not known.
+            themselves are not available.
+        ended: Outcomes of its replies; None if unknown.
+        other: The mean under the other choice of ``unanswered``; None without one, or without ``ended``.
     """
 
     value: float
@@ -102,13 +102,13 @@ class Estimate:
 
     @property
     def error(self) -> float | None:
-        """The standard error of a normal distribution whose interval is as wide; None where there is none."""
+        """The standard error of a normal distribution with an interval of this width; None without an interval."""
         return None if self.interval is None else (self.interval.high - self.interval.low) / (2 * Z)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the replies of one line of a board took, per reply; None where that is not known.
+    """Mean usage per reply of one entry; None if unknown.
 
     Attributes:
         cost: US dollars.
@@ -129,8 +129,8 @@ class Items:
 
     Attributes:
         names: Names of the questions, ascending; equal names are the same question with the same gold answer.
-        scores: Their scores, questions x lengths, NaN where there is none and repeats averaged; the score of the task
-            is the mean of the means of the columns. One column where no question stands at two lengths.
+        scores: Their scores, questions x lengths, NaN without a score, repeats averaged; the score of the task is the
+            mean of the means of the columns. One column if no question has two lengths.
     """
 
     names: tuple[str, ...]
@@ -139,12 +139,12 @@ class Items:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A score that averages of a line are made of: of a task, or one that stands in for several.
+    """A score that averages of an entry use: of a task, or a published average of several.
 
     Attributes:
         score: The score.
-        items: The questions that it is the mean of, where their scores are at hand.
-        printed: Else the means that it is the mean of.
+        items: The questions that it is the mean of, if their scores are available.
+        printed: Otherwise, the means that it is the mean of.
     """
 
     score: Estimate
@@ -153,7 +153,7 @@ class Source:
 
     @property
     def is_known(self) -> bool:
-        """Whether it can be drawn: of a mean without its number of questions nobody knows how sure it is."""
+        """Whether it can be resampled, which a mean without its number of questions cannot."""
         return self.items is not None or all(one.n is not None and 0 <= one.value <= 1 for one in self.printed)
 
 
@@ -163,23 +163,23 @@ Cell: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a board: a model with one set of settings, from one origin.
+    """One entry of a board: a model with one set of settings, from one origin.
 
     Attributes:
         model: Name of the model.
-        variant: What tells its runs apart (``thinking``); "" if nothing.
-        origin: Where the result comes from.
+        variant: What distinguishes its runs (``thinking``); "" if nothing.
+        origin: Origin of the result.
         cells: Scores by task and length; None for a cell that the source prints as missing. A task has cells at
             lengths, or one over all of them, or both.
-        printed: Averages that the source prints and whose cells it does not: ``overall``, or the id of a category or
+        printed: Averages that the source prints without their cells: ``overall``, or the id of a category or
             of a group (``length/8192``, ``language/English``).
-        extras: Other figures by name, such as LongScore; see ``Board.extras``.
+        extras: Other measures by name, such as LongScore; see ``Board.extras``.
         settings: How the model was asked, and versions; plain JSON without secrets.
-        usage: What the replies took.
-        items: Scores of the questions behind its cells, where they are at hand.
-        outcomes: What became of all its replies, by ``fathom.stats.outcomes.OUTCOMES``; empty where unknown.
-        blank: Tasks that were asked and have no score, because some length does not fit or too many replies are
-            missing: no mean is taken without them.
+        usage: Usage of the replies.
+        items: Scores of the questions of its cells, if available.
+        outcomes: Number of all its replies by ``fathom.stats.outcomes.OUTCOMES``; empty if unknown.
+        blank: Tasks without a score because prompts do not fit some length or too many replies are missing: no mean
+            is taken without them.
     """
 
     model: str
@@ -197,20 +197,20 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The averages of one line of a board.
+    """The averages of one entry of a board.
 
     Attributes:
-        overall: Over what is there; None where nothing is.
-        as_paper: The same with missing cells as 0, where the paper counts so (``Board.missing_is_zero``); else None.
-        paper_categories: The categories of that score, by id; empty where there is none.
-        categories: By id; None where the line has nothing in a category.
-        lengths: Over all tasks that the view by length is about, by length in tokens; others are left out.
+        overall: Over all available scores; None without any.
+        as_paper: The same with missing cells as 0, if the paper counts so (``Board.missing_is_zero``); else None.
+        paper_categories: The categories of that score, by id; empty without it.
+        categories: By id; None if the entry has no score in a category.
+        lengths: Over all tasks of the view by length, by length in tokens; others are left out.
         missing: Tasks of the board without a score, or without one at some of the lengths that count.
-        unfinished: Tasks with a score, of whose replies some are missing (``Ended.missing``).
-        fewer: Tasks of which another line that was measured or submitted has more questions, at some length.
+        unfinished: Tasks with a score and with missing replies (``Ended.missing``).
+        fewer: Tasks of which another measured or submitted entry has more questions, at some length.
         tasks: Scores of tasks, by their ids.
-        sources: What the overall score is the mean of, by name: tasks, and averages that the source prints.
-        weights: What each of these weighs; they sum to 1.
+        sources: Scores that the overall score is the mean of, by name: tasks, and published averages.
+        weights: Their weights, which sum to 1.
     """
 
     overall: Estimate | None
@@ -232,6 +232,6 @@ class Standing:
 
 
 Published: TypeAlias = Mapping[str, Sequence[Entry]]
-"""Published lines by the id of their board."""
+"""Published entries by the id of their board."""
 Progress: TypeAlias = Callable[[int, int], None]
-"""Told what is done and how much there is in all."""
+"""Called with the number of finished steps and of all steps."""

@@ -1,6 +1,6 @@
-"""Published results: figures of papers as files of our own, and files of the same form from users.
+"""Published results, from files of the package and files of the same format from users.
 
-A file is a CSV, one figure a row, and beside it a TOML of the same name that says where the figures come from::
+A file is a CSV with one score per row, and a TOML of the same name with the source of the scores::
 
     board,model,variant,task,length,value,n,table          title = "..."
     ada,Claude-2,,tsort,2048,5.0,200,Table 2               date = "2024-04"
@@ -8,11 +8,11 @@ A file is a CSV, one figure a row, and beside it a TOML of the same name that sa
                                                            provenance = "published"
 
 ``board`` may name several boards. ``task`` is a task of the board, or ``overall``, ``category/ID``, ``extra/ID`` or
-``group/NAME`` for averages that the source prints; ``overall`` with a ``length`` is the average at it. ``value`` is in
-percent as printed, or ``N/A``. ``n`` is the number of scores in [0, 1] behind it, and empty where nobody says it: there
-is no interval then. ``variant``, ``length``, ``n`` and ``table`` may be left out. ``provenance`` is ``published``
-where the source prints the figures, and may be left out then; it is ``recomputed`` where they were computed from what
-its authors released.
+``group/NAME`` for averages that the source prints; ``overall`` with a ``length`` is the average at that length.
+``value`` is in percent as printed, or ``N/A``. ``n`` is the number of scores in [0, 1] behind it, and empty if unknown:
+then there is no interval. ``variant``, ``length``, ``n`` and ``table`` are optional. ``provenance`` is ``published``
+(the default) if the source prints the scores, and ``recomputed`` if they were computed from data that its authors
+released.
 """
 
 import csv
@@ -47,11 +47,11 @@ class Figure:
     Attributes:
         board: The board.
         model: Name of the model.
-        variant: What tells its runs apart.
+        variant: What distinguishes its runs.
         kind: ``task``, ``overall``, ``category``, ``extra`` or ``group``.
         name: Id of the task, category or extra; name of the group; "" for ``overall``.
         length: Tokens; 0 for all lengths.
-        value: The figure; None where the source prints none.
+        value: The score; None if the source prints none.
         table: Table of the source.
         where: File and row, for messages.
     """
@@ -83,13 +83,13 @@ def published() -> Published:
 
 
 def read_published(path: Path) -> Published:
-    """The lines of a file of published results, by board, in the order of the file.
+    """The entries of a file of published results, by board, in the order of the file.
 
     Args:
-        path: The CSV; the TOML that says where its figures come from has the same name and lies beside it.
+        path: The CSV; its TOML is in the same folder.
 
     Raises:
-        FathomError: A file is not there or is no such file, or a row is wrong; it names file, row and field.
+        FathomError: A file is missing or invalid, or a row is wrong; the message names file, row and field.
     """
     origin, notes = _origin(path.with_suffix(".toml"))
     lines: dict[tuple[str, str, str], list[Figure]] = {}
@@ -110,7 +110,7 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
     for one in figures:
         key = one.kind, one.name, one.length
         if key in seen:
-            raise FathomError(f"{one.where}: the same figure as in {seen[key]}; keep one of them")
+            raise FathomError(f"{one.where}: the same score as in {seen[key]}; keep one of them")
         seen[key] = one.where
         of = one.name or OVERALL
         value = None if one.value is None else bounded(one.value, of, name)
@@ -134,7 +134,7 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
         ),
         cells=cells,
         printed=printed,
-        # Nothing says that the questions differ from length to length.
+        # The source does not say that the questions differ between lengths.
         extras={of: over_lengths(list(at.values()), of, name, paired=True).score for of, at in extras.items()},
     )
 
@@ -175,10 +175,10 @@ def _figure(board: Board, row: Mapping[str, str], where: str) -> Figure:
     kind, name = _what(board, row["task"], where)
     value, n = row["value"], _whole("n", row.get("n", ""), where)
     if kind in ("task", "category") and board.weighting == "questions" and value != MISSING and n is None:
-        raise _no("n", "", f"a number, because all questions of board {board.id} count alike", where)
+        raise _no("n", "", f"a number, because all questions of board {board.id} have equal weight", where)
     length = _whole("length", row.get("length", ""), where) or 0
     if length and kind in ("category", "group"):
-        raise _no("length", row["length"], "nothing: only tasks, extras and overall have lengths", where)
+        raise _no("length", row["length"], "an empty field: only tasks, extras and overall have lengths", where)
     return Figure(
         board=board,
         model=_text("model", row["model"], where, needed=True),
@@ -193,7 +193,7 @@ def _figure(board: Board, row: Mapping[str, str], where: str) -> Figure:
 
 
 def _what(board: Board, text: str, where: str) -> tuple[str, str]:
-    """Kind and name of what a row is about."""
+    """Kind and name of the score of a row."""
     kind, slash, name = text.partition("/")
     if text == OVERALL:
         return OVERALL, ""
@@ -226,13 +226,13 @@ def _whole(field: str, text: str, where: str) -> int | None:
     if not text:
         return None
     if not re.fullmatch(r"[0-9]{1,9}", text) or not int(text):
-        raise _no(field, text, "a whole number from 1 on, or nothing", where)
+        raise _no(field, text, "a whole number from 1, or an empty field", where)
     return int(text)
 
 
 def _text(field: str, text: str, where: str, *, needed: bool = False) -> str:
     if not text.isprintable() or text != text.strip() or len(text) > _LONGEST_TEXT or (needed and not text):
-        raise _no(field, text[:_LONGEST_TEXT], "a text in one line without blanks around it", where)
+        raise _no(field, text[:_LONGEST_TEXT], "a text in one line without spaces around it", where)
     return text
 
 
@@ -241,11 +241,11 @@ def _no(field: str, text: str, expected: str, where: str) -> FathomError:
 
 
 def _origin(path: Path) -> tuple[Origin, Mapping[str, str]]:
-    """What a TOML says of its figures, and its notes by table."""
+    """The origin in a TOML, and its notes by table."""
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise FathomError(f"{path}: not there; write title, date and url of the source into it") from None
+        raise FathomError(f"{path}: missing; create it with title, date and url of the source") from None
     except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise FathomError(f"{path}: cannot be read as TOML: {error}") from None
     fields = {**_ORIGIN, "note": "a text", "provenance": " or ".join(OF_PAPERS)}

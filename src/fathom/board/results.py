@@ -1,4 +1,4 @@
-"""Results as people hand them over (run folders, rows files, bundles) become rows, with what is known about them."""
+"""Results (run folders, rows files, bundles) as rows, with facts about them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 Label: TypeAlias = tuple[str, str, str]
-"""Suite, model and variant, as rows name them."""
+"""Suite, model and variant, as in rows."""
 BUNDLE = ".zip"
 NAMELESS = "(no name)"
-"""Stands for a name that is empty, which nobody could see or press."""
+"""Shown for an empty name."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is known of some rows besides what they say themselves.
+    """Facts about rows that are not in the rows.
 
     Attributes:
         settings: How the model was asked, without secrets, addresses and paths.
-        fingerprint: Hash of the suite's content; "" where unknown.
-        date: Day of the run, ``YYYY-MM-DD``; "" where unknown.
+        fingerprint: Hash of the suite's content; "" if unknown.
+        date: Day of the run, ``YYYY-MM-DD``; "" if unknown.
     """
 
     settings: Mapping[str, Json]
@@ -51,10 +51,10 @@ class Batch:
 
     Attributes:
         rows: A rows table.
-        provenance: Whose results they are.
-        about: What is known of the rows with a label; runs may share one.
-        prints: The prints of the replies, where they are there, by model and variant (``fathom.board.likeness``); they
-            are read when this is called.
+        provenance: Provenance of the results.
+        about: Facts by label; runs may share a label.
+        prints: Function that reads the prints of the replies, if available, by model and variant
+            (``fathom.board.likeness``).
     """
 
     rows: pl.DataFrame
@@ -64,15 +64,15 @@ class Batch:
 
 
 def read_results(paths: Sequence[Path], rule: str = "official", judge: str | None = None) -> Iterator[Batch]:
-    """Reads results: one batch for all runs and rows files, then one for each bundle that holds more than these.
+    """Reads results: one batch for all runs and rows files, then one for each bundle with further results.
 
     Args:
         paths: Run folders, rows files, bundles, and folders of runs and bundles.
         rule: Scoring rule of runs and bundles, ``strict`` or ``official``, which some tasks do not have.
-        judge: Whose scores are taken for runs, see ``fathom.rows.load``.
+        judge: Judge whose scores are used for runs, see ``fathom.rows.load``.
 
     Raises:
-        FathomError: A path holds no results, or they cannot be read.
+        FathomError: A path has no results, or they cannot be read.
     """
     every = list(dict.fromkeys(found for path in paths for found in _within(path)))
     seen: list[pl.DataFrame] = []
@@ -90,12 +90,12 @@ def read_results(paths: Sequence[Path], rule: str = "official", judge: str | Non
 
 
 def _holds(there: pl.DataFrame, rows: pl.DataFrame) -> bool:
-    """Whether all these replies are there already: a bundle beside its run, or the same one with and without logs."""
+    """Whether all these replies are known already: a bundle of a given run, or a bundle with and without logs."""
     return rows.join(there, on=SAME_REPLY, how="anti", nulls_equal=True).is_empty()
 
 
 def _within(path: Path) -> list[Path]:
-    """What a path stands for: itself, or the runs and bundles in a folder."""
+    """The path itself, or the runs and bundles in a folder."""
     if not path.exists():
         raise FathomError(f"{path}: no such run folder, rows file or bundle")
     if not path.is_dir() or (path / FILE).exists():
@@ -128,7 +128,7 @@ def _runs_and_rows(paths: Sequence[Path], rule: str, judge: str | None) -> Batch
 
 
 def _scored(rows_of: Callable[[str], pl.DataFrame], rule: str) -> pl.DataFrame:
-    """Rows by a rule; of tasks that no paper scores, by metric or by judge, those of their own scorer."""
+    """Rows of a rule; tasks without an official rule have those of their own scorer."""
     import polars as pl
 
     rows, known = rows_of(rule), tasks()
@@ -153,7 +153,7 @@ def _about_run(manifest: Mapping[str, Any]) -> About:
     subset: Mapping[str, Any] = manifest.get("subset") or {}
     if subset:
         settings["subset"] = str(subset.get("name") or subset.get("hash"))
-    # Replies are scored as they are read here, whenever they came; bundles say the same of theirs.
+    # Replies are scored as they are read here; bundles record the same of theirs.
     settings["versions"] = dict(manifest.get("versions") or {}) | {"scored by": fathom_version()}
     return About(settings, str(manifest["suite"]["fingerprint"]), day(manifest.get("started")))
 
@@ -165,7 +165,7 @@ def _bundle(path: Path, rule: str) -> Batch:
     try:
         bundle = read_bundle(path)
     except RefusedError as refused:
-        raise FathomError(f"{path}: {refused}; fathom board check says more") from None
+        raise FathomError(f"{path}: {refused}; run `fathom board check` for details") from None
     about: dict[Label, tuple[About, ...]] = {}
     for part in bundle.parts:
         label = (task_name(part.suite), bundle.model, bundle.variant)
@@ -178,13 +178,13 @@ def _bundle(path: Path, rule: str) -> Batch:
 
 
 def day(moment: object) -> str:
-    """The day of a moment that is written as ISO 8601; "" if it is none."""
+    """The day of an ISO 8601 time; "" if it is none."""
     found = _DATE.match(str(moment or ""))
     return found[0] if found else ""
 
 
 def _private(manifests: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Addresses and paths among the settings of runs, longest first; variants may name them where they differ."""
+    """Addresses and paths among the settings of runs, longest first; variants may contain them."""
     found: set[str] = set()
     for manifest in manifests:
         given = {name: manifest.get(name) or {} for name in ("generation", "model_args")}
@@ -206,7 +206,7 @@ def _hidden(given: Any, shown: Any) -> Iterator[str]:
 
 
 def _without(variant: str, private: Sequence[str]) -> str:
-    """A variant with numbers in place of addresses and paths: runs stay apart, and machines unnamed."""
+    """A variant with numbers instead of addresses and paths, so that runs stay distinct without naming machines."""
     for number, text in enumerate(private, start=1):
         variant = variant.replace(text, f"({number})")
     return variant

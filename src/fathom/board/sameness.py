@@ -1,7 +1,7 @@
 """What submitted results have in common with others on a site: their replies, or the name of their model.
 
-Sameness of replies is that of ``fathom.board.likeness``. A name is the same where it is on the same board, whatever its
-capitals, marks and provider. Both are said on the line, by numbers: what they mean is for people to judge.
+Replies are compared by ``fathom.board.likeness``. Names are compared on the same board, without case, punctuation and
+provider. The note on the entry states both with numbers and leaves the judgement to people.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def answers_of_run(folder: Path, suite: str, rows: pl.DataFrame) -> Iterator[Ans
 
     Args:
         folder: The run.
-        suite: Its suite, as rows name it.
-        rows: Rows of its replies, which say what is right.
+        suite: Its suite, as in rows.
+        rows: Rows of its replies, which say which are correct.
     """
     import polars as pl
 
@@ -61,14 +61,14 @@ def answers_of_run(folder: Path, suite: str, rows: pl.DataFrame) -> Iterator[Ans
 def with_flags(
     found: Sequence[tuple[Batch, Mapping[str, Sequence[Entry]]]], others: Mapping[str, Sequence[Entry]]
 ) -> list[dict[str, list[Entry]]]:
-    """Lines of results, those that were submitted with a note of what they have in common with others.
+    """Adds notes to submitted entries on what they have in common with others.
 
     Args:
-        found: Results with their lines by the id of the board.
-        others: Lines of papers, by the id of the board.
+        found: Results with their entries by the id of the board.
+        others: Published entries, by the id of the board.
 
     Returns:
-        The lines of ``found``, in the same order.
+        The entries of ``found``, in the same order.
     """
     submitted = [place for place, (batch, _) in enumerate(found) if batch.provenance == "submitted"]
     prints = [batch.prints() for batch, _ in found] if submitted else []
@@ -103,11 +103,11 @@ def _measured(found: Sequence[tuple[Batch, Mapping[str, Sequence[Entry]]]], boar
 
 
 def _named(entry: Entry, others: Sequence[Entry]) -> Iterator[str]:
-    """Whose name a line has, once for each kind of origin."""
+    """Entries with the same name, once for each provenance."""
     name = plain_name(entry.model)
     kinds = {one.origin.provenance: one for one in others if name and plain_name(one.model) == name}
     for kind, one in kinds.items():
-        yield f"The same name as the {kind} entry {one.model} has: nobody has verified that it is the same model."
+        yield f"The same name as the {kind} entry {one.model}; that it is the same model is not verified."
 
 
 def _noted(entry: Entry, notes: Sequence[str]) -> Entry:

@@ -1,4 +1,4 @@
-"""Values as the site's files have them: numbers rounded, text made fit to print, scripts in one line."""
+"""Values in the site's files: rounded numbers, printable text, one-line scripts."""
 
 import json
 import re
@@ -19,31 +19,31 @@ def script(name: str, value: Json) -> str:
     """A data file: one line of JavaScript that is plain ASCII.
 
     Args:
-        name: Name of the file without its ending.
+        name: Name of the file without its suffix.
         value: What it holds.
     """
     return f"fathom.add({json.dumps(name)}, {compact(value)});\n"
 
 
 def compact(value: Json) -> str:
-    """JSON in one line and plain ASCII, in the order in which the value has its names."""
+    """JSON in one line of plain ASCII, names in their order."""
     return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def number(value: float | None) -> float | None:
-    """A number rounded; None stays. Never -0."""
+    """A rounded number, never -0; None stays."""
     return None if value is None else round(value, DECIMALS) + 0.0
 
 
 def estimate(one: Estimate | None, dropped: bool = False) -> list[Json] | None:
-    """``[value, [low, high], n, bound]``, and where replies are no whole answers ``[..., other, ended]``.
+    """``[value, [low, high], n, bound]``, and if not all replies are complete ``[..., other, ended]``.
 
     Args:
         one: The estimate.
         dropped: Whether it is over answered replies only.
 
     Returns:
-        Where ``other`` is the mean by the other choice in words, null where one is enough, and ``ended`` is [replies,
+        ``other`` is the mean under the other rule as text, or null if it is not needed, and ``ended`` is [replies,
         unanswered, cut, overflow, missing].
     """
     if one is None:
@@ -53,12 +53,12 @@ def estimate(one: Estimate | None, dropped: bool = False) -> list[Json] | None:
 
 
 def interval(one: Interval | None) -> list[Json] | None:
-    """``[low, high]``; None where there is none."""
+    """``[low, high]``; None without an interval."""
     return None if one is None else [number(one.low), number(one.high)]
 
 
 def ended(one: Estimate) -> list[Json]:
-    """``[replies, unanswered, cut, overflow, missing]``; [] where that is not known."""
+    """``[replies, unanswered, cut, overflow, missing]``; [] if unknown."""
     return [] if one.ended is None else list(astuple(one.ended))
 
 
@@ -66,11 +66,11 @@ def _other(one: Estimate, dropped: bool) -> str | None:
     if one.ended is None or not differ(one.value, one.other):
         return None
     other = "no score" if one.other is None else f"{100 * one.other:.1f}%"
-    return f"{other} {'with' if dropped else 'without'} the {one.ended.left_out:,} not answered"
+    return f"{other} {'with' if dropped else 'without'} the {one.ended.left_out:,} unanswered"
 
 
 def origin(one: Origin) -> dict[str, Json]:
-    """An origin; addresses that are no ``https`` links are left out."""
+    """An origin; addresses other than ``https`` links are left out."""
     return {
         "provenance": one.provenance,
         "title": printable(one.title),
@@ -82,7 +82,7 @@ def origin(one: Origin) -> dict[str, Json]:
 
 
 def usage(one: Usage) -> dict[str, float | None] | None:
-    """What replies took; None where nothing is known."""
+    """Usage of replies; None if unknown."""
     if one == Usage():
         return None
     values = {"cost": one.cost, "tokensIn": one.tokens_in, "tokensOut": one.tokens_out, "seconds": one.seconds}
@@ -90,10 +90,10 @@ def usage(one: Usage) -> dict[str, float | None] | None:
 
 
 def settings(value: Json) -> Json:
-    """Settings of anyone's: texts fit to print, and no name that means something to JavaScript."""
+    """Settings from anyone: printable texts, and no names with a meaning in JavaScript."""
     if isinstance(value, Mapping):
         named = {printable(str(name)): settings(one) for name, one in value.items() if one not in (None, "", {}, [])}
-        # In a script this name would set what an object inherits, and not a value of its own.
+        # In a script this name would set the prototype instead of a value.
         named.pop("__proto__", None)
         return named
     if isinstance(value, str):

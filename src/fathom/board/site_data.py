@@ -1,4 +1,4 @@
-"""What the site says of itself and of models: the files ``site`` and ``models/MODEL``."""
+"""Data about the site and about models: the files ``site`` and ``models/MODEL``."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,20 +15,20 @@ UNDATED = "undated"
 
 
 def newest(tables: Sequence[Table]) -> str:
-    """The date of the newest result, ``YYYY-MM-DD``; of a month its first day."""
+    """The date of the newest result, ``YYYY-MM-DD``; the first day for a month."""
     dates = [line.entry.origin.date for table in tables for line in table.lines if line.entry.origin.date]
     last = max(dates, default="")
     return f"{last}-01" if len(last) == len("2026-01") else last or UNDATED
 
 
 def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json = None) -> dict[str, Json]:
-    """What all pages need.
+    """Data for all pages.
 
     Args:
         tables: The boards, in order.
         title: Title of the site.
         built: Its date.
-        changes: What has changed since another site; None where nothing is said.
+        changes: Changes since another site; None for no list.
     """
     shown_first = [table.board.id for table in tables if table.board.id == DEFAULT] or [tables[0].board.id]
     return {
@@ -43,7 +43,7 @@ def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json 
 
 
 def board_summary(table: Table) -> dict[str, Json]:
-    """What a board is about, and how many lines, models and tasks are on it, and how many lines from no paper."""
+    """Summary of a board: description, and numbers of entries, models, tasks and unpublished entries."""
     board = table.board
     kinds = Counter(line.entry.origin.provenance for line in table.lines)
     return {
@@ -59,7 +59,7 @@ def board_summary(table: Table) -> dict[str, Json]:
 
 
 def model_files(tables: Sequence[Table]) -> Iterator[tuple[str, Json]]:
-    """The data files of models: name without its ending, and content."""
+    """The data files of models: name without suffix, and content."""
     lines: dict[str, list[tuple[str, Line]]] = {}
     for table in tables:
         for line in table.lines:

@@ -1,4 +1,4 @@
-"""Averages of one line of a board: tasks, categories, lengths, the whole; with their intervals."""
+"""Averages of one entry of a board: tasks, categories, lengths, overall; with their intervals."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,14 +11,14 @@ from fathom.types.boards import Board, Category, Part
 
 _OVERALL, _CATEGORY = "overall", "category/"
 _ALL = "all"
-"""What reports call the mean over all tasks, whose replicates have this name."""
+"""Name of the mean over all tasks in reports, which seeds its replicates."""
 
 
 def task_sources(board: Board, entry: Entry) -> dict[str, Source]:
-    """The scores of those tasks of a line that have one: the cell over all lengths, or else the mean over lengths.
+    """The scores of the tasks of an entry: the cell over all lengths, or else the mean over lengths.
 
-    A cell over all lengths is taken as it is, also where it is None: it must be over the lengths that count
-    (``Board.counted``). A task that lacks one of them has no score, because a mean over the others would be that of
+    A cell over all lengths is used unchanged, also if it is None: it must be over the lengths that count
+    (``Board.counted``). A task without one of them has no score, because a mean over the others would be that of
     another task.
     """
     lengths: dict[str, dict[int, Estimate]] = {}
@@ -37,20 +37,20 @@ def task_sources(board: Board, entry: Entry) -> dict[str, Source]:
 
 
 def weights(board: Board, sources: Mapping[str, Source]) -> dict[str, float]:
-    """What each task weighs in the mean over those that have a score; the weights sum to 1.
+    """The weight of each task in the mean over those with a score; the weights sum to 1.
 
     Args:
-        board: Says how categories and tasks are averaged.
+        board: Defines how categories and tasks are averaged.
         sources: Their scores.
 
     Raises:
-        FathomError: All questions are to count alike, and a score does not say how many it has.
+        FathomError: All questions have equal weight, and a score has no number of questions.
     """
     if board.weighting == "questions":
         counts = {task: one.score.n for task, one in sources.items() if one.score.n}
         if len(counts) < len(sources):
             raise FathomError(
-                f"board {board.id}: all questions count alike there, and a score has no n; give each its n"
+                f"board {board.id}: all questions have equal weight there, and a score has no n; add the n of each"
             )
         total = sum(counts.values())
         return {task: count / total for task, count in counts.items()}
@@ -69,10 +69,10 @@ def _mean(board: Board, sources: Mapping[str, Source], of: str, name: str) -> Es
 
 
 def averages_as_paper(board: Board, entry: Entry) -> tuple[float, dict[str, float]]:
-    """The whole and the categories by id with what is missing as 0, as LongLeader counts it (tables 2, 5, 6 and 7).
+    """The overall score and the categories by id with missing cells as 0, as in LongLeader (tables 2, 5, 6 and 7).
 
-    A task that lacks lengths has 0 at these: a model with a window of 4,000 tokens gets two of sixteen. Its lengths
-    count alike, also where they have different numbers of questions: cells do not say how many had no reply.
+    A task without some lengths has 0 at these: a model with a window of 4,000 tokens gets two of sixteen. Its lengths
+    have equal weight, also with different numbers of questions, because cells do not record missing replies.
     """
     values = {task: one.score.value for task, one in task_sources(board, entry).items()}
     lacking: dict[str, list[float]] = {}
@@ -88,9 +88,9 @@ def averages_as_paper(board: Board, entry: Entry) -> tuple[float, dict[str, floa
 
 
 def questions_asked(board: Board, entries: Iterable[Entry]) -> dict[Cell, int]:
-    """The most questions that a line has in each cell that counts, over all lines that no paper published.
+    """The most questions of an entry in each cell that counts, over all entries that no paper published.
 
-    Rows do not say what their suite holds beside them: a line whose wrong replies were deleted is told by the others.
+    Rows do not record what else their suite contains: other entries reveal that replies of one were deleted.
     """
     most: dict[Cell, int] = {}
     for entry in entries:
@@ -109,24 +109,24 @@ def _asked(board: Board, entry: Entry) -> Iterator[tuple[Cell, int]]:
 
 
 def standing(board: Board, entry: Entry, most: Mapping[Cell, int] | None = None) -> Standing:
-    """The averages of a line.
+    """The averages of an entry.
 
-    Averages that the source prints stand in for those whose cells it does not give at all.
+    Published averages replace missing cells.
 
     Args:
         board: The board.
-        entry: The line.
-        most: What ``questions_asked`` says of all lines; None to look at this one alone.
+        entry: The entry.
+        most: Result of ``questions_asked`` for all entries; None to use only this one.
 
     Raises:
-        FathomError: All questions are to count alike, and a cell does not say how many it has.
+        FathomError: All questions have equal weight, and a cell has no number of questions.
     """
     name, tasks, given = drawn_name(entry), task_sources(board, entry), {task for task, _ in entry.cells}
     instead = {one.id for one in board.categories if one.id in entry.printed and given.isdisjoint(one.tasks)}
-    # A category that is printed is averaged as one of a single task.
+    # A published category is averaged like a category with a single task.
     shaped = replace(board, categories=tuple(_as_one(one) if one.id in instead else one for one in board.categories))
     made_of = tasks | {_CATEGORY + one: _printed(entry, one) for one in instead}
-    # A mean without a task that was asked and has no score would be that of an easier board.
+    # A mean without a task that has no score would be that of an easier board.
     lost = {one.id for one in board.categories if not set(entry.blank).isdisjoint(one.tasks)}
     own = {one.id: {task: made_of[task] for task in one.tasks if task in made_of} for one in shaped.categories}
     missing = [task for one in shaped.categories if one.id not in instead for task in one.tasks if task not in tasks]
@@ -163,7 +163,7 @@ def _as_one(category: Category) -> Category:
 
 
 def _lengths(board: Board, entry: Entry, name: str) -> dict[int, Estimate]:
-    """Averages at single lengths; one where some task is missing would be of something else, and is left out."""
+    """Averages at single lengths, without those where some task is missing."""
     found: dict[int, Estimate] = {}
     tasks = board.length_tasks or board.tasks
     for length in board.lengths:

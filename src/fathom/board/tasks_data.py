@@ -1,4 +1,4 @@
-"""What the site says of tasks: how they are asked and scored, on what data, chance, and scores without the context."""
+"""Data about tasks: protocol, data sets, chance, and closed-book scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ from fathom.types import Json, Task
 from fathom.types.boards import Board
 
 FEW = 8
-"""Data sources whose licences and citations are named one by one."""
+"""Maximum number of data sources whose licences and citations are listed."""
 
 
-GENERATED = "questions and answers are generated; contexts are filled with texts that the builder names"
+GENERATED = "questions and answers are generated; the user chooses the texts that fill contexts"
 
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """What a task's scores are to be compared with.
+    """Levels to compare a task's scores with.
 
     Attributes:
         chance: Mean chance level of the questions that were asked.
-        closed_book: Mean score without any context: over questions, then over models.
+        closed_book: Mean closed-book score: over questions, then over models.
     """
 
     chance: float | None = None
@@ -57,7 +57,7 @@ def tasks_data(boards: Sequence[Board], found: Mapping[str, Levels], examples: M
     """The file ``tasks``: all tasks of the boards.
 
     Args:
-        boards: The boards that are shown.
+        boards: The boards on the site.
         found: Levels by task.
         examples: Examples by task.
     """
@@ -83,7 +83,7 @@ def _task(name: str, boards: Sequence[Board], level: Levels, example: Example | 
 
 
 def _of_board(board: Board) -> dict[str, Json]:
-    """What is known of a task that is not installed."""
+    """Data about a task that is not installed."""
     about: dict[str, Json] = dict.fromkeys(("description", "metric", "source"), "")
     about |= {"licence": board.licence, "citation": board.citation, "languages": []}
     return about | {"maxOutputTokens": None, "version": None, "rules": {"official": "", "strict": ""}}
@@ -113,7 +113,7 @@ def _needs(task: Task) -> str:
 
 
 def _data(task: Task, board: Board) -> list[Source]:
-    """The data sources of a task, where they can be told: those that it names, or the few of its roles."""
+    """The data sources of a task, if they can be determined: those that it names, or the few of its roles."""
     known = sources()
     if task.data:
         return [known[name] for name in task.data if name in known]
@@ -147,5 +147,5 @@ def _example(one: Example) -> dict[str, Json]:
 
 
 def _lines(text: str) -> str:
-    """Text of several lines without the characters that could do harm."""
+    """Text of several lines without control characters."""
     return "\n".join(map(printable, text.split("\n")))

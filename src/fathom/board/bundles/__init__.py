@@ -1,1 +1,1 @@
-"""Bundles of results: written from runs, opened safely, and checked by those who get them."""
+"""Bundles of results: writing them from runs, reading them safely, and checking them."""

@@ -1,17 +1,17 @@
-"""A results bundle: what runs found, with hashes of all that it rests on, in one file whose bytes follow from it.
+"""A results bundle: the results of runs with hashes of everything they depend on, in one reproducible file.
 
-The file is a zip archive whose entries are stored as they are, in this order:
+The file is a zip archive without compression. Its entries, in order:
 
 * ``bundle.json``: model, settings, versions, facts of each run, and the hash of every other file;
-* ``rows.jsonl``: the rows of each reply, one by each scoring rule;
-* ``digests.jsonl``: one line a reply, with the hashes of the prompt and of the reply;
-* ``judgements.jsonl``: what judges found, where they were asked, and
-* ``replies.jsonl``: the replies with their gold answers and what else scorers need. The last two are the logs, which
-  may be left out.
+* ``rows.jsonl``: the rows of each reply, one per scoring rule;
+* ``digests.jsonl``: one line per reply, with the hashes of the prompt and of the reply;
+* ``judgements.jsonl``: judgements, if replies were judged;
+* ``replies.jsonl``: the replies with their gold answers and other inputs of scorers. The last two are the logs, which
+  are optional.
 
-Each line is JSON in one fixed form, and everything stands in one order. So equal runs give equal bytes, and a reader
-can ask that a file be what ``write_bundle`` writes, to the byte. Texts that may name a machine (errors,
-addresses, paths) are not in it, and neither is what models thought.
+Each line is JSON in one canonical form, and the order of everything is fixed. So the same runs give the same bytes, and
+a reader can require that a file is exactly what ``write_bundle`` writes. Texts that may name a machine (errors,
+addresses, paths) and the reasoning of models are not included.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = 3
-"""Of what is written; the others are read. Up to format 2 what a scorer needs is among the facets of the rows. In
-format 1 rows do not say whether a reply was answered, and only whole replies have a score."""
+"""The newest is written, all are read. Up to format 2 the inputs of scorers are among the facets of the rows. In
+format 1 rows do not record whether a reply was answered, and only complete replies have a score."""
 FORMATS = (1, 2, FORMAT)
 RULES = ("strict", "official")
-"""Each reply has a row by each of them, in this order."""
+"""Each reply has one row per rule, in this order."""
 HEAD, ROWS, DIGESTS = "bundle.json", "rows.jsonl", "digests.jsonl"
 JUDGEMENTS, REPLIES = "judgements.jsonl", "replies.jsonl"
 FILES = (HEAD, ROWS, DIGESTS, JUDGEMENTS, REPLIES)
-"""All that a bundle can hold, in the order of the archive."""
+"""All files of a bundle, in the order of the archive."""
 _FLOATS = frozenset(name for name, kind in SCHEMA.items() if kind.__name__ == "Float64")
-_MOMENT = (1980, 1, 1, 0, 0, 0)  # the first that a zip archive can say
+_MOMENT = (1980, 1, 1, 0, 0, 0)  # the earliest time of a zip archive
 _MADE_ON_UNIX = 3
 _PLAIN_FILE = 0o100644 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The log of one reply: what its scores can be computed from again.
+    """The log of one reply, from which its scores can be recomputed.
 
     Attributes:
         targets: Gold answers.
-        asked: The bare question, or "".
-        text: The reply without its reasoning; "" where it was not answered.
-        inputs: What the scorer needs besides; None where it is among the facets of the rows.
+        asked: The question without its context, or "".
+        text: The reply without its reasoning; "" if unanswered.
+        inputs: Further inputs of the scorer; None if they are among the facets of the rows.
     """
 
     targets: tuple[str, ...]
@@ -75,9 +75,9 @@ class Result:
 
     Attributes:
         part: Number of the run, from 0.
-        rows: Its row by each of ``RULES``.
+        rows: Its row for each of ``RULES``.
         reply_hash: SHA-256 of the text of the reply, in hexadecimal digits.
-        said: Its log; None where logs are left out.
+        said: Its log; None without logs.
     """
 
     part: int
@@ -87,20 +87,20 @@ class Result:
 
     @property
     def order(self) -> tuple[int, str, int, str, int]:
-        """What replies are sorted by; no two are alike."""
+        """Sort key of replies; unique."""
         row = self.rows[0]
         return self.part, row.task, row.length, row.sample, row.epoch
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedReply:
-    """What one judge made of one reply.
+    """The judgement of one reply by one judge.
 
     Attributes:
         part: Number of the run, from 0.
         judge: Name of the judge.
         key: Hash of the case (``fathom.run.judgements.case_key``).
-        judgement: What it made of it.
+        judgement: The judgement.
     """
 
     part: int
@@ -110,7 +110,7 @@ class JudgedReply:
 
     @property
     def order(self) -> tuple[int, str, str]:
-        """What they are sorted by; no two are alike."""
+        """Sort key; unique."""
         return self.part, self.judge, self.key
 
 
@@ -125,9 +125,9 @@ class Part:
         subset: Hash of the subset that was asked; "" for the whole suite.
         tasks: Tasks with replies, sorted.
         lengths: Lengths with replies, ascending, in tokens.
-        samples: Samples with replies.
-        replies: Replies; more than samples where these were asked repeatedly.
-        statuses: Replies by status, those that occur.
+        samples: Number of samples with replies.
+        replies: Number of replies; more than samples if these were repeated.
+        statuses: Number of replies by status, without zeros.
         sample_set: See ``sample_set``.
     """
 
@@ -150,15 +150,15 @@ class Bundle:
 
     Attributes:
         model: Name of the model.
-        variant: What tells its runs apart (``thinking``); "" if nothing.
+        variant: What distinguishes its runs (``thinking``); "" if nothing.
         created: Day of the last reply, ``YYYY-MM-DD``.
         settings: How the model was asked; the same in all runs.
-        versions: Of the packages that asked and scored.
+        versions: Versions of the packages that asked and scored.
         judges: Judges whose scores are in the rows.
         parts: The runs.
         results: The replies, in order.
-        judgements: What the judges found, in order; empty where logs are left out.
-        logs: Whether the replies are there.
+        judgements: The judgements, in order; empty without logs.
+        logs: Whether the replies are included.
         format: One of ``FORMATS``.
     """
 
@@ -175,12 +175,12 @@ class Bundle:
     format: int = FORMAT
 
     def rows_of(self, rule: str = "strict") -> pl.DataFrame:
-        """The rows table by one rule of ``RULES``."""
+        """The rows table of one rule of ``RULES``."""
         return to_frame(row for result in self.results for row in result.rows if row.rule == rule)
 
     @property
     def rows(self) -> pl.DataFrame:
-        """The rows table by the rule ``strict``."""
+        """The rows table of the rule ``strict``."""
         return self.rows_of()
 
 
@@ -195,7 +195,7 @@ def hashed(content: str | bytes) -> str:
 
 
 def canonical(value: object) -> str:
-    """The one form that JSON has in a bundle: a line, names sorted, no spaces, text as it is."""
+    """The canonical JSON of a bundle: one line, sorted names, no spaces, text unescaped."""
     return _JSON.encode(value)
 
 
@@ -203,7 +203,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":
 
 
 def sample_set(rows: Iterable[Row]) -> str:
-    """The hash of which samples were asked: equal sets of samples with equal gold answers give equal hashes.
+    """The hash of the set of samples; equal sets with equal gold answers have equal hashes.
 
     Args:
         rows: Rows in any order; repeats of a sample count once.
@@ -218,7 +218,7 @@ def is_judge(judge: str, results: Iterable[Result]) -> bool:
 
 
 def facts_of_part(rows: Sequence[Row], *, fingerprint: str, subset: str) -> Part:
-    """What the rows of one run say of it.
+    """The facts of one run, from its rows.
 
     Args:
         rows: One row of each reply, at least one.
@@ -240,7 +240,7 @@ def facts_of_part(rows: Sequence[Row], *, fingerprint: str, subset: str) -> Part
 
 
 def row_record(part: int, row: Row, form: int = FORMAT) -> dict[str, Any]:
-    """A row as a line of ``rows.jsonl`` says it, in a format of ``FORMATS``."""
+    """A row as in ``rows.jsonl``, in a format of ``FORMATS``."""
     record: dict[str, Any] = {name: getattr(row, name) for name in fields_of(form)}
     for name in _FLOATS:
         record[name] = None if record[name] is None else float(record[name])
@@ -248,7 +248,7 @@ def row_record(part: int, row: Row, form: int = FORMAT) -> dict[str, Any]:
 
 
 def archive(bundle: Bundle) -> bytes:
-    """The bytes of a bundle; equal bundles give equal bytes."""
+    """The bytes of a bundle; equal bundles have equal bytes."""
     rows = (row_record(result.part, row, bundle.format) for result in bundle.results for row in result.rows)
     content = {ROWS: _lines(rows)}
     content[DIGESTS] = _lines(map(_digest, bundle.results))
@@ -260,7 +260,7 @@ def archive(bundle: Bundle) -> bytes:
 
 
 def zipped(content: Mapping[str, bytes]) -> bytes:
-    """An archive of files, stored in the given order, with nothing in it that does not follow from them."""
+    """An archive of files in the given order, whose bytes depend only on them."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as out:
         for name, data in content.items():
@@ -271,7 +271,7 @@ def zipped(content: Mapping[str, bytes]) -> bytes:
 
 
 def write_bundle(bundle: Bundle, path: Path) -> None:
-    """Write a bundle; a reader sees the old file or the whole new one.
+    """Write a bundle atomically.
 
     Raises:
         FathomError: The file cannot be written.

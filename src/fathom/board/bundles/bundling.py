@@ -1,4 +1,4 @@
-"""Runs become a bundle: their replies scored by every rule, without what is nobody else's business."""
+"""Bundles from runs: their replies, scored by every rule, without private data."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,23 +30,22 @@ from fathom.score.judge import get_rubric
 from fathom.secrets import HIDDEN, hide_secrets
 from fathom.types import FathomError, Json, Reply
 
-# An address, or a path of some machine: from the root, a home, a drive, or upwards.
+# An address, or an absolute, home, drive or parent path.
 _PRIVATE = re.compile(
     r"://|(?:^|[\s=,;:'\"(])(?:[/~\\]|\.\.?[/\\]|[A-Za-z]:[/\\])|@[\w-]+\.|localhost|\d+\.\d+\.\d+\.\d+"
 )
 
 
 def bundle_of(runs: Sequence[Path], *, judge: str | None = None, logs: bool = True) -> Bundle:
-    """The bundle of some runs, which together are one line of a board.
+    """The bundle of some runs, which are one entry of a board.
 
     Args:
-        runs: Run folders of one model with the same settings, for instance one a suite.
-        judge: Whose judgements are taken, see ``fathom.rows.scoring.choose_judges``.
-        logs: Whether the replies go into it, so that others can compute the scores again.
+        runs: Run folders of one model with the same settings, for instance one per suite.
+        judge: Judge whose judgements are used, see ``fathom.rows.scoring.choose_judges``.
+        logs: Whether the replies are included, so that others can recompute the scores.
 
     Raises:
-        FathomError: A folder holds no run or no reply, the runs do not belong together, or it is not clear which judge
-            is meant.
+        FathomError: A folder has no run or no reply, the runs differ in model or settings, or the judge is ambiguous.
     """
     manifests = [read_manifest(run) for run in runs]
     for run, manifest in zip(runs, manifests, strict=True):
@@ -81,18 +80,18 @@ def public_settings(manifest: Mapping[str, Any]) -> dict[str, Json]:
         "model_args": _public(manifest.get("model_args") or {}),
         "window": manifest.get("window"),
         "on_overflow": manifest.get("on_overflow") or "refuse",
-        # Runs of earlier versions had no choice.
+        # Runs of earlier versions had no such setting.
         "chat_template": manifest.get("chat_template") or "always",
         "thinking": None if thinking is None else dict(thinking),
     }
 
 
 def kept_judgements(stored: Sequence[StoredReply], judged: Sequence[Judged]) -> tuple[Judged, ...]:
-    """What judges said of these replies and of no others, so that a bundle and its reader score by the same.
+    """The judgements of these replies only, so that a bundle and its reader give the same scores.
 
     Args:
         stored: The replies of one run.
-        judged: What judges said, of other replies too.
+        judged: Judgements, including those of other replies.
 
     Raises:
         FathomError: A task is not installed.
@@ -100,7 +99,7 @@ def kept_judgements(stored: Sequence[StoredReply], judged: Sequence[Judged]) -> 
     used = {pair for one in stored if one.reply.answered for pair in _case_keys(one, judged)}
     kept = []
     for one in judged:
-        # Rows name the parts of a score in their order, which the lines of a bundle do not keep.
+        # Rows name the parts of a score in their order, which the lines of a bundle do not preserve.
         said = {
             key: replace(judgement, parts=dict(sorted(judgement.parts.items())))
             for key, judgement in one.judgements.items()
@@ -111,7 +110,7 @@ def kept_judgements(stored: Sequence[StoredReply], judged: Sequence[Judged]) -> 
 
 
 def _case_keys(stored: StoredReply, judged: Sequence[Judged]) -> Iterator[tuple[str, str]]:
-    """The judges that score a reply, each with the key under which its judgement stands."""
+    """The judges that score a reply, each with the key of its judgement."""
     task = get_task(stored.task)
     rubric = get_rubric(task.rubric) if task.rubric and judged else None
     for one in judged:
@@ -121,21 +120,21 @@ def _case_keys(stored: StoredReply, judged: Sequence[Judged]) -> Iterator[tuple[
 
 def _check_together(runs: Sequence[Path], manifests: Sequence[Mapping[str, Any]]) -> None:
     if not runs:
-        raise FathomError("no run to bundle: give at least one run folder")
+        raise FathomError("nothing to bundle: give at least one run folder")
     alike = [{"model": one["model"], "variant": one.get("variant") or ""} | public_settings(one) for one in manifests]
     for run, other in zip(runs, alike, strict=True):
         differing = [name for name in alike[0] if canonical(other[name]) != canonical(alike[0][name])]
         if differing:
             name = differing[0]
             raise FathomError(
-                f"{run}: {name} is {other[name]!r}, but {alike[0][name]!r} in {runs[0]}; a bundle is one model with "
-                "the same settings throughout: bundle them apart"
+                f"{run}: {name} is {other[name]!r}, but {alike[0][name]!r} in {runs[0]}; all runs of a bundle must "
+                "have the same model and settings: bundle them separately"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class _Bundled:
-    """What one run gives to a bundle; ``last`` is when its last reply came, in seconds since the epoch."""
+    """The content of a bundle from one run; ``last`` is the time of its last reply, in seconds since the epoch."""
 
     part: Part
     results: tuple[Result, ...]
@@ -146,7 +145,7 @@ class _Bundled:
 def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequence[str], *, logs: bool) -> _Bundled:
     stored = [replace(one, reply=_public_reply(one.reply)) for one in replies(run)]
     if not stored:
-        raise FathomError(f"{run}: no reply yet, so there is nothing to bundle; run the same `fathom run` again")
+        raise FathomError(f"{run}: the run has no reply yet; repeat its `fathom run` command")
     judged = kept_judgements(stored, [_without_errors(one) for one in read_judged(run, judges)])
     scored = [scored_rows(stored, manifest, rule, judged) for rule in RULES]
     results = [
@@ -167,7 +166,7 @@ def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequen
 
 
 def _public_reply(reply: Reply) -> Reply:
-    """A reply without the words of its failure, which may name servers, and without text that is no answer."""
+    """A reply without its error message, which may name servers, and without text that is no answer."""
     return replace(reply, error="", text=reply.text if reply.answered else "")
 
 
@@ -176,13 +175,13 @@ def _without_log(result: Result) -> Result:
 
 
 def _without_errors(judged: Judged) -> Judged:
-    """The same judgements without the words of failures, which may name servers."""
+    """The same judgements without error messages, which may name servers."""
     kept = {key: replace(one, detail="") if one.status == "error" else one for key, one in judged.judgements.items()}
     return replace(judged, judgements=kept)
 
 
 def _versions(manifests: Sequence[Mapping[str, Any]], results: Sequence[Result]) -> dict[str, str]:
-    """Versions by package; several where runs differ. ``scored by`` is the one that has scored."""
+    """Versions by package; several if runs differ. ``scored by`` is the version that scored."""
     found: dict[str, set[str]] = {"fathom-eval": {result.rows[0].fathom_version for result in results}}
     for manifest in manifests:
         for name, version in (manifest.get("versions") or {}).items():

@@ -1,4 +1,4 @@
-"""Checks of a bundle: what is wrong with it, what is missing, what is sure, and what nobody can tell from it."""
+"""Checks of a bundle: errors, missing results, what is verified, and what cannot be verified."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -23,12 +23,12 @@ from fathom.types import Json
 @readable
 @dataclass(frozen=True)
 class Checked:
-    """What a check of a bundle has found.
+    """The result of checking a bundle.
 
     Attributes:
-        findings: What was found, what is wrong first.
-        bundle: The content; None where it could not be read.
-        sha256: Of the file, in hexadecimal digits; "" where the file is too large to be read.
+        findings: The findings, errors first.
+        bundle: The content; None if it could not be read.
+        sha256: Of the file, in hexadecimal digits; "" if the file is too large.
     """
 
     findings: tuple[Finding, ...]
@@ -37,12 +37,12 @@ class Checked:
 
     @property
     def accepted(self) -> bool:
-        """Whether nothing is wrong with it."""
+        """Whether there are no errors."""
         return not self.of("refused")
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is wrong with it and nothing is missing from it, so that its scores may stand on a board."""
+        """Whether there are no errors and nothing is missing, so that its scores can be shown on a board."""
         return self.accepted and not self.of("incomplete")
 
     def of(self, level: Level) -> tuple[Finding, ...]:
@@ -50,7 +50,7 @@ class Checked:
         return tuple(finding for finding in self.findings if finding.level == level)
 
     def json(self) -> dict[str, Json]:
-        """The findings as JSON, and what the bundle is."""
+        """The findings and a description of the bundle, as JSON."""
         about: dict[str, Json] = {} if self.bundle is None else {
             "model": self.bundle.model,
             "variant": self.bundle.variant,
@@ -63,15 +63,15 @@ class Checked:
 
 
 def check(path: Path, suites: Sequence[Path] = (), limits: Limits = LIMITS, today: date | None = None) -> Checked:
-    """Check a bundle.
+    """Validates a bundle.
 
-    What is in the file, whatever it is, becomes a finding; it never raises.
+    Problems of the file become findings, not exceptions.
 
     Args:
         path: The file.
-        suites: Folders of built suites that it is checked against.
-        limits: How much it may hold.
-        today: The day of the check; by default that of the clock.
+        suites: Folders of built suites to check it against.
+        limits: Maximum sizes.
+        today: The day of the check; by default today.
 
     Raises:
         FathomError: The file or a suite folder cannot be read.
@@ -92,34 +92,30 @@ def check(path: Path, suites: Sequence[Path] = (), limits: Limits = LIMITS, toda
 
 
 def _of_bundle(bundle: Bundle, built: Sequence[BuiltSuite], limits: Limits, today: date) -> Iterator[Finding]:
-    """What is found in a bundle that can be read.
+    """The findings of a bundle that can be read.
 
     Raises:
-        RefusedError: It is of another time, or of tasks that are not known here.
+        RefusedError: Its date is in the future, or its tasks are unknown here.
     """
-    # A day more, for whoever is ahead of us on the globe.
+    # One more day, for other time zones.
     if bundle.created > str(today + timedelta(days=1)):
-        raise RefusedError("fields", f"bundle.json: created is {bundle.created}, which is still to come")
+        raise RefusedError("fields", f"bundle.json: created is {bundle.created}, which is in the future")
     _check_known(bundle, built)
     rows = f"{len(RULES) * len(bundle.results):,} rows"
-    yield Finding(
-        "verified", "hashes", f"the file is whole: {rows} of {len(bundle.results):,} replies, hashes are right"
-    )
+    yield Finding("verified", "hashes", f"all hashes match: {rows} of {len(bundle.results):,} replies")
     yield from check_scores(bundle, limits.seconds)
     yield from check_suites(bundle, built)
     yield Finding("unverified", "source", _source(bundle))
     scored = str(bundle.versions.get("scored by", ""))
     if scored != fathom_version():
-        words = (
-            f"scored by fathom {scored or '(unknown)'}, checked by {fathom_version()}: scorers may differ by version"
-        )
+        words = f"scored with fathom {scored or '(unknown)'}, checked with {fathom_version()}: scorers may differ"
         yield Finding("unverified", "version", words)
 
 
 def _source(bundle: Bundle) -> str:
     return (
-        f"that the replies come from {bundle.model}, asked as the settings say, and took the tokens, seconds and cost "
-        "that are given"
+        f"that the replies come from {bundle.model}, with the stated settings, and that tokens, seconds and cost are "
+        "as stated"
     )
 
 
@@ -128,10 +124,8 @@ def _check_known(bundle: Bundle, built: Sequence[BuiltSuite]) -> None:
     for part in bundle.parts:
         if task_name(part.suite) not in suites:
             raise RefusedError(
-                "unknown", f"suite {part.suite!r} is not known here; install its package, or give --suite DIR"
+                "unknown", f"suite {part.suite!r} is unknown here; install its package, or give --suite DIR"
             )
         tasks = [task for task in part.tasks if task_name(task) not in known_tasks()]
         if tasks:
-            raise RefusedError(
-                "unknown", f"task {tasks[0]!r} is not known here; install the package that it comes from"
-            )
+            raise RefusedError("unknown", f"task {tasks[0]!r} is unknown here; install its package")

@@ -1,4 +1,4 @@
-"""What the fields of a bundle may hold. A bundle comes from strangers: nothing is taken that is not described here."""
+"""What the fields of a bundle may contain. Bundles are untrusted: only what is described here is accepted."""
 
 import math
 import re
@@ -14,32 +14,32 @@ from fathom.run.thinking import MODES, PROMPTS
 from fathom.types import STATUSES
 
 Check: TypeAlias = Callable[[object], str]
-"""Says what was expected of a value; "" where it is right."""
+"""Returns what was expected of a value; "" if it is valid."""
 
-NAME = 120  # characters that a table of a site can show
-LINE = 1_000  # ids of items are put together from names of data sets, questions and depths
-TEXT = 400_000  # characters of a reply: 100,000 tokens, three times the longest cap of any suite
-TARGETS = 1_000  # the longest list of references at hand has some thirty
+NAME = 120  # characters that fit in a table of the site
+LINE = 1_000  # ids of items combine names of data sets, questions and depths
+TEXT = 400_000  # characters of a reply: 100,000 tokens, three times the longest output cap of any suite
+TARGETS = 1_000  # the longest known list of references has about 30
 NESTED = 5  # settings of providers are a list in an object in an object
 VALUES = 500  # facets of a sample, or values of a setting
 EPOCHS = 1_000
-TOKENS = 100_000_000  # ten times the longest context that anybody sells
+TOKENS = 100_000_000  # ten times the longest context on the market
 DOLLARS = 10_000.0  # of one reply
 SECONDS = 7 * 86_400.0  # of one reply: batches take a day
 FIGURE = 1_000_000.0  # a part of a judgement: points of ten, counts of facts
 EARLIEST = date(2020, 1, 1)
 
-# A script has no business in a name; neither have quotes that end an attribute, nor addresses that run.
+# Names contain no markup, no quotes that could end an attribute, and no executable addresses.
 _UNFIT = re.compile(r"[<>\"`\\{}]|&#|\b(?:javascript|vbscript|data)\s*:", re.IGNORECASE)
-# Scripts that names mix with Latin letters as a habit of writing, and no letter of which looks like a Latin one.
+# Scripts that are commonly mixed with Latin letters in names and have no letters that look Latin.
 _WRITTEN_WITH_LATIN = frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"})
-# Letters of other scripts, and rare ones of our own, that cannot be told from plain Latin ones.
+# Letters that look like plain Latin ones.
 _LIKE_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοΑΒΕΖΗΙΚΜΝΟΡΤΥΧıĸ")
 _PHONETIC = range(0x180, 0x1E00)  # Latin letters of phoneticians, ɡ and ɑ among them
 
 
 def whole(most: int, least: int = 0) -> Check:
-    """A whole number; to Python true and false are some, to us they are not."""
+    """A whole number; booleans are not accepted."""
     expected = f"a whole number from {least} to {most:,}"
     return lambda value: "" if type(value) is int and least <= value <= most else expected
 
@@ -49,7 +49,7 @@ def number(most: float, least: float = 0.0) -> Check:
     expected = f"a decimal number from {least:,.1f} to {most:,.1f}"
 
     def check(value: object) -> str:
-        # -0.0 is no less than 0.0, and no score.
+        # -0.0 equals 0.0, but is not a valid score.
         right = type(value) is float and least <= value <= most and (value != 0 or math.copysign(1, value) > 0)
         return "" if right else expected
 
@@ -63,32 +63,32 @@ def text(most: int = TEXT) -> Check:
 
 
 def line(value: object) -> str:
-    """A text that can stand in one line of a terminal or a page."""
+    """A text of one line."""
     right = isinstance(value, str) and len(value) <= LINE and printable(value) == value
     return "" if right else f"a text of at most {LINE:,} characters in one line, without control characters"
 
 
 def name(value: object) -> str:
-    """A name that people read, and that must not pass for another one."""
+    """A displayed name that cannot be confused with another one."""
     if not isinstance(value, str) or len(value) > NAME:
         return f"a name of at most {NAME} characters"
     if not all(one == " " or unicodedata.category(one)[0] not in "CZ" for one in value) or value != value.strip():
-        return "a name without control, direction or invisible characters, in one line"
+        return "a name in one line, without control, direction or invisible characters"
     if _UNFIT.search(value):
-        return 'a name without < > " ` \\ { } and without anything that a browser could run'
+        return 'a name without < > " ` \\ { } and without executable addresses'
     if unicodedata.normalize("NFKC", value) != value:
-        return f"a name in its plain letters ({unicodedata.normalize('NFKC', value)!r})"
+        return f"a name in plain letters ({unicodedata.normalize('NFKC', value)!r})"
     letters = [one for one in value if unicodedata.category(one)[0] in "LM"]
     scripts = {unicodedata.name(one, "").split(" ")[0] for one in letters}
     mixed = len(scripts) > 1 and not scripts <= _WRITTEN_WITH_LATIN
     disguised = scripts == {"LATIN"} and any(one in _LIKE_LATIN or ord(one) in _PHONETIC for one in letters)
     if mixed or disguised or (letters and all(one in _LIKE_LATIN for one in letters)):
-        return f"a name that cannot pass for another one (its letters are {', '.join(sorted(scripts))})"
+        return f"a name that cannot be confused with another one (it mixes {', '.join(sorted(scripts))} letters)"
     return ""
 
 
 def named(value: object) -> str:
-    """A name that is not empty."""
+    """A non-empty name."""
     return name(value) if value != "" else "a name"
 
 
@@ -98,7 +98,7 @@ def flag(value: object) -> str:
 
 
 def one_of(*known: object) -> Check:
-    """One of some texts or numbers."""
+    """One of several values."""
     expected = "one of " + ", ".join(map(str, known)) if len(known) > 1 else str(known[0])
     return lambda value: (
         "" if isinstance(value, str | int) and not isinstance(value, bool) and value in known else expected
@@ -108,7 +108,7 @@ def one_of(*known: object) -> Check:
 def digits(size: int, *, empty: bool = False) -> Check:
     """Hexadecimal digits of a hash."""
     pattern = re.compile(f"[0-9a-f]{{{size}}}" + ("|" if empty else ""))
-    expected = f"{size} hexadecimal digits" + (" or nothing" if empty else "")
+    expected = f"{size} hexadecimal digits" + (", or an empty text" if empty else "")
     return lambda value: "" if isinstance(value, str) and pattern.fullmatch(value) else expected
 
 
@@ -118,11 +118,11 @@ def day(value: object) -> str:
         right = isinstance(value, str) and date.fromisoformat(value).isoformat() == value and value >= str(EARLIEST)
     except ValueError:
         right = False
-    return "" if right else f"a day since {EARLIEST} as YYYY-MM-DD"
+    return "" if right else f"a date from {EARLIEST} as YYYY-MM-DD"
 
 
 def maybe(check: Check) -> Check:
-    """What another check wants, or null."""
+    """A value that passes another check, or null."""
     return lambda value: "" if value is None else (expected := check(value)) and f"{expected}, or null"
 
 
@@ -133,7 +133,7 @@ def many(check: Check, most: int, least: int = 0) -> Check:
         if not isinstance(value, list) or not least <= len(value) <= most:
             return f"a list of {least} to {most:,} values"
         wrong = next(filter(None, map(check, value)), "")
-        return f"a list in which each is {wrong}" if wrong else ""
+        return f"a list in which each value is {wrong}" if wrong else ""
 
     return check_all
 
@@ -154,20 +154,20 @@ def table(names: Check, values: Check, most: int = VALUES) -> Check:
 
 
 def record(fields: Mapping[str, Check]) -> Check:
-    """An object with these names and no others."""
+    """An object with exactly these names."""
     return lambda value: "" if (wrong := wrong_field(value, fields)) is None else f"{wrong[0] or 'it'}: {wrong[1]}"
 
 
 def wrong_field(value: object, fields: Mapping[str, Check]) -> tuple[str | None, str] | None:
-    """The first field of an object that is not as it should be, and what was expected; None where all are right.
+    """The first invalid field of an object and what was expected; None if all are valid.
 
-    The field is None where there is no object.
+    The field is None if the value is not an object.
     """
     if not isinstance(value, dict):
         return None, f"an object with {', '.join(fields)}"
     for field in sorted({*fields, *value}):
         if field not in fields:
-            return field[:NAME], f"no such field, only {', '.join(fields)}"
+            return field[:NAME], f"only the fields {', '.join(fields)}"
         if field not in value:
             return field, "a value; the field is missing"
         expected = fields[field](value[field])
@@ -177,17 +177,17 @@ def wrong_field(value: object, fields: Mapping[str, Check]) -> tuple[str | None,
 
 
 def scalar(value: object) -> str:
-    """A text, a number or a truth: what a facet can be."""
+    """A text, number or boolean: the value of a facet."""
     if isinstance(value, str):
         return text()(value)
     if isinstance(value, bool):
         return ""
     right = isinstance(value, int | float) and abs(value) <= 1e15
-    return "" if right else "a text, a number or true or false"
+    return "" if right else "a text, a number, true or false"
 
 
 def settings(value: object, depth: int = NESTED) -> str:
-    """Plain JSON: settings of a provider may be nested, but not for the sake of it."""
+    """Plain JSON with limited nesting."""
     if value is None:
         return ""
     if isinstance(value, dict | list):

@@ -1,4 +1,4 @@
-"""What is found out about a bundle: that it is not taken, what is not there, what is sure and what is not."""
+"""Findings about a bundle: errors, missing results, and what is or cannot be verified."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -10,10 +10,10 @@ LEVELS: tuple[Level, ...] = ("refused", "incomplete", "unverified", "verified")
 
 
 class RefusedError(FathomError):
-    """A bundle is not taken; the message says what was found where, and what was expected.
+    """A bundle is refused; the message says what was found where, and what was expected.
 
     Attributes:
-        topic: What it is about, in a word, for counting.
+        topic: Its subject, in one word, for counting.
     """
 
     def __init__(self, topic: str, words: str) -> None:
@@ -23,12 +23,12 @@ class RefusedError(FathomError):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found out about a bundle.
+    """One finding about a bundle.
 
     Attributes:
-        level: ``refused``: something is wrong; ``incomplete``: something is missing, and said to be; ``unverified``:
-            nothing here can tell; ``verified``.
-        topic: What it is about, in a word, for counting: ``size``, ``zip``, ``form``, ``fields``, ``hashes``, ...
+        level: ``refused``: an error; ``incomplete``: something is missing, as stated; ``unverified``: cannot be
+            checked here; ``verified``.
+        topic: Its subject, in one word, for counting: ``size``, ``zip``, ``form``, ``fields``, ``hashes``, ...
         words: For people.
     """
 

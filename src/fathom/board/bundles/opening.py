@@ -1,9 +1,9 @@
-"""Opens bundles of strangers: refuses all but what ``fathom.board.bundles.bundle`` writes, to the byte, and says why.
+"""Reads untrusted bundles: refuses everything but the exact bytes that ``fathom.board.bundles.bundle`` writes.
 
-The archive comes first. Its directory is looked at before anything is read, nothing in it is compressed, and no name in
-it becomes a path, so that it can neither swell nor get out. Then its lines: sizes and digits are counted before they
-are read as JSON. What is left are values, and ``fields`` describes each of them. At last the whole must be what
-we would have written of those values: whatever was overlooked up to there changes some byte.
+First the archive: its directory is checked before anything is read, no entry may be compressed, and no name becomes a
+path, so that it can neither expand nor escape. Then the lines: sizes and digits are limited before they are parsed as
+JSON. Then the values: ``fields`` describes each of them. Last, the file must equal what would be written from these
+values, which catches everything else.
 """
 
 import io
@@ -61,26 +61,26 @@ _FIELDS: Mapping[str, Mapping[str, Check]] = {
 }
 _END = struct.Struct("<4s4H2LH")  # the last record of a zip archive
 _END_SIGNATURE, _ZIP64_SIGNATURE, _ZIP64_SIZE = b"PK\x05\x06", b"PK\x06\x07", 20
-_DIRECTORY = 4_096  # bytes: five entries with short names take some 300
+_DIRECTORY = 4_096  # bytes: five entries with short names take about 300
 _ENCRYPTED = 0x1
-_DIGITS = 25  # of a number: a float of double precision needs 17 and its exponent
-_SHOWN = 60  # characters of a bad value in a message
+_DIGITS = 25  # of a number: a double needs 17 and its exponent
+_SHOWN = 60  # characters of an invalid value in a message
 _SCORES = ("value", "valid", "answer", "metric", "grader", "rule", "detail")
-"""Fields in which the rows of one reply differ."""
+"""Fields that differ between the rows of one reply."""
 _EMPTY = hashed("")
 _SAYING_NOTHING = ("content_filter", "model_length", "not_sent")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a bundle may hold; a server may set them lower.
+    """Maximum sizes of a bundle; a server may set lower ones.
 
     Attributes:
-        file_bytes: Of the whole file. A reply with its rows and its log takes some two kilobytes.
-        line_bytes: Of one line: the longest reply in letters of four bytes, its answer, and what surrounds them.
+        file_bytes: Of the whole file. A reply with its rows and its log takes about two kilobytes.
+        line_bytes: Of one line: the longest reply in letters of four bytes, its answer, and the JSON around them.
         head_bytes: Of ``bundle.json``: names of tasks, settings, versions.
         replies: Lines of ``digests.jsonl``.
-        seconds: For computing scores again: scorers compare texts in time that grows faster than the texts.
+        seconds: For recomputing scores: the time of scorers grows faster than the length of texts.
     """
 
     file_bytes: int = 64 * 2**20
@@ -94,30 +94,30 @@ LIMITS = Limits()
 
 
 def read_bundle(path: Path, limits: Limits = LIMITS) -> Bundle:
-    """Read a bundle; its form and its hashes are checked, its scores are not (``fathom.board.bundles.check``).
+    """Reads a bundle; checks its form and its hashes, but not its scores (``fathom.board.bundles.check``).
 
     Args:
         path: The file.
-        limits: How much it may hold.
+        limits: Maximum sizes.
 
     Raises:
-        RefusedError: It is not what ``fathom board bundle`` writes; the message names file, line and field.
+        RefusedError: It is not a file that ``fathom board bundle`` writes; the message names file, line and field.
         FathomError: The file cannot be read.
     """
     return parse_bundle(read_limited(path, limits), limits)
 
 
 def read_limited(path: Path, limits: Limits = LIMITS) -> bytes:
-    """The bytes of a file, if there are not too many.
+    """The bytes of a file of limited size.
 
     Raises:
-        RefusedError: There are, or it is a folder, a device or a pipe.
+        RefusedError: It is too large, or a folder, device or pipe.
         FathomError: The file cannot be read.
     """
     try:
         if not path.is_file():
             if path.exists():
-                raise RefusedError("file", f"{path.name}: not a file; expected a bundle, which is a .zip file")
+                raise RefusedError("file", f"{path.name}: this is not a file; expected a bundle, which is a .zip file")
             raise FathomError(f"{path}: no such file")
         with path.open("rb") as stream:
             data = stream.read(limits.file_bytes + 1)
@@ -125,16 +125,16 @@ def read_limited(path: Path, limits: Limits = LIMITS) -> bytes:
         raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None
     if len(data) > limits.file_bytes:
         raise RefusedError(
-            "size", f"more than {limits.file_bytes:,} bytes; leave the logs out (--no-logs) or send less"
+            "size", f"more than {limits.file_bytes:,} bytes; leave the logs out (--no-logs) or bundle fewer runs"
         )
     return data
 
 
 def parse_bundle(data: bytes, limits: Limits = LIMITS) -> Bundle:
-    """The bundle that bytes hold; see ``read_bundle``.
+    """The bundle in these bytes; see ``read_bundle``.
 
     Raises:
-        RefusedError: They hold none.
+        RefusedError: They are not a bundle.
     """
     content = _content(data, limits)
     head = _record(HEAD, 0, content[HEAD], HEAD_FIELDS)
@@ -144,12 +144,12 @@ def parse_bundle(data: bytes, limits: Limits = LIMITS) -> Bundle:
     bundle = assembled(Records(head, records))
     if archive(bundle) != data:
         raise RefusedError(
-            "form", "not the bytes that `fathom board bundle` writes of this content; send the file itself"
+            "form", "the bytes are not those that `fathom board bundle` writes for this content; send the original file"
         )
     return bundle
 
 
-# ------------------------------------------------------------------------------------------------- the archive
+# The archive
 
 
 def _content(data: bytes, limits: Limits) -> dict[str, bytes]:
@@ -162,7 +162,7 @@ def _content(data: bytes, limits: Limits) -> dict[str, bytes]:
             content = {entry.filename: opened.read(entry) for entry in entries}
     except RefusedError:
         raise
-    # What zipfile raises for damaged archives is not one family; whatever it is, the archive cannot be read.
+    # zipfile raises unrelated exceptions for damaged archives; all mean that it cannot be read.
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError, struct.error, OverflowError) as error:
         raise RefusedError("damaged", f"damaged archive ({printable(str(error))[:200]}); send the file again") from None
     if len(content[HEAD]) > limits.head_bytes:
@@ -170,21 +170,21 @@ def _content(data: bytes, limits: Limits) -> dict[str, bytes]:
     if zipped(content) != data:
         raise RefusedError(
             "repacked",
-            "the archive holds more than its files, or was packed by another program; send the file that "
-            "`fathom board bundle` wrote as it is",
+            "the archive has other content than its files, or another program packed it; send the file that "
+            "`fathom board bundle` wrote",
         )
     return content
 
 
 def _check_end(data: bytes) -> None:
-    """Make sure that the directory is small before zipfile reads it: each entry costs more memory than bytes."""
+    """Checks that the directory is small before zipfile reads it: each entry costs more memory than bytes."""
     if len(data) < _END.size or not data.startswith(b"PK"):
-        raise RefusedError("damaged", "not a zip archive; expected a file that `fathom board bundle` wrote")
+        raise RefusedError("damaged", "this is not a zip archive; expected a file that `fathom board bundle` wrote")
     signature, _, _, _, entries, size, _, comment = _END.unpack(data[-_END.size :])
     if signature != _END_SIGNATURE or comment:
-        raise RefusedError("damaged", "the archive is cut off or has something after its end; send the file again")
+        raise RefusedError("damaged", "the archive is truncated or has data after its end; send the file again")
     if data[-_END.size - _ZIP64_SIZE :].startswith(_ZIP64_SIGNATURE):
-        raise RefusedError("damaged", "an archive of the kind for more than 4 GB; a bundle is smaller")
+        raise RefusedError("damaged", "this is a zip64 archive, for more than 4 GB; a bundle is smaller")
     if entries > len(FILES) or size > _DIRECTORY:
         raise RefusedError("entry", f"the archive has {entries:,} entries; a bundle has at most {len(FILES)}")
 
@@ -194,62 +194,62 @@ def _check_entries(entries: Sequence[zipfile.ZipInfo], size: int) -> None:
     for entry, name in zip(entries, names, strict=True):
         shown = printable(name[:_SHOWN])
         if entry.flag_bits & _ENCRYPTED:
-            raise RefusedError("encrypted", f"{shown}: encrypted; a bundle has nothing to hide")
+            raise RefusedError("encrypted", f"{shown}: encrypted; the files of a bundle are not")
         if stat.S_ISLNK(entry.external_attr >> 16):
-            raise RefusedError("link", f"{shown}: a symbolic link; a bundle holds files only")
+            raise RefusedError("link", f"{shown}: a symbolic link; a bundle contains only files")
         if PurePosixPath(name).is_absolute() or ".." in name or "\\" in name or ":" in name:
-            raise RefusedError("path", f"{shown}: a path that leads out of the archive")
+            raise RefusedError("path", f"{shown}: a path outside the archive")
         if name not in FILES:
-            raise RefusedError("entry", f"{shown}: not a file of a bundle, which holds {', '.join(FILES)}")
+            raise RefusedError("entry", f"{shown}: not a file of a bundle; expected {', '.join(FILES)}")
         if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
             raise RefusedError(
-                "compressed", f"{shown}: compressed ({entry.file_size:,} bytes); files of a bundle are stored as is"
+                "compressed", f"{shown}: compressed ({entry.file_size:,} bytes); files of a bundle are not"
             )
     if sum(entry.file_size for entry in entries) > size:
-        raise RefusedError("size", "the files of the archive are said to be larger than the archive")
+        raise RefusedError("size", "the stated sizes of the files exceed the size of the archive")
     if len(set(names)) < len(names):
-        raise RefusedError("entry", "a file stands in the archive twice")
+        raise RefusedError("entry", "the archive contains a file twice")
     if names != [name for name in FILES if name in names]:
-        raise RefusedError("entry", f"the files are not in order; expected {', '.join(FILES)}")
+        raise RefusedError("entry", f"the files are in the wrong order; expected {', '.join(FILES)}")
     missing = [name for name in (HEAD, ROWS, DIGESTS) if name not in names]
     if missing:
         raise RefusedError("entry", f"{', '.join(missing)} missing from the archive")
 
 
 def _check_files(head: Mapping[str, Any], content: Mapping[str, bytes]) -> None:
-    """Sizes and hashes are those that the bundle states."""
+    """Checks the stated sizes and hashes."""
     stated, there = head["files"], {name: data for name, data in content.items() if name != HEAD}
     if set(stated) != set(there):
-        raise RefusedError("hashes", f"{HEAD}: files are {', '.join(stated)}, but the archive holds {', '.join(there)}")
+        raise RefusedError("hashes", f"{HEAD}: files are {', '.join(stated)}, but the archive has {', '.join(there)}")
     for name, data in there.items():
         if stated[name]["bytes"] != len(data):
             raise RefusedError("hashes", f"{name}: {len(data):,} bytes, but {HEAD} states {stated[name]['bytes']:,}")
         if stated[name]["sha256"] != hashed(data):
             raise RefusedError(
-                "hashes", f"{name}: its SHA-256 is not the one in {HEAD}: the file was changed afterwards"
+                "hashes", f"{name}: its SHA-256 differs from that in {HEAD}: the file was changed afterwards"
             )
 
 
-# ------------------------------------------------------------------------------------------------- the lines
+# The lines
 
 
 def _lines(name: str, data: bytes, limits: Limits, fields: Mapping[str, Check]) -> Iterator[dict[str, Any]]:
     if data and not data.endswith(b"\n"):
-        raise RefusedError("form", f"{name}: its last line does not end; the file is cut off")
+        raise RefusedError("form", f"{name}: its last line has no end; the file is truncated")
     # A reply has two rows, and one judgement by each of two kinds of judges.
     most, found = limits.replies * (2 if name in (ROWS, JUDGEMENTS) else 1), data.count(b"\n")
     if found > most:
-        raise RefusedError("size", f"{name}: {found:,} lines; at most {most:,} are taken")
+        raise RefusedError("size", f"{name}: {found:,} lines; at most {most:,} are allowed")
     for at, line in enumerate(data.split(b"\n")[:-1], start=1):
         if len(line) > limits.line_bytes:
             raise RefusedError(
-                "size", f"{name}: line {at}: {len(line):,} bytes; at most {limits.line_bytes:,} are taken"
+                "size", f"{name}: line {at}: {len(line):,} bytes; at most {limits.line_bytes:,} are allowed"
             )
         yield _record(name, at, line, fields)
 
 
 def _record(name: str, at: int, line: bytes, fields: Mapping[str, Check]) -> dict[str, Any]:
-    """One line as an object with the right fields."""
+    """One line as an object with valid fields."""
     where = f"{name}: line {at}" if at else name
     try:
         text = line.decode("utf-8")
@@ -259,7 +259,7 @@ def _record(name: str, at: int, line: bytes, fields: Mapping[str, Check]) -> dic
     except RecursionError:
         raise RefusedError("form", f"{where}: nested too deeply") from None
     except ValueError as error:
-        raise RefusedError("form", f"{where}: not the JSON of a bundle: {printable(str(error))[:200]}") from None
+        raise RefusedError("form", f"{where}: invalid JSON: {printable(str(error))[:200]}") from None
     if name == HEAD and isinstance(record, dict):
         _check_format(record)
     wrong = wrong_field(record, fields)
@@ -273,7 +273,7 @@ def _record(name: str, at: int, line: bytes, fields: Mapping[str, Check]) -> dic
 
 
 def _check_format(head: Mapping[str, Any]) -> None:
-    """What a newer version wrote has fields that this one does not know, which would be complained of first."""
+    """Checks the format first, because a newer one has fields that this version does not know."""
     try:
         check_format(HEAD, head.get("format"), FORMAT, "bundle the runs again")
     except FathomError as error:
@@ -281,21 +281,21 @@ def _check_format(head: Mapping[str, Any]) -> None:
 
 
 def _shown(value: object) -> str:
-    """A value of a message; lists and objects may be nested more deeply than Python can print."""
+    """A value for a message; lists and objects may be nested more deeply than Python can print."""
     if value is None or isinstance(value, str | int | float):
         return "null" if value is None else ascii(value)[:_SHOWN]
     return "a list" if isinstance(value, list) else "an object"
 
 
 def _whole(digits: str) -> int:
-    # Python itself refuses to read thousands of digits, and takes its time below that.
+    # Python refuses to read thousands of digits, and is slow below that.
     return int(digits) if len(digits) <= _DIGITS else _too_long(digits)
 
 
 def _decimal(digits: str) -> float:
     value = float(digits) if len(digits) <= _DIGITS else _too_long(digits)
     if not math.isfinite(value):
-        raise ValueError(f"{digits} is no finite number")
+        raise ValueError(f"{digits} is not a finite number")
     return value
 
 
@@ -304,12 +304,12 @@ def _too_long(digits: str) -> NoReturn:
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The objects of a bundle, each with the right fields: ``bundle.json``, and the lines of the other files."""
+    """The parsed objects of a bundle: ``bundle.json``, and the lines of the other files."""
 
     head: Mapping[str, Any]
     lines: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -322,7 +322,7 @@ def assembled(records: Records) -> Bundle:
         records: Its objects.
 
     Raises:
-        RefusedError: Lines are missing, too many or not in order, or one contradicts another.
+        RefusedError: Lines are missing, too many or in the wrong order, or contradict each other.
     """
     head = records.head
     results = _results(records)
@@ -375,7 +375,7 @@ def _results(records: Records) -> tuple[Result, ...]:
 
 
 def _check_rows(at: int, digest: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
-    """The rows of a reply stand together, and differ in their scores alone."""
+    """Checks that the rows of a reply are adjacent and differ only in their scores."""
     facts = {name: value for name, value in rows[0].items() if name not in _SCORES}
     for number, (row, rule) in enumerate(zip(rows, RULES, strict=True)):
         where = f"{ROWS}: line {len(RULES) * at + number + 1}"
@@ -385,27 +385,27 @@ def _check_rows(at: int, digest: Mapping[str, Any], rows: Sequence[Mapping[str, 
             )
         for name, value in facts.items():
             if canonical(row[name]) != canonical(value):
-                raise RefusedError("rows", f"{where}: {name} is not that of the same reply by another rule")
+                raise RefusedError("rows", f"{where}: {name} differs from that of the same reply by another rule")
         for name in digest:
             if name in row and row[name] != digest[name]:
-                raise RefusedError("digests", f"{where}: {name} is not that of line {at + 1} of {DIGESTS}")
+                raise RefusedError("digests", f"{where}: {name} differs from that of line {at + 1} of {DIGESTS}")
 
 
 def _wrong_end(row: Mapping[str, Any], reply_hash: str, said: Said | None) -> str:
-    """What in the end of a reply contradicts something else; "" if nothing does.
+    """What contradicts the outcome of a reply; "" if nothing does.
 
-    Text is kept of replies that were answered only, so that no reply can be called unanswered that is not empty.
+    Only answered replies have text, so that no non-empty reply can be declared unanswered.
     """
     status, answered, stop = row["status"], row["answered"], row["stop"]
     if answered and status not in ("ok", "incomplete"):
-        return f"answered is true, but a reply with status {status} says nothing; expected false"
+        return f"answered is true, but a reply with status {status} has no text; expected false"
     if answered == (reply_hash == _EMPTY):
         there = "has text" if not answered else "is empty"
-        return f"answered is {str(answered).lower()}, but by the hash in {DIGESTS} the reply {there}"
+        return f"answered is {str(answered).lower()}, but by its hash in {DIGESTS} the reply {there}"
     if answered and said is not None and not said.text.strip():
-        return f"answered is true, but in {REPLIES} the reply shows nothing; expected false"
+        return f"answered is true, but in {REPLIES} the reply has no visible text; expected false"
     if answered and (stop in _SAYING_NOTHING or (status == "incomplete" and stop != "max_tokens")):
-        return f"status is {status}, but no such reply with text has the stop {printable(stop)[:_SHOWN]!r}"
+        return f"status is {status}, impossible for a reply with text and the stop {printable(stop)[:_SHOWN]!r}"
     scored = row["value"], row["valid"]
     if status in ("error", "overflow") and scored != (None, False):
         return f"a reply with status {status} has no score, expected null"
@@ -426,21 +426,21 @@ def _row(record: Mapping[str, Any]) -> Row:
 def _said(at: int, digest: Mapping[str, Any], reply: Mapping[str, Any]) -> Said:
     for name in ("part", "sample", "epoch"):
         if reply[name] != digest[name]:
-            raise RefusedError("digests", f"{REPLIES}: line {at + 1}: {name} is not that of the same line of {DIGESTS}")
+            raise RefusedError("digests", f"{REPLIES}: line {at + 1}: {name} differs from that in {DIGESTS}")
     if hashed(reply["text"]) != digest["reply_hash"]:
-        raise RefusedError("digests", f"{REPLIES}: line {at + 1}: the text has not the hash that {DIGESTS} gives")
+        raise RefusedError("digests", f"{REPLIES}: line {at + 1}: the hash of the text differs from that in {DIGESTS}")
     return Said(tuple(reply["targets"]), reply["asked"], reply["text"], reply.get("inputs"))
 
 
 def _check_order(name: str, orders: Sequence[tuple[Any, ...]], lines: int) -> None:
     for at, (before, after) in enumerate(pairwise(orders), start=1):
         if not before < after:
-            what = "the same as that before" if before == after else "out of order"
+            what = "the same as the line before" if before == after else "out of order"
             raise RefusedError("duplicates" if before == after else "form", f"{name}: line {lines * at + 1}: {what}")
 
 
 def _check_unique(results: Sequence[Result]) -> None:
-    """Runs of one suite have no sample in common: a mean would count it twice."""
+    """Checks that runs of one suite have no sample in common, which a mean would count twice."""
     seen: set[tuple[str, str, int]] = set()
     for at, result in enumerate(results):
         row = result.rows[0]
@@ -449,33 +449,33 @@ def _check_unique(results: Sequence[Result]) -> None:
             raise RefusedError(
                 "duplicates",
                 f"{ROWS}: line {len(RULES) * at + 1}: sample {row.sample}, epoch {row.epoch} of suite {row.suite} is "
-                "there twice; bundle one of the runs that hold it",
+                "included twice; bundle only one of the runs with it",
             )
         seen.add(key)
 
 
 def _check_parts(parts: Sequence[Part], results: Sequence[Result]) -> None:
-    """What is stated of each run is what its rows say."""
+    """Checks the stated facts of each run against its rows."""
     by_part: dict[int, list[Row]] = {}
     for result in results:
         by_part.setdefault(result.part, []).append(result.rows[0])
     if sorted(by_part) != list(range(len(parts))):
-        raise RefusedError("counts", f"bundle.json: {len(parts)} runs are stated, but there are rows of {len(by_part)}")
+        raise RefusedError("counts", f"bundle.json: {len(parts)} runs are stated, but the rows are of {len(by_part)}")
     for number, stated in enumerate(parts):
         there = facts_of_part(by_part[number], fingerprint=stated.fingerprint, subset=stated.subset)
         for name, value in asdict(stated).items():
             if canonical(value) != canonical(asdict(there)[name]):
-                raise RefusedError("counts", f"bundle.json: parts: {name} of run {number + 1} is not what its rows say")
+                raise RefusedError("counts", f"bundle.json: parts: {name} of run {number + 1} contradicts its rows")
 
 
 def _check_names(head: Mapping[str, Any], results: Sequence[Result]) -> None:
     if head["judges"] != [judge for judge in head["judges"] if is_judge(judge, results)]:
-        raise RefusedError("judges", "bundle.json: judges names one by whom no row is scored")
+        raise RefusedError("judges", "bundle.json: judges names a judge that scored no row")
     for at, result in enumerate(results):
         part, row = head["parts"][result.part], result.rows[0]
         expected = (head["model"], head["variant"], part["suite"], part["tokenizer"])
         if (row.model, row.variant, row.suite, row.tokenizer) != expected:
             raise RefusedError(
                 "rows",
-                f"{ROWS}: line {len(RULES) * at + 1}: model, variant, suite or tokenizer is not that of bundle.json",
+                f"{ROWS}: line {len(RULES) * at + 1}: model, variant, suite or tokenizer differs from bundle.json",
             )

@@ -1,4 +1,4 @@
-"""Scores of a bundle computed again from its logs: a row is right if this installation gives the same one."""
+"""Recomputes the scores of a bundle from its logs and compares them."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,27 +21,27 @@ from fathom.stats.outcomes import DOES_NOT_FIT, counted, tally, unmeasured
 from fathom.types import Reply, Row
 
 SAME = 1e-9
-"""Scores that differ by less are the same: machines round the last digit of a mean differently."""
+"""Scores that differ by less are equal: machines round the last digit of a mean differently."""
 _SHOWN = 60
 
 
 def check_scores(
     bundle: Bundle, seconds: float = float("inf"), clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Finding]:
-    """Compute the scores of a bundle again.
+    """Recomputes the scores of a bundle.
 
     Args:
         bundle: A bundle whose tasks are installed.
-        seconds: Patience; scoring stops at the first reply beyond it.
-        clock: Seconds, from any moment.
+        seconds: Time limit; scoring stops at the first reply beyond it.
+        clock: Seconds, from any starting point.
 
     Yields:
-        What is wrong, missing, sure and not sure with them.
+        Findings about the scores.
     """
     yield from _ended(bundle)
     if not bundle.logs:
         yield Finding(
-            "unverified", "scores", "the logs are not in the bundle, so scores cannot be computed again (send --logs)"
+            "unverified", "scores", "the bundle has no logs, so scores cannot be recomputed (bundle with --logs)"
         )
         return
     wrong = _wrong_judges(bundle)
@@ -51,7 +51,7 @@ def check_scores(
     end, compared = clock() + seconds, 0
     for at, given, computed in rescored(bundle):
         if clock() > end:
-            words = f"scoring takes more than {seconds:,.0f} seconds ({compared:,} of the rows are done)"
+            words = f"scoring takes more than {seconds:,.0f} seconds ({compared:,} rows are done)"
             yield Finding("refused", "time", f"{words}; shorten the replies, or leave the logs out (--no-logs)")
             return
         field = _differing(given, computed)
@@ -60,18 +60,18 @@ def check_scores(
             yield Finding("refused", topic, _words(at, field, given, computed, bundle))
             return
         compared += 1
-    yield Finding("verified", "scores", f"{compared:,} scores, computed again from the replies, are those given")
+    yield Finding("verified", "scores", f"{compared:,} scores match the scores recomputed from the replies")
     if bundle.judgements:
         yield Finding(
             "unverified",
             "judges",
-            f"scores of {len(bundle.judgements):,} replies follow from judgements by {', '.join(bundle.judges)}; that "
-            "it gave them cannot be verified",
+            f"scores of {len(bundle.judgements):,} replies follow from judgements by {', '.join(bundle.judges)}, whose "
+            "origin cannot be verified",
         )
 
 
 def needed_judgements(bundle: Bundle) -> tuple[JudgedReply, ...]:
-    """The judgements of a bundle that are of its replies."""
+    """The judgements of replies that are in the bundle."""
     used = {
         (number, judged.name, key)
         for number in range(len(bundle.parts))
@@ -82,12 +82,12 @@ def needed_judgements(bundle: Bundle) -> tuple[JudgedReply, ...]:
 
 
 def thinking_facets(bundle: Bundle) -> tuple[str, ...]:
-    """Facets of rows that are of the run, not of the sample."""
+    """Facets of rows that describe the run, not the sample."""
     return ("thinking", "model_kind") if bundle.settings.get("thinking") else ()
 
 
 def _ended(bundle: Bundle) -> Iterator[Finding]:
-    """What became of the replies besides scores (``fathom.stats.outcomes``): what is missing, and what counts 0."""
+    """Outcomes of replies (``fathom.stats.outcomes``): what is missing, and what counts 0."""
     rows = counted(bundle.rows)
     outcomes, lost = tally(rows), rows.filter(pl.col("outcome") == "missing")
     errors = len(lost.filter(pl.col("status") == "error"))
@@ -95,41 +95,43 @@ def _ended(bundle: Bundle) -> Iterator[Finding]:
     others = len(lost) - errors - waiting
     if errors:
         yield Finding(
-            "incomplete", "errors", f"{errors:,} requests failed; the same `fathom run` again asks for them again"
+            "incomplete", "errors", f"{errors:,} requests failed; repeat the `fathom run` command to retry them"
         )
     if waiting:
         yield Finding("incomplete", "judges", f"{waiting:,} replies are not judged yet; run `fathom judge`")
     if others:
-        words = f"{others:,} replies have no score: their judgement could not be read, or their scorer failed"
-        yield Finding("incomplete", "unscored", f"{words}; `fathom judge --again` asks once more for a judgement")
+        words = f"{others:,} replies have no score: their judgement was unreadable, or their scorer failed"
+        yield Finding("incomplete", "unscored", f"{words}; `fathom judge --again` repeats the judgements")
     if outcomes["unanswered"]:
-        words = f"{outcomes['unanswered']:,} of {len(rows):,} replies say nothing (refused, empty, cut before any text)"
+        words = (
+            f"{outcomes['unanswered']:,} of {len(rows):,} replies have no text (refused, empty, truncated before it)"
+        )
         level: Level = "verified" if bundle.logs and bundle.format > 1 else "unverified"
         yield Finding(level, "unanswered", f"{words} and count 0")
     if outcomes["overflow"]:
         found = [one for one in unmeasured(rows) if one.reason == DOES_NOT_FIT]
         unfit = ", ".join(f"{one.task} at {one.length:,} tokens ({one})" for one in found)
         words = f"{outcomes['overflow']:,} of {len(rows):,} prompts did not fit and count 0, which cannot be verified"
-        left = f"; nothing is measured where more than a fifth did not: {unfit}" if unfit else ""
+        left = f"; cells where more than a fifth did not fit have no score: {unfit}" if unfit else ""
         yield Finding("unverified", "overflow", f"{words}{left}")
 
 
 def _wrong_judges(bundle: Bundle) -> str:
-    """Why the judgements cannot be those of the rows; "" if they can."""
+    """Why the judgements do not belong to the rows; "" if they do."""
     if len({judge_kind(judge) for judge in bundle.judges}) < len(bundle.judges):
         return f"bundle.json: judges {', '.join(bundle.judges)}: expected at most one of a kind"
     idle = len(bundle.judgements) - len(needed_judgements(bundle))
-    return f"judgements.jsonl: {idle:,} judgements of no reply that is here" if idle else ""
+    return f"judgements.jsonl: {idle:,} judgements without a reply in the bundle" if idle else ""
 
 
 def rescored(bundle: Bundle) -> Iterator[tuple[int, Row, Row]]:
-    """Score the replies of a bundle.
+    """Scores the replies of a bundle.
 
     Args:
         bundle: A bundle with logs, whose tasks are installed.
 
     Yields:
-        Number of the result, the row that the bundle gives, and the row that its reply has here, by each rule.
+        Number of the result, the row in the bundle, and the recomputed row, for each rule.
     """
     for number, part in enumerate(bundle.parts):
         of_part = [(at, result) for at, result in enumerate(bundle.results) if result.part == number]
@@ -148,7 +150,7 @@ def rescored(bundle: Bundle) -> Iterator[tuple[int, Row, Row]]:
 
 
 def _in_format_1(given: Row, computed: Row, said: Said | None) -> Row:
-    """The row that format 1 has: scores of whole replies only, those of empty ones by the scorer of the task."""
+    """The row in format 1: only complete replies have scores; those of empty ones come from the task's scorer."""
     row = replace(computed, answered=None)
     if row.status != "ok":
         return replace(row, value=None, valid=False, answer=None, grader="", detail="")
@@ -165,7 +167,7 @@ def _judged(bundle: Bundle, number: int, stored: Sequence[StoredReply]) -> tuple
 
 
 def _stored(bundle: Bundle, number: int) -> Iterator[StoredReply]:
-    """The replies of a run as its store held them, as far as scores depend on them."""
+    """The replies of a run, as far as scores depend on them."""
     about = thinking_facets(bundle)
     for result in bundle.results:
         if result.part == number:
@@ -206,7 +208,7 @@ def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
 
 
 def _differing(given: Row, computed: Row) -> str | None:
-    """The first field in which two rows differ; None if they are the same."""
+    """The first field in which two rows differ; None if they are equal."""
     first, second = row_record(0, given), row_record(0, computed)
     near = first["value"] is not None and second["value"] is not None and abs(first["value"] - second["value"]) < SAME
     differing = [name for name in first if canonical(first[name]) != canonical(second[name])]
@@ -220,12 +222,12 @@ def _words(at: int, field: str, given: Row, computed: Row, bundle: Bundle) -> st
     other = ""
     if versions != scored:
         other = (
-            f". It was scored by version {scored[0]} of the task (fathom {printable(str(scored[1]))[:_SHOWN]}), here "
-            f"it is version {versions[0]} (fathom {versions[1]}): bundle the run again with that"
+            f". It was scored with version {scored[0]} of the task (fathom {printable(str(scored[1]))[:_SHOWN]}), here "
+            f"with version {versions[0]} (fathom {versions[1]}): bundle the run again with this version"
         )
     return (
-        f"{ROWS}: line {line}: {field} of sample {given.sample} is {_shown(getattr(given, field))}, but computed from "
-        f"the reply it is {_shown(getattr(computed, field))}{other}"
+        f"{ROWS}: line {line}: {field} of sample {given.sample} is {_shown(getattr(given, field))}, but "
+        f"recomputed from the reply it is {_shown(getattr(computed, field))}{other}"
     )
 
 

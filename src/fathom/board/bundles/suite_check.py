@@ -1,4 +1,4 @@
-"""A bundle against the suite that it names: are these its samples, its gold answers, its prompts, and all of them."""
+"""Checks a bundle against the suite that it names: its samples, gold answers, prompts and completeness."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from fathom.suitefile import BuiltSuite
 from fathom.tokens import is_path
 from fathom.types import Facet, Sample
 
-_REBUILD = "; the suite to compare with was built by an earlier fathom: build it again with --force"
+_REBUILD = "; an earlier fathom built the suite to compare with: build it again with --force"
 _HASH_DIGITS = 16
 _NAMED = 5
 _SHOWN = 60
@@ -26,7 +26,7 @@ _SHOWN = 60
 
 @dataclass
 class _Seen:
-    """What the samples of a suite have shown so far."""
+    """State of the comparison with a suite."""
 
     samples: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
@@ -36,14 +36,14 @@ class _Seen:
 
 
 def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Finding]:
-    """Compare the samples of a bundle with those of its suites.
+    """Compares the samples of a bundle with those of its suites.
 
     Args:
         bundle: A bundle whose tasks are installed.
-        suites: Suites as they were built; one that the bundle does not name is not looked at.
+        suites: Built suites; those that the bundle does not name are ignored.
 
     Yields:
-        What is wrong, missing, sure and not sure.
+        Findings.
     """
     by_print = {str(suite.manifest["fingerprint"]): suite for suite in suites}
     for part in {part.fingerprint: part for part in bundle.parts}.values():
@@ -59,15 +59,15 @@ def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Findi
             yield Finding(
                 "refused",
                 "suite",
-                f"suite {part.suite} with fingerprint {part.fingerprint} is none of those that it is checked against "
-                f"({there}); run that suite, or check against the one that was run",
+                f"suite {part.suite} with fingerprint {part.fingerprint} is not among the suites to check against "
+                f"({there}); run one of these, or check against the suite that was run",
             )
         else:
             yield Finding(
                 "unverified",
                 "suite",
-                f"suite {part.suite} {part.fingerprint} was not given (--suite DIR), so neither its gold answers nor "
-                "its prompts were looked at, nor whether all samples are there",
+                f"suite {part.suite} {part.fingerprint} was not given (--suite DIR), so gold answers, prompts and "
+                "completeness were not checked",
             )
             yield from _epochs(bundle, part.fingerprint)
 
@@ -81,27 +81,27 @@ def _results_of(bundle: Bundle, fingerprint: str) -> dict[str, list[Result]]:
 
 
 def _epochs(bundle: Bundle, fingerprint: str) -> Iterator[Finding]:
-    """That samples were not repeated equally often, which can be seen without the suite."""
+    """Missing repeats, which can be seen without the suite."""
     results = _results_of(bundle, fingerprint)
     wanted = max(result.rows[0].epoch for found in results.values() for result in found)
     missing = wanted * len(results) - sum(map(len, results.values()))
     if missing:
-        words = f"{missing:,} replies of repeated samples are missing; the same `fathom run` again asks for them"
+        words = f"{missing:,} replies of repeated samples are missing; repeat the `fathom run` command to get them"
         yield Finding("incomplete", "completeness", words)
 
 
 def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]:
-    """What one suite shows.
+    """Findings of the comparison with one suite.
 
     Raises:
-        RefusedError: A sample is not that of the suite.
+        RefusedError: A sample differs from that of the suite.
     """
     name, counted = suite.manifest["suite"], suite.manifest["tokenizer"]
-    # The fingerprint holds the vocabulary; a file of it may have another name on another machine.
+    # The fingerprint includes the vocabulary; its file may have another name on another machine.
     if task_name(part.suite) != task_name(name) or (part.tokenizer != counted and not is_path(counted)):
         stated = (part.suite, part.tokenizer)
         raise RefusedError(
-            "suite", f"bundle.json: suite and tokenizer are {stated}, but of this fingerprint they are {name, counted}"
+            "suite", f"bundle.json: suite and tokenizer are {stated}, but for this fingerprint they are {name, counted}"
         )
     results = _results_of(bundle, part.fingerprint)
     tasks = {task_name(result.rows[0].task) for found in results.values() for result in found}
@@ -111,13 +111,13 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
         if task_name(built.task) in tasks:
             _compare(bundle, built, results.pop(built.id, []), texts, epochs, seen)
     if results:
-        raise RefusedError("samples", f"{len(results):,} samples are not of the suite: {_some(list(results))}")
+        raise RefusedError("samples", f"{len(results):,} samples are not in the suite: {_some(list(results))}")
     yield Finding(
-        "verified", "gold", f"gold answers, chance levels and facets of {seen.replies:,} replies are the suite's"
+        "verified", "gold", f"gold answers, chance levels and facets of {seen.replies:,} replies match the suite"
     )
-    yield Finding("verified", "prompts", f"{seen.prompts:,} hashes of prompts are those of the suite's prompts")
+    yield Finding("verified", "prompts", f"{seen.prompts:,} hashes of prompts match the prompts of the suite")
     if seen.cut:
-        words = f"{seen.cut:,} prompts were cut to fit the window; how they were cut was not verified"
+        words = f"{seen.cut:,} prompts were truncated to fit the window; how they were truncated was not verified"
         yield Finding("unverified", "prompts", words)
     yield from _completeness(part, seen, sorted({*map(task_name, suite.manifest["tasks"])} - tasks), epochs)
 
@@ -152,19 +152,19 @@ def _compare(
     for result in results:
         row = result.rows[0]
         if row.prompt_hash == "" and (row.answered or row.status == "ok"):
-            raise RefusedError("prompts", f"sample {row.sample}: there is a reply, but no prompt was sent")
+            raise RefusedError("prompts", f"sample {row.sample}: it has a reply, but no prompt was sent")
         if row.prompt_hash in ("", prompt):
             seen.prompts += row.prompt_hash != ""
         elif row.truncated and bundle.settings.get("on_overflow") != "refuse":
             seen.cut += 1
         else:
             raise RefusedError(
-                "prompts", f"sample {row.sample}: prompt_hash is {row.prompt_hash}, but that of its prompt is {prompt}"
+                "prompts", f"sample {row.sample}: prompt_hash is {row.prompt_hash}, but its prompt has {prompt}"
             )
 
 
 def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
-    """All that a row and a log say of a sample is what the suite says of it."""
+    """Checks everything that a row and a log say about a sample against the suite."""
     row, said = result.rows[0], result.said
     targets = sample.targets if get_task(sample.task).lines else sample.targets[:1]
     facts: dict[str, tuple[Any, Any]] = {
@@ -190,7 +190,7 @@ def _compared_facets(
 ) -> dict[str, tuple[Any, Mapping[str, Facet]]]:
     """Facets and inputs of a reply, each with those of the suite's sample.
 
-    Replies of earlier versions have one field for both; where logs are left out, nothing else says that they do.
+    Replies of earlier versions have one field for both, and without logs only the values of the field show it.
     """
     both = {**sample.facets, **sample.inputs}
     given = facets if said is None or said.inputs is None else said.inputs

@@ -1,1 +1,1 @@
-"""The server of a leaderboard: takes in bundles over HTTP, has people decide on them, and publishes the site."""
+"""The server of a leaderboard: accepts bundles over HTTP, lets moderators decide on them, and publishes the site."""

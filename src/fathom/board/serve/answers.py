@@ -1,4 +1,4 @@
-"""Answers: files of the site and of the moderation page, and words for whoever asked what cannot be done."""
+"""Responses: files of the site and of the moderation page, and error messages."""
 
 import email.utils
 import stat
@@ -25,7 +25,7 @@ MEDIA = {
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
-"""What a site is made of; nothing else is served."""
+"""File types that are served."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -37,18 +37,18 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""What the pages of the site ask for themselves, said once more where nothing in a page can take it back."""
+"""The same policy as in the pages, as headers that no page content can override."""
 _SOON = "<!doctype html><meta charset=utf-8><title>Soon</title><p>The site is being built. Try again in a minute.</p>"
 
 
 class AnswerError(Exception):
-    """A request that is not done as asked.
+    """A request that cannot be fulfilled.
 
     Args:
-        status: Of HTTP.
+        status: HTTP status.
         words: What was expected, and what to do.
-        headers: Further headers of the answer.
-        more: Further fields of the answer.
+        headers: Further headers of the response.
+        more: Further fields of the response.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class AnswerError(Exception):
         self.more = dict(more or {})
 
     def response(self) -> JSONResponse:
-        """The answer."""
+        """The response."""
         return JSONResponse({"error": str(self), **self.more}, self.status, self.headers)
 
 
@@ -73,19 +73,19 @@ PAGES = Path(__file__).parent / "pages"
 
 
 def file_answer(root: Path, path: str, request: Request) -> Response:
-    """A file below a folder.
+    """A file in a folder.
 
     Args:
         root: The folder; may be a link.
-        path: The path that was asked for, without the first "/", decoded; one that ends there is of ``index.html``.
-        request: Whose conditions are obeyed.
+        path: The requested path, without the first "/", decoded; a path that ends in "/" is that of ``index.html``.
+        request: The request, for conditional headers.
 
     Raises:
-        AnswerError: There is no such file, or it is none of a site.
+        AnswerError: There is no such file, or its type is not served.
     """
     names = (f"{path}index.html" if path == "" or path.endswith("/") else path).split("/")
     media = MEDIA.get(Path(names[-1]).suffix)
-    # No empty, hidden or climbing names, and none that another system would read as several.
+    # No empty or hidden names, no "..", and no names that another system would split.
     if media is None or any(not name or name[0] == "." or not name.isprintable() or "\\" in name for name in names):
         raise AnswerError(404, "there is no such page")
     try:
@@ -96,7 +96,7 @@ def file_answer(root: Path, path: str, request: Request) -> Response:
         raise AnswerError(404, "there is no such page") from error
     if not file.is_relative_to(base) or not stat.S_ISREG(facts.st_mode):
         raise AnswerError(404, "there is no such page")
-    # Asked for again each time, and answered in a line where it is the same: a new site is seen at once.
+    # Browsers revalidate each time, so that a new site is visible at once.
     answer = FileResponse(file, media_type=media, stat_result=facts, headers={"Cache-Control": "no-cache"})
     if _is_known(answer, request):
         return Response(status_code=304, headers={name: answer.headers[name] for name in ("etag", "cache-control")})
@@ -104,7 +104,7 @@ def file_answer(root: Path, path: str, request: Request) -> Response:
 
 
 def not_yet() -> Response:
-    """The answer while the first site is being built."""
+    """The response while the first site is being built."""
     return HTMLResponse(_SOON, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
 
 

@@ -1,4 +1,4 @@
-"""The application: what can be asked of the server, by whom, and what it answers."""
+"""The application: routes, permissions and responses."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -31,12 +31,12 @@ def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -
 
     Args:
         store: Submissions and tokens; stays open.
-        publisher: Is started and stopped with the application.
-        check: Says what is to be said of a bundle.
-        limits: What one person may ask.
+        publisher: Started and stopped with the application.
+        check: Checks a bundle.
+        limits: Limits for each person and address.
 
     Raises:
-        FathomError: The folder of sites cannot be made, or holds something else.
+        FathomError: The folder of sites cannot be created, or has other content.
     """
     settle(publisher.out)
 
@@ -47,7 +47,7 @@ def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -
             yield
             await anyio.to_thread.run_sync(publisher.stop)
 
-    # No pages about the interface: they would load scripts from elsewhere.
+    # No API documentation pages: they would load scripts from other sites.
     app = FastAPI(title="fathom board", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     counts = Rate(limits.per_hour), Shares(limits.under_way), Turns(limits.checks)
     app.state.desk = Desk(store, publisher, check, limits, *counts)
@@ -62,7 +62,7 @@ def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -
     app.add_exception_handler(HTTPException, _answer)
     app.add_exception_handler(FathomError, _answer)
     app.add_exception_handler(Exception, _answer)
-    return Logged(app, limits.per_address)  # around all of it, so that it sees the answers to failures too
+    return Logged(app, limits.per_address)  # outermost, so that it sees error responses too
 
 
 def _health(request: Request) -> Response:
@@ -85,12 +85,12 @@ def _site(request: Request, path: str) -> Response:
 
 
 def _answer(_: Request, error: Exception) -> Response:
-    """Failures in words; what was asked is not repeated in them."""
+    """Error responses, which do not repeat the request."""
     match error:
         case AnswerError():
             return error.response()
         case ClientDisconnect():
-            return Response(status_code=400)  # nobody reads it
+            return Response(status_code=400)  # the client is gone
         case RequestValidationError():
             fields = ", ".join(sorted({str(one["loc"][-1]) for one in error.errors()}))
             return AnswerError(400, f"cannot be read: {fields}").response()
@@ -100,8 +100,8 @@ def _answer(_: Request, error: Exception) -> Response:
         case FullStoreError():
             log.error("%s", printable(str(error)))
             return AnswerError(507, f"{error}; try again later").response()
-        case FathomError():  # its words are for who runs the server: they name folders and machines
+        case FathomError():  # its message is for the operator: it names folders and machines
             log.error("%s", printable(str(error)))
-            words = "the server cannot do this now, and who runs it finds the reason in its log; try again later"
+            words = "the server cannot do this now; the reason is in its log; try again later"
             return AnswerError(503, words, headers={"Retry-After": "60"}).response()
-    return AnswerError(500, "the server failed; who runs it finds the reason in its log").response()
+    return AnswerError(500, "internal error; the reason is in the server's log").response()

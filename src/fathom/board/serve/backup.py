@@ -1,7 +1,7 @@
-"""Backups of a store while servers use it, and stores from backups.
+"""Backups of a store while servers use it, and restoring them.
 
-A backup is one file: a SQLite database of its own, or what ``pg_dump`` writes of a PostgreSQL database. Copying the
-file of a SQLite store is none: what was acknowledged last is in a second file beside it until SQLite merges the two.
+A backup is one file: a SQLite database, or the output of ``pg_dump`` for PostgreSQL. Copying the file of a SQLite store
+is not a backup: the latest transactions are in a second file until SQLite merges the two.
 """
 
 import fcntl
@@ -45,11 +45,11 @@ _VERSION = re.compile(r"(\d+)(?:\.\d+)*")
 @readable
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a store or a backup holds.
+    """Content of a store or a backup.
 
     Attributes:
-        submissions: How many.
-        bundles: How many of them with their bytes, which were all compared with their hashes.
+        submissions: Number of submissions.
+        bundles: Number of them whose bytes are kept; all were compared with their hashes.
         size: Bytes of the backup.
     """
 
@@ -58,12 +58,12 @@ class Held:
     size: int
 
 
-# ------------------------------------------------------------------------------------------------- what runs
+# Running servers
 
 
 @contextmanager
 def serving(place: str) -> Iterator[None]:
-    """Say that a server uses a store, for as long as this is entered, so that nobody replaces it meanwhile."""
+    """Mark a store as used by a server within this context, so that it cannot be replaced."""
     if "://" in place:
         yield  # its connections have a name
         return
@@ -78,40 +78,40 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise FathomError(f"--store {folder}: a server uses it; stop it, and start it again afterwards") from None
+            raise FathomError(f"--store {folder}: a server uses it; stop it and start it afterwards") from None
         yield
 
 
-# --------------------------------------------------------------------------------------------------- backup
+# Backup
 
 
 def backup(place: str, out: Path, *, force: bool = False) -> Held:
-    """Write all of a store into one file; servers may go on meanwhile.
+    """Writes a store into one file; servers can keep running.
 
     Args:
         place: A folder (SQLite) or the URL of a PostgreSQL database.
-        out: The file; its SHA-256 is written beside it.
-        force: Replace a file that is there.
+        out: The file; its SHA-256 is written next to it.
+        force: Replace an existing file.
 
     Raises:
-        FathomError: There is no store, the file is there, it cannot be written, a tool is missing or does not fit, or
-            what was written is not whole.
+        FathomError: There is no store, the file exists, it cannot be written, a tool is missing or too old, or the
+            backup is damaged.
     """
     if not out.name or out.is_dir():
-        raise FathomError(f"--out {out}: name a file")
+        raise FathomError(f"--out {out}: expected a file")
     if out.exists() and not force:
-        raise FathomError(f"--out {out}: is there already; name another file, or replace it with --force")
+        raise FathomError(f"--out {out}: the file exists; give another file, or replace it with --force")
     part = out.with_name(f".{out.name}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # nobody else may read it, ever
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # readable only by the owner
         try:
             _dump(place, part) if "://" in place else _vacuum(Path(place), part)
             held = _checked(part)
             _sync(part)
             digest = _digest(part)
-            out.with_name(out.name + SUM).unlink(missing_ok=True)  # that of an older file would accuse the new one
+            out.with_name(out.name + SUM).unlink(missing_ok=True)  # that of an older file would not match the new one
             part.replace(out)
             out.with_name(out.name + SUM).write_text(f"{digest}  {out.name}\n", "utf-8")
         finally:
@@ -125,7 +125,7 @@ def _vacuum(folder: Path, part: Path) -> None:
     path = folder / FILE
     if not path.is_file():
         raise FathomError(f"--store {folder}: there is no store ({FILE} is missing)")
-    part.unlink()  # SQLite wants to make it itself
+    part.unlink()  # SQLite must create the file
     before = os.umask(0o077)
     try:
         with closing(sqlite3.connect(path, timeout=60)) as connection:
@@ -135,7 +135,7 @@ def _vacuum(folder: Path, part: Path) -> None:
     finally:
         os.umask(before)
     with closing(sqlite3.connect(part)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")  # one file, whatever the original says
+        connection.execute("PRAGMA journal_mode = DELETE")  # one file, whatever the mode of the original
 
 
 def _dump(place: str, part: Path) -> None:
@@ -148,27 +148,27 @@ def _dump(place: str, part: Path) -> None:
     _do([tool, "--format=custom", "--no-owner", "--no-privileges", *tables, f"--file={part}", _shown(url)], url)
 
 
-# -------------------------------------------------------------------------------------------------- restore
+# Restore
 
 
 def restore(backup: Path, place: str, *, force: bool = False) -> Held:
-    """Make a store from a backup; it is checked before anything is touched.
+    """Creates a store from a backup, after checking the backup.
 
     Args:
         backup: A file of ``backup``.
-        place: A folder (SQLite) or the URL of a PostgreSQL database, as the backup is of.
-        force: Replace the store that is there. The files of a SQLite store are kept beside it.
+        place: A folder (SQLite) or the URL of a PostgreSQL database, of the same kind as the backup.
+        force: Replace an existing store. The files of a replaced SQLite store are kept next to it.
 
     Raises:
-        FathomError: The file is no backup, is damaged, is of a later fathom or of the other kind; there is a store, or
-            a server uses it.
+        FathomError: The file is not a backup, is damaged, or is from a later fathom or of the other kind; a store
+            exists, or a server uses it.
     """
     held = _checked(backup)
     with backup.open("rb") as stream:
         kind = stream.read(len(_SQLITE))
     if (kind == _SQLITE) != ("://" not in place):
         is_of, is_at = ("SQLite", "PostgreSQL") if kind == _SQLITE else ("PostgreSQL", "a folder, which is SQLite")
-        raise FathomError(f"{backup}: is a backup of {is_of}, and --store names {is_at}")
+        raise FathomError(f"{backup}: this is a backup of {is_of}, but --store is {is_at}")
     if "://" in place:
         _into_database(backup, place, force)
     else:
@@ -180,7 +180,7 @@ def _into_folder(backup: Path, folder: Path, force: bool) -> None:
     path = folder / FILE
     if path.exists() and path.stat().st_size and not force:
         raise FathomError(
-            f"--store {folder}: there is a store already; name another folder, or replace it with --force"
+            f"--store {folder}: there is a store already; give another folder, or replace it with --force"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -201,13 +201,13 @@ def _into_folder(backup: Path, folder: Path, force: bool) -> None:
 
 
 def _keep_old(path: Path) -> None:
-    """Keep a store under another name; under its own it stays until the new one takes its place."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:  # it may be what is damaged
+    """Keep a copy of a store under another name; the store stays in place until the new one replaces it."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:  # it may be damaged
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    names = (f"{path.name}.replaced{number or ''}" for number in count())  # what was kept before stays
+    names = (f"{path.name}.replaced{number or ''}" for number in count())  # earlier copies are kept
     kept = next(one for name in names if not (one := path.with_name(name)).exists())
     kept.hardlink_to(path)
-    for ending in ("-shm", "-wal"):  # gone where it could be merged
+    for ending in ("-shm", "-wal"):  # missing if they could be merged
         if (beside := path.with_name(f"{path.name}{ending}")).exists():
             beside.replace(kept.with_name(f"{kept.name}{ending}"))
 
@@ -216,14 +216,14 @@ def _into_database(backup: Path, place: str, force: bool) -> None:
     with _connected(place) as (engine, url):
         server = _server_version(engine)
         if _there(engine) and not force:
-            raise FathomError("--store: there is a store in this database already; name another, or give --force")
+            raise FathomError("--store: this database already has a store; give another, or replace it with --force")
         with clear_errors(), engine.connect() as connection:
             query = (
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = :name"
             )
             users = connection.execute(text(query + " AND pid <> pg_backend_pid()"), {"name": APPLICATION}).scalar_one()
         if users:
-            raise FathomError("--store: a server uses this database; stop it, and start it again afterwards")
+            raise FathomError("--store: a server uses this database; stop the server and start it afterwards")
     tool = _tool("pg_restore", server)
     whole = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--clean", "--if-exists"]
     _do([tool, *whole, f"--dbname={_shown(url)}", str(backup)], url)
@@ -231,14 +231,14 @@ def _into_database(backup: Path, place: str, force: bool) -> None:
         _contents(engine, f"what was restored from {backup}")
 
 
-# --------------------------------------------------------------------------------------------------- checks
+# Checks
 
 
 def _checked(path: Path) -> Held:
-    """What a backup holds.
+    """Content of a backup.
 
     Raises:
-        FathomError: It is no backup, not whole, or of a later fathom.
+        FathomError: It is not a backup, is damaged, or is from a later fathom.
     """
     try:
         with path.open("rb") as stream:
@@ -246,25 +246,25 @@ def _checked(path: Path) -> Held:
         noted = path.with_name(path.name + SUM)
         stated = noted.read_text("utf-8").split()[:1] if noted.exists() else []
         if stated and stated[0] != _digest(path):
-            raise FathomError(f"{path}: damaged: its SHA-256 is not the one in {noted.name}; take another backup")
+            raise FathomError(f"{path}: damaged: its SHA-256 differs from that in {noted.name}; use another backup")
     except (OSError, UnicodeDecodeError) as error:
         raise FathomError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if start == _SQLITE:
         return _checked_sqlite(path)
     if start.startswith(_POSTGRES):
         return _checked_dump(path)
-    raise FathomError(f"{path}: is no backup that `fathom board backup` wrote")
+    raise FathomError(f"{path}: this is not a backup that `fathom board backup` wrote")
 
 
 def _checked_sqlite(path: Path) -> Held:
     try:
-        # Immutable: nothing is written beside it, not even where it says that it has a second file.
+        # Immutable: no file is created next to it, whatever its journal mode.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as connection:
             found = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     except sqlite3.Error as error:
-        raise FathomError(f"{path}: damaged: {error}; take another backup") from error
+        raise FathomError(f"{path}: damaged: {error}; use another backup") from error
     if found != ["ok"]:
-        raise FathomError(f"{path}: damaged: {str(found[0]).splitlines()[0]}; take another backup")
+        raise FathomError(f"{path}: damaged: {str(found[0]).splitlines()[0]}; use another backup")
     from sqlalchemy import create_engine
 
     engine = create_engine(f"sqlite:///file:{path.resolve()}?immutable=1&uri=true", hide_parameters=True)
@@ -275,12 +275,12 @@ def _checked_sqlite(path: Path) -> Held:
 
 
 def _checked_dump(path: Path) -> Held:
-    """A dump is read to its end, and compared with its SHA-256 if that lies beside it; its rows when it is restored."""
+    """A dump is read to its end and compared with its SHA-256, if available; its rows are checked after restoring."""
     tool = _tool("pg_restore", 0)
     said = _do([tool, "--data-only", "--table=migrations", "--file=-", str(path)], None)
     steps = _STEPS.search(said)
     if steps is None:
-        raise FathomError(f"{path}: is no backup of a store of fathom (its table migrations is missing)")
+        raise FathomError(f"{path}: this is not a backup of a fathom store (it has no table migrations)")
     _check_steps(path, max(map(int, steps[1].split()), default=0))
     ids = _do([tool, "--data-only", "--table=submissions", "--file=-", str(path)], None)
     _do([tool, f"--file={os.devnull}", str(path)], None)
@@ -289,11 +289,11 @@ def _checked_dump(path: Path) -> Held:
 
 
 def _contents(engine: Engine, what: str, size: int = 0) -> Held:
-    """Counts, once each bundle was compared with its hash."""
+    """Counts, after comparing each bundle with its hash."""
     with clear_errors(), engine.execution_options(**{READING: True}).connect() as connection:
         there = inspect(connection).get_table_names()
         if "migrations" not in there or "submissions" not in there:
-            raise FathomError(f"{what}: is no store of fathom")
+            raise FathomError(f"{what}: this is not a fathom store")
         _check_steps(what, connection.execute(text("SELECT COALESCE(MAX(number), 0) FROM migrations")).scalar_one())
         count, bundles = 0, 0
         for id in connection.execute(select(submissions.c.id)).scalars().all():
@@ -304,7 +304,7 @@ def _contents(engine: Engine, what: str, size: int = 0) -> Held:
                 digest.update(content)
                 kept = True
             if kept and digest.hexdigest() != id:
-                raise FathomError(f"{what}: damaged: bundle {id} is not as it came; take another backup")
+                raise FathomError(f"{what}: damaged: bundle {id} was changed; use another backup")
             bundles += kept
     return Held(count, bundles, size)
 
@@ -312,11 +312,11 @@ def _contents(engine: Engine, what: str, size: int = 0) -> Held:
 def _check_steps(what: object, steps: int) -> None:
     if steps > len(MIGRATIONS):
         raise FathomError(
-            f"{what}: has format {steps}, and this fathom knows {len(MIGRATIONS)}: a later fathom made it; update "
+            f"{what}: its format {steps} is newer than the formats of this fathom (up to {len(MIGRATIONS)}); update "
             "fathom-eval"
         )
     if steps < 1:
-        raise FathomError(f"{what}: is no store of fathom")
+        raise FathomError(f"{what}: this is not a fathom store")
 
 
 def _digest(path: Path) -> str:
@@ -332,7 +332,7 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-# ----------------------------------------------------------------------------------------------- PostgreSQL
+# PostgreSQL
 
 
 @contextmanager
@@ -355,29 +355,29 @@ def _server_version(engine: Engine) -> int:
 
 
 def _tool(name: str, server: int) -> str:
-    """The program of PostgreSQL's clients.
+    """A client program of PostgreSQL.
 
     Raises:
-        FathomError: It is not there, or older than the server.
+        FathomError: It is missing, or older than the server.
     """
     found = shutil.which(name)
     if found is None:
         raise FathomError(
-            f"{name} is not on PATH; install PostgreSQL's clients (Debian: apt-get install postgresql-client)"
+            f"{name} is not on PATH; install the PostgreSQL client (Debian: apt-get install postgresql-client)"
         )
     version = _VERSION.search(_do([found, "--version"], None))
     if version is None or int(version[1]) < server:
         have = version[1] if version else "?"
         raise FathomError(
-            f"{found} is of PostgreSQL {have}, and the server of {server}: put {name} of version {server} or later "
+            f"{found} is version {have}, but the server is version {server}: put {name} of version {server} or later "
             "first on PATH"
         )
     return found
 
 
 def _shown(url: URL) -> str:
-    """The URL without its password, which every user of the machine could see among the arguments of a process."""
-    # Not url.set(): to that, None means as before.
+    """The URL without its password, which other users could see among the arguments of a process."""
+    # Not url.set(), for which None means unchanged.
     plain = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
     return plain.difference_update_query(["password"]).render_as_string(hide_password=False)
 
@@ -389,7 +389,7 @@ def _password(url: URL | None) -> str:
 
 
 def _do(command: Sequence[str], url: URL | None) -> str:
-    """Run a program of PostgreSQL, and give what it prints."""
+    """Runs a program of PostgreSQL and returns its output."""
     environment: Mapping[str, str] = {**os.environ, "PGAPPNAME": "fathom board backup"}
     secret = _password(url)
     if secret:

@@ -1,6 +1,6 @@
-"""The check of one bundle before it is taken in, in a process of its own with limits of time and memory.
+"""The check of one bundle before it is accepted, in a separate process with limits of time and memory.
 
-python -m fathom.board.serve.checking ORDER    # JSON as ``check_of`` writes it; prints a verdict as JSON
+python -m fathom.board.serve.checking ORDER    # JSON as ``check_of`` writes it; prints the result as JSON
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fathom.board.serve.own import OwnResults
 
 MEMORY = 8 << 30
-"""Bytes of address space that a check may have; libraries reserve more than they use."""
+"""Bytes of address space of a check; libraries reserve more than they use."""
 FILE = 1 << 30
 """Bytes of the largest file that a check may write."""
 _FINDINGS, _WORDS = 200, 1000
@@ -37,13 +37,13 @@ log = logging.getLogger("fathom.board")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a bundle must have beyond what the check of bundles asks.
+    """Requirements for bundles beyond those of the bundle check.
 
     Attributes:
-        suites: Folders of built suites: replies are scored anew against their answers.
-        any_suite: Take in bundles of other suites too, whose scores can only be compared with their own references.
-        without_logs: Take in bundles without replies, whose scores cannot be computed anew.
-        names: Models of the results that stand on the site beside what is submitted.
+        suites: Folders of built suites, against whose answers replies are scored again.
+        any_suite: Accept bundles of other suites too, whose scores can only be compared with their own references.
+        without_logs: Accept bundles without replies, whose scores cannot be recomputed.
+        names: Models of the site's own results.
     """
 
     suites: tuple[Path, ...] = ()
@@ -54,7 +54,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that the check found: how it stands, a short name for counting, and words for people."""
+    """One finding of the check: its level, its topic for counting, and its text."""
 
     level: str
     topic: str
@@ -63,15 +63,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the check says of a bundle.
+    """The result of checking a bundle.
 
     Attributes:
-        model: Its model; "" where it could not be read.
-        variant: What tells its runs apart.
+        model: Its model; "" if it could not be read.
+        variant: What distinguishes its runs.
         created: Day of its last reply.
         suites: Names of its suites.
-        findings: What was found, at most 200.
-        reasons: Why it is not taken in; empty if it is.
+        findings: At most 200 findings.
+        reasons: Why it is refused; empty if it is accepted.
     """
 
     model: str = ""
@@ -83,17 +83,17 @@ class Verdict:
 
 
 Check: TypeAlias = Callable[[Path], Verdict]
-"""From the file of a bundle to what is said of it; raises FathomError where that is no fault of the bundle."""
+"""Checks the file of a bundle; raises FathomError for problems other than those of the bundle."""
 
 
 def check_of(policy: Policy, limits: Limits, stopping: threading.Event, own: OwnResults | None = None) -> Check:
-    """The check in a process of its own.
+    """The check in a separate process.
 
     Args:
-        policy: What bundles must have.
-        limits: Size of a bundle and time for its check; it is refused when that is over.
-        stopping: Ends checks that are under way when it is set.
-        own: Results on the site that bundles are compared with.
+        policy: Requirements for bundles.
+        limits: Maximum size of a bundle and time of its check.
+        stopping: Ends running checks when it is set.
+        own: Results on the site to compare bundles with.
     """
     seconds = limits.check_seconds
     order = asdict(policy) | {"suites": [str(folder.resolve()) for folder in policy.suites]}
@@ -103,7 +103,7 @@ def check_of(policy: Policy, limits: Limits, stopping: threading.Event, own: Own
         command = [sys.executable, "-m", __name__, json.dumps(order | {"bundle": str(path)})]
         end = ended(command, seconds, stopping)
         if stopping.is_set() and end.code != 0:
-            raise FathomError("the server stops; send the bundle again later")
+            raise FathomError("the server is stopping; send the bundle again later")
         if end.code == 0:
             verdict = _parsed(json.loads(end.out))
             copied = _copied(own, path, verdict.model) if own and not verdict.reasons else ()
@@ -116,7 +116,7 @@ def check_of(policy: Policy, limits: Limits, stopping: threading.Event, own: Own
 
 
 def _copied(own: OwnResults, path: Path, model: str) -> list[Finding]:
-    """What moderators should know of replies that are those of results on the site."""
+    """Findings for moderators about replies that are the same as those of the site's own results."""
     from fathom.board.likeness import unpacked
 
     prints = unpacked(prints_beside(path).read_bytes())
@@ -124,8 +124,8 @@ def _copied(own: OwnResults, path: Path, model: str) -> list[Finding]:
         return [Finding("flagged", "replies", _plain(words)) for words in own.copied(model, prints)]
     except FathomError as error:
         log.error("%s", printable(str(error)))
-        # The bundle can be decided on without: what it has in common with others is said on the site, too.
-        words = "whether its replies are those of results that whoever runs this server has put on it"
+        # Moderators can decide without it: the site also shows what results have in common.
+        words = "whether its replies are those of the site's own results"
         return [Finding("unverified", "replies", words)]
 
 
@@ -136,21 +136,19 @@ def _parsed(said: Mapping[str, Any]) -> Verdict:
 
 def _cut_short(code: int | None, seconds: float) -> str:
     if code is None:
-        return (
-            f"the check took more than {seconds:g} seconds, the time that this server gives it; send fewer runs at once"
-        )
+        return f"the check took more than {seconds:g} seconds, the limit of this server; send fewer runs at once"
     if code == _NO_MEMORY:
-        return f"the check took more than {MEMORY >> 30} GiB of memory; send fewer runs at once"
-    return f"the check did not come to an end (status {code}); tell who runs this server"
+        return f"the check took more than {MEMORY >> 30} GiB of memory, the limit here; send fewer runs at once"
+    return f"the check ended with status {code}; ask the operator of this server"
 
 
 def verdict_of(path: Path, policy: Policy, limits: Limits) -> Verdict:
-    """Check a bundle here and now.
+    """Checks a bundle in this process.
 
     Args:
         path: Its file.
-        policy: What it must have.
-        limits: Its greatest size, and time for the check.
+        policy: Requirements for bundles.
+        limits: Maximum size and time of the check.
 
     Raises:
         FathomError: A suite folder cannot be read.
@@ -160,7 +158,7 @@ def verdict_of(path: Path, policy: Policy, limits: Limits) -> Verdict:
     from fathom.board.likeness import packed, prints_of
     from fathom.board.sameness import answers_of
 
-    # A little less time than the process has: the words of the check are better than those of its end.
+    # Slightly less time than the process has, for a better message than that of a killed process.
     bounds = replace(LIMITS, file_bytes=min(LIMITS.file_bytes, limits.bundle_bytes), seconds=0.8 * limits.check_seconds)
     checked = check(path, policy.suites, bounds)
     known = _fingerprints(policy.suites)
@@ -195,26 +193,26 @@ def _reasons(checked: Checked, policy: Policy, known: Mapping[str, Path]) -> lis
     if checked.bundle is None:
         return reasons
     if not checked.bundle.logs and not policy.without_logs:
-        reasons.append("the bundle holds no replies, so that no score can be computed anew; make it with its logs")
+        reasons.append("the bundle has no replies, so scores cannot be recomputed; bundle with --logs")
     if not policy.any_suite and not reasons:
         reasons += _strangers(checked.bundle, known)
     return reasons
 
 
 def _nowhere(bundle: Bundle) -> list[Finding]:
-    """What moderators should know of suites that no board is declared for."""
+    """Findings for moderators about suites without a declared board."""
     known = {suite for board in boards().values() for suite in board.suites}
     left = dict.fromkeys(part.suite for part in bundle.parts if part.suite not in known)
     return [
-        Finding("unverified", "board", f"suite {_plain(suite)} has no declared board: it gets one of its own")
+        Finding("unverified", "board", f"suite {_plain(suite)} has no declared board; it gets a new one")
         for suite in left
     ]
 
 
 def _strangers(bundle: Bundle, known: Mapping[str, Path]) -> list[str]:
     return [
-        f"suite {_plain(part.suite)} with fingerprint {_plain(part.fingerprint)[:12]} is none that this server has the "
-        "answers of; ask who runs it which suites it takes"
+        f"this server has no answers for suite {_plain(part.suite)} with fingerprint {_plain(part.fingerprint)[:12]}; "
+        "ask its operator which suites it accepts"
         for part in bundle.parts
         if part.fingerprint not in known
     ]
@@ -225,7 +223,7 @@ def _finding(one: Found) -> Finding:
 
 
 def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:
-    """What moderators should know of a name that stands on the site already."""
+    """Findings for moderators about a name that is on the site already."""
     from fathom.board.likeness import same_name
     from fathom.board.published import published
 
@@ -234,13 +232,13 @@ def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:
         models = {entry.model for entry in published().get(board.id, ()) if same_name(entry.model, bundle.model)}
         if models and suites & set(board.suites):
             words = f"the name is that of a published entry of {board.title} ({_plain(min(models))})"
-            yield Finding("flagged", "name", f"{words}: say so when it is another model, or another run of it")
+            yield Finding("flagged", "name", f"{words}: state it if it is another model, or another run of it")
     if any(same_name(name, bundle.model) for name in own):
-        yield Finding("flagged", "name", "the name is that of a result that whoever runs this server has put on it")
+        yield Finding("flagged", "name", "the name is that of one of the site's own results")
 
 
 def prints_beside(bundle: Path) -> Path:
-    """The file in which a check leaves the prints of the replies of a bundle."""
+    """The file in which a check leaves the prints of a bundle's replies."""
     return bundle.with_suffix(".prints")
 
 
@@ -250,7 +248,7 @@ def _plain(text: str) -> str:
 
 
 def _limit(seconds: float) -> None:
-    """Bounds of this process, as far as the system knows them: its parent may be gone when they matter."""
+    """Limits of this process; its parent may be gone when they are reached."""
     import resource
 
     for name, most in (("AS", MEMORY), ("FSIZE", FILE), ("CPU", int(seconds * 4) + 1), ("CORE", 0)):
@@ -262,7 +260,7 @@ def _limit(seconds: float) -> None:
 
 
 def main(order: Mapping[str, Any]) -> int:
-    """Check one bundle, print the verdict, and give the exit status."""
+    """Checks one bundle, prints the result, and returns the exit status."""
     limits = Limits(**order["limits"])
     _limit(limits.check_seconds)
     policy = Policy(tuple(map(Path, order["suites"])), order["any_suite"], order["without_logs"], tuple(order["names"]))

@@ -1,9 +1,9 @@
-"""Connections of the server: how long one may be slow, how many one address may have, and which gives way.
+"""Connections of the server: time limits, limits per address, and which connection is closed when a limit is reached.
 
-uvicorn ends a connection that is idle between two requests, and no other. Here a request must begin with all of its
-headers in time, a reader must read, an address has a limit, and where a limit is reached, the oldest connection without
-a request under way gives way to the newcomer. So nobody takes up all places by opening connections and saying nothing.
-The time of bodies is kept by ``receiving``, which can answer.
+uvicorn closes only connections that are idle between two requests. Here the headers of a request must arrive in time, a
+client must read the response, an address has a limit, and when a limit is reached, the oldest connection without a
+running request is closed. So nobody can occupy the server with idle connections. The time of bodies is limited by
+``receiving``, which can send a response.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _BUSY = (
     b'{"error": "too many connections are open here; come again later"}\n'
 )
 FILES = 256
-"""Files that a server holds open besides its connections: the store, pages that are being sent, checks."""
+"""Files that a server has open besides its connections: the store, pages being sent, checks."""
 
 
 class Connections:
     """The open connections of a server, the oldest first.
 
     Args:
-        limits: How many there may be, and how many of one address.
-        proxies: Addresses of web servers in front, which speak for many and have no limit of their own.
+        limits: Maximum number, in all and per address.
+        proxies: Addresses of reverse proxies, which have no limit of their own.
     """
 
     def __init__(self, limits: Limits, proxies: Collection[str] = ()) -> None:
@@ -41,7 +41,7 @@ class Connections:
         self._open: dict[Connection, str] = {}
 
     def admit(self, one: Connection) -> bool:
-        """Take a new connection in; another one may give way to it. False where none can."""
+        """Accepts a new connection, if necessary by closing another one; False if none can be closed."""
         address = one.client[0] if one.client else ""
         counts = Counter(self._open.values())
         limited = bool(self.limits.per_address) and address not in self._proxies
@@ -49,7 +49,7 @@ class Connections:
         if limited and counts[address] >= self.limits.per_address:
             crowd = address
         elif len(self._open) >= self.limits.connections:
-            # Who holds most gives way first, so that many of one address do not drive out the few of others.
+            # Addresses with the most connections lose one first, so that they cannot displace others.
             waiting = Counter(there for other, there in self._open.items() if other.is_waiting)
             crowd = max(waiting, key=lambda there: counts[there], default=address)
         else:
@@ -64,12 +64,12 @@ class Connections:
         return True
 
     def forget(self, one: Connection) -> None:
-        """A connection is closed."""
+        """Removes a closed connection."""
         self._open.pop(one, None)
 
 
 class Connection(H11Protocol):
-    """One connection: uvicorn's, with limits of time. ``protocol_of`` makes the class that a server uses."""
+    """One connection: uvicorn's, with time limits. ``protocol_of`` makes the class that a server uses."""
 
     ledger: Connections
     _slow: asyncio.TimerHandle | None = None
@@ -78,11 +78,11 @@ class Connection(H11Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no request is under way: none has begun, or it is answered."""
+        """Whether no request is running: none has begun, or it is answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin; a request is expected from now on."""
+        """Begins to wait for a request."""
         super().connection_made(transport)
         if self.ledger.admit(self):
             self._expect_request()
@@ -93,7 +93,7 @@ class Connection(H11Protocol):
         transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Cleans up."""
         self.ledger.forget(self)
         _cancel(self._slow)
         _cancel(self._stuck)
@@ -101,7 +101,7 @@ class Connection(H11Protocol):
         self._unset_keepalive_if_required()
 
     def data_received(self, data: bytes) -> None:
-        """Go on; what comes does not give more time to headers that are not whole, or to a body nobody reads."""
+        """Handles data, which does not extend the time for incomplete headers or an unread body."""
         if self._refused or self.transport.is_closing():
             return
         super().data_received(data)
@@ -112,25 +112,25 @@ class Connection(H11Protocol):
             self._expect_request()
 
     def on_response_complete(self) -> None:
-        """The answer is given; not all of it may have left."""
+        """Called when the response is complete, possibly before all of it was sent."""
         super().on_response_complete()
         if self.transport.is_closing() and self.transport.get_write_buffer_size():
             self.pause_writing()
 
     def pause_writing(self) -> None:
-        """The other side reads more slowly than we write."""
+        """Called when the client reads more slowly than the server writes."""
         super().pause_writing()
         if self._stuck is None:
             self._stuck = self.loop.call_later(self.ledger.limits.write_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It has read."""
+        """Called when the client has read."""
         super().resume_writing()
         _cancel(self._stuck)
         self._stuck = None
 
     def timeout_keep_alive_handler(self) -> None:
-        """No further request came."""
+        """Called when no further request came."""
         if self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
@@ -145,19 +145,19 @@ def protocol_of(limits: Limits, proxies: Collection[str] = ()) -> type[Connectio
 
     Args:
         limits: Of time and number.
-        proxies: Addresses of web servers in front.
+        proxies: Addresses of reverse proxies.
     """
     return type("Connection", (Connection,), {"ledger": Connections(limits, proxies)})
 
 
 def room_for(connections: int) -> int:
-    """Raise the limit of open files as far as is needed and allowed.
+    """Raises the limit of open files as far as needed and allowed.
 
     Args:
-        connections: Connections that are wanted at once.
+        connections: Wanted number of connections.
 
     Returns:
-        How many there is room for.
+        The number that is possible.
     """
     import resource
 
@@ -168,12 +168,12 @@ def room_for(connections: int) -> int:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
             soft = most
-        except (OSError, ValueError):  # some systems allow less than they say
+        except (OSError, ValueError):  # some systems allow less than they report
             pass
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return connections
     room = max(soft - FILES, soft // 4, 1)
-    log.warning("room for %d connections at once: the limit of open files is %d (ulimit -n)", room, soft)
+    log.warning("at most %d connections at once: the limit of open files is %d (ulimit -n)", room, soft)
     return room
 
 

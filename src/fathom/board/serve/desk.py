@@ -1,4 +1,4 @@
-"""What the answers of the server are made with."""
+"""Shared state of the server's request handlers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +11,16 @@ from fathom.board.serve.store import Store
 
 @dataclass(frozen=True)
 class Desk:
-    """What the answers are made with: one for each server.
+    """Shared state of the request handlers of one server.
 
     Attributes:
         store: Submissions and tokens.
         publisher: Keeps the site up to date.
-        check: Says what is to be said of a bundle.
-        limits: What one person may ask.
-        rate: Counts what each did.
-        under_way: Counts the bundles that each has on the way.
-        turns: Lets so many checks be under way, one of each submitter.
+        check: Checks a bundle.
+        limits: Limits for each person and address.
+        rate: Counts submissions of each person.
+        under_way: Counts unfinished submissions of each person.
+        turns: Limits concurrent checks, in all and to one per person.
     """
 
     store: Store
@@ -33,10 +33,10 @@ class Desk:
 
     @property
     def site(self) -> Path:
-        """The folder of the site that is served."""
+        """The folder of the served site."""
         return self.publisher.out / CURRENT
 
     @property
     def incoming(self) -> Path:
-        """Where bundles lie while they come and are checked."""
+        """The folder of bundles while they are received and checked."""
         return self.publisher.out / INCOMING

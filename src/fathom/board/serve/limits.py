@@ -1,4 +1,4 @@
-"""What one person and one address may ask of the server, and how much of it at once."""
+"""Limits of the server, for each person, each address and in all."""
 
 import math
 import time
@@ -18,17 +18,17 @@ class Limits:
 
     Attributes:
         bundle_bytes: Of one bundle.
-        upload_seconds: For all bytes of one bundle to come.
+        upload_seconds: For receiving one bundle.
         check_seconds: For the check of one bundle.
         checks: Checks at once; others wait.
         per_hour: Bundles that one person may send in an hour.
-        waiting: Undecided submissions that one person may have.
-        under_way: Bundles of one person that may be coming, waiting for their check, or in it.
+        waiting: Pending submissions of one person.
+        under_way: Bundles of one person that are being received, waiting for their check, or being checked.
         connections: Open at once.
-        per_address: Connections, and requests under way, of one address; 0 for no limit.
-        header_seconds: For all headers of a request to come.
+        per_address: Connections, and running requests, of one address; 0 for no limit.
+        header_seconds: For all headers of a request.
         idle_seconds: Between two pieces of a body.
-        write_seconds: For a reader that does not read.
+        write_seconds: For a client that does not read.
     """
 
     bundle_bytes: int = 64 << 20
@@ -46,11 +46,11 @@ class Limits:
 
 
 class Rate:
-    """Counts what each person did in the last hour, in memory; each server counts for itself.
+    """Counts actions of each person in the last hour, in memory; each server counts separately.
 
     Args:
-        per_hour: How often one may.
-        clock: Seconds, never going back.
+        per_hour: Maximum number.
+        clock: Monotonic seconds.
     """
 
     def __init__(self, per_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -59,10 +59,10 @@ class Rate:
         self._times: defaultdict[str, deque[float]] = defaultdict(deque)
 
     def take(self, name: str) -> int:
-        """Count once more for somebody.
+        """Counts one more action.
 
         Returns:
-            0; or the seconds to wait, and nothing was counted.
+            0; or the seconds to wait, if it was not counted.
         """
         times, present = self._times[name], self._clock()
         while times and times[0] <= present - HOUR:
@@ -74,10 +74,10 @@ class Rate:
 
 
 class Shares:
-    """Counts what each has under way, and lets nobody have more than so much.
+    """Counts concurrent actions of each person, up to a maximum.
 
     Args:
-        most: How much; 0 for no limit.
+        most: The maximum; 0 for no limit.
     """
 
     def __init__(self, most: int) -> None:
@@ -86,7 +86,7 @@ class Shares:
 
     @contextmanager
     def hold(self, name: str) -> Iterator[bool]:
-        """Count once more for somebody, for as long as this is entered; False where it is too much."""
+        """Counts one more action within this context; False if it is too many."""
         if self.most and self._held[name] >= self.most:
             yield False
             return
@@ -100,10 +100,10 @@ class Shares:
 
 
 class Turns:
-    """Places for work, one at a time for each person: whoever has much waiting does not delay others.
+    """Places for work, one at a time for each person, so that nobody delays others.
 
     Args:
-        places: How many work at once.
+        places: Number of places.
     """
 
     def __init__(self, places: int) -> None:
@@ -112,10 +112,10 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[None]:
-        """Wait for somebody's turn, and hold a place for as long as this is entered."""
+        """Waits for a place and holds it within this context."""
         mine = self._mine.setdefault(name, anyio.Lock())
         try:
-            # Who has one at work waits here, not in the queue for the places: that has one of each person.
+            # A person's further work waits here instead of in the queue for the places.
             async with mine:
                 await self._places.acquire_on_behalf_of(mine)
                 try:

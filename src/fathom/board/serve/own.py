@@ -1,4 +1,4 @@
-"""Whether a submission holds the replies of results that whoever runs the server has put on the site.
+"""Whether a submission has the same replies as the site's own results.
 
 python -m fathom.board.serve.own OUT RESULT...    # writes the prints of the replies of these results
 """
@@ -22,7 +22,7 @@ SECONDS = 3600.0
 
 
 class OwnResults:
-    """The replies of these results. They are read once, with the first submission.
+    """The replies of these results. They are read once, at the first submission.
 
     Args:
         results: Run folders, rows files, bundles, and folders of runs and bundles.
@@ -35,7 +35,7 @@ class OwnResults:
         self._read: list[tuple[str, str, Prints]] | None = None if results else []
 
     def copied(self, model: str, prints: Prints) -> Iterator[str]:
-        """What a submission has in common with each result that it holds the replies of.
+        """What a submission has in common with each result with the same replies.
 
         Raises:
             FathomError: The results cannot be read.
@@ -48,12 +48,11 @@ class OwnResults:
                 continue
             if (compared := likeness(prints, own)).alike:
                 yield (
-                    f"the replies are those of {system_name(name, variant)}, a result that whoever runs this server "
-                    f"has put on it: {compared}"
+                    f"the replies are those of {system_name(name, variant)}, one of the site's own results: {compared}"
                 )
 
     def _prints(self) -> list[tuple[str, str, Prints]]:
-        """Read in a process of its own: scoring runs takes much memory, which that gives back."""
+        """Reads in a separate process, because scoring runs takes much memory."""
         with tempfile.TemporaryDirectory() as place:
             out = Path(place) / "prints.npz"
             end = ended([sys.executable, "-m", __name__, str(out), *map(str, self._results)], SECONDS, self._stopping)
@@ -65,7 +64,7 @@ class OwnResults:
 
 
 def main(out: Path, results: Sequence[Path]) -> int:
-    """Write the prints of results, and give the exit status."""
+    """Writes the prints of results, and returns the exit status."""
     from fathom.board.results import read_results
 
     try:

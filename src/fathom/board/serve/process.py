@@ -1,4 +1,4 @@
-"""Work in a process of its own, which may fail, fill its memory or never end without harm to the server."""
+"""Work in a separate process, which may fail, run out of memory or hang without harm to the server."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 _LOOK = 0.05
 _SAID = 1 << 20
-"""Bytes of what a process says that are read."""
+"""Maximum output of a process that is read, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Ended:
     """How a process ended.
 
     Attributes:
-        code: Exit status; None where it was ended because of its time.
+        code: Exit status; None if it exceeded its time.
         out: Its standard output.
         err: Its standard error.
     """
@@ -29,13 +29,13 @@ class Ended:
 
 
 def ended(command: Sequence[str], seconds: float, stopping: threading.Event | None = None, umask: int = -1) -> Ended:
-    """Run a command until it ends or its time is over.
+    """Runs a command until it ends or exceeds its time.
 
     Args:
         command: Program and arguments.
         seconds: Its time.
         stopping: Ends it early when it is set.
-        umask: Permissions that its files do not have; -1 for ours.
+        umask: Permissions to remove from its files; -1 for those of this process.
     """
     until = time.monotonic() + seconds
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -57,7 +57,7 @@ def ended(command: Sequence[str], seconds: float, stopping: threading.Event | No
 
 
 def _environment() -> dict[str, str]:
-    """Ours without what opens the store, and with few threads: several processes share the machine."""
+    """The environment without the store's settings, and with few threads, because processes share the machine."""
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "FATHOM_BOARD_"))}
     return {**kept, **threads}

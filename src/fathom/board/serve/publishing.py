@@ -1,7 +1,7 @@
-"""The site that is served: built anew whenever the accepted submissions are other ones, and swapped in at once.
+"""The served site: rebuilt whenever the accepted submissions change, and replaced atomically.
 
-The folder of sites holds ``current``, a link to the one that is served, under ``sites`` the last ones, under
-``bundles`` the accepted bundles as files, and under ``incoming`` what is being sent.
+The folder of sites contains ``current``, a link to the served site; ``sites``, the latest sites; ``bundles``, the
+accepted bundles as files; and ``incoming``, uploads in progress.
 """
 
 import fcntl
@@ -23,26 +23,26 @@ from fathom.printing import printable
 from fathom.types import FathomError
 
 Build: TypeAlias = Callable[[Sequence[Path], Path], None]
-"""From the files of accepted bundles and a folder that does not exist to a site in it; raises FathomError."""
+"""Builds a site from the files of accepted bundles into a new folder; raises FathomError."""
 
 CURRENT, SITES, BUNDLES, INCOMING = "current", "sites", "bundles", "incoming"
 LOOK_SECONDS = 5.0
 AGAIN_SECONDS = 600.0
-"""After how long a site that could not be built is tried again, if nothing was decided meanwhile."""
+"""Seconds after which a failed build is repeated, unless a decision comes first."""
 KEPT = 2
-"""Sites that are kept, the current one among them: a page that was loaded before may still ask for its data."""
+"""Number of kept sites, including the current one: pages that are already open may still load data."""
 _EDITION, _LIVING = ".edition", "living.lock"
 log = logging.getLogger("fathom.board")
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """How it stands with the site.
+    """State of the site.
 
     Attributes:
         building: Whether it is being built.
-        current: Whether all accepted submissions are on it, and no others.
-        error: Why the last attempt failed; "" if it did not.
+        current: Whether exactly the accepted submissions are on it.
+        error: Why the last build failed; "" if it did not.
     """
 
     building: bool
@@ -59,11 +59,11 @@ class Publisher:
     """Keeps the site up to date, in a thread.
 
     Args:
-        store: Where the accepted submissions are.
+        store: The store of submissions.
         out: The folder of sites.
-        build: Makes a site.
-        stopping: Is set when the server ends; the build should end early then.
-        look: Seconds between two looks at what other servers on the same store accepted.
+        build: Builds a site.
+        stopping: Set when the server stops; the build should end early then.
+        look: Seconds between checks for submissions that other servers on the same store accepted.
     """
 
     def __init__(
@@ -77,23 +77,23 @@ class Publisher:
         self._thread = threading.Thread(target=self._keep, name="publisher", daemon=True)
 
     def start(self) -> None:
-        """Begin; the site is built once in any case, because the results it is made of may be other ones."""
+        """Starts; the site is always built once, because the site's own results may have changed."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, once the build that is under way has."""
+        """Stops, after the running build."""
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def nudge(self) -> None:
-        """Look now whether the site is up to date; one that failed is tried again."""
+        """Checks now whether the site is up to date; repeats a failed build."""
         self._failed = ""
         self._wake.set()
 
     def state(self) -> Publication:
-        """How it stands with the site."""
+        """The state of the site."""
         edition = edition_of(self._store.accepted())
         return Publication(self._building, self._done == edition, self._error)
 
@@ -106,12 +106,12 @@ class Publisher:
                     self._failed = self._error = ""
                 elif wanted != self._failed or time.monotonic() > self._again:
                     self._publish(wanted)
-            except FathomError as error:  # the store is away: the next look may find it
+            except FathomError as error:  # the store is unavailable and may come back
                 self._error = str(error)
                 log.error("the site: %s", printable(str(error)))
-            except Exception as error:  # this thread must outlive whatever a build comes upon
+            except Exception as error:  # this thread must survive any failure of a build
                 self._error = f"{type(error).__name__}; see the log"
-                log.exception("the site could not be built, the last one stays")
+                log.exception("the site could not be built; the previous one stays")
             self._wake.wait(self._look)
 
     def _publish(self, wanted: str) -> None:
@@ -125,16 +125,16 @@ class Publisher:
             if self._stopping.is_set():
                 return
             self._failed, self._error, self._again = wanted, str(error), time.monotonic() + AGAIN_SECONDS
-            log.error("the site could not be built, the last one stays: %s", printable(str(error)))
+            log.error("the site could not be built; the previous one stays: %s", printable(str(error)))
         finally:
             self._building = False
 
     def _rebuild(self) -> str:
-        """Build the site of what is accepted now, and give its edition."""
-        accepted = self._store.accepted()  # once more: the lock may have been long in coming
+        """Builds the site of the accepted submissions, and returns its edition."""
+        accepted = self._store.accepted()  # again: waiting for the lock may have taken long
         edition = edition_of(accepted)
         if self._done and edition == _edition_at(self.out / CURRENT):
-            return edition  # another server on this folder did it
+            return edition  # another server on this folder built it
         sites = self.out / SITES
         sites.mkdir(parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(prefix="making-", dir=sites))
@@ -146,16 +146,16 @@ class Publisher:
             swap(sites / f"{number:06d}", self.out / CURRENT)
         finally:
             shutil.rmtree(place, ignore_errors=True)
-        for old in [*_finished(sites)[:-KEPT], *sites.glob("making-*")]:  # the lock is ours: nobody makes one
+        for old in [*_finished(sites)[:-KEPT], *sites.glob("making-*")]:  # safe: this process has the lock
             shutil.rmtree(old, ignore_errors=True)
         return edition
 
 
 def bundles_in(store: Store, accepted: Sequence[str], folder: Path) -> list[Path]:
-    """Accepted bundles as files; those that are there whole are used, those not accepted any more are removed.
+    """Accepted bundles as files; existing complete files are reused, others removed.
 
     Raises:
-        FathomError: The store lacks one, or holds it changed.
+        FathomError: The store lacks a bundle, or has changed bytes of it.
     """
     files = {id: folder / f"{id}.zip" for id in accepted}
     folder.mkdir(parents=True, exist_ok=True)
@@ -171,12 +171,12 @@ def bundles_in(store: Store, accepted: Sequence[str], folder: Path) -> list[Path
                 digest.update(content)
                 stream.write(content)
             if digest.hexdigest() != id:
-                raise FathomError(f"bundle {id} is not in the store as it came; refuse it and ask for it again")
+                raise FathomError(f"bundle {id} is missing or changed in the store; refuse it and ask for it again")
     return list(files.values())
 
 
 def swap(site: Path, link: Path) -> None:
-    """Have a link point to another site: whoever reads sees the old one or the new one."""
+    """Points a link to another site atomically."""
     part = link.with_name(f".{link.name}.part")
     part.unlink(missing_ok=True)
     part.symlink_to(Path(site.parent.name) / site.name, target_is_directory=True)
@@ -184,43 +184,43 @@ def swap(site: Path, link: Path) -> None:
 
 
 def settle(out: Path) -> None:
-    """Make the folder of sites.
+    """Creates the folder of sites.
 
     Raises:
-        FathomError: It cannot be made, or holds something else.
+        FathomError: It cannot be created, or has other content.
     """
     try:
         if out.is_dir() and any(out.iterdir()) and not (out / SITES).is_dir():
-            raise FathomError(f"--out {out}: there is something else in this folder; name one that is new or empty")
-        # A site is for everybody, also for another web server; bundles are for nobody else.
+            raise FathomError(f"--out {out}: the folder has other content; give a new or empty folder")
+        # A site is public, also for another web server; bundles are private.
         for folder, mode in ((out, 0o755), (out / SITES, 0o755), (out / BUNDLES, 0o700), (out / INCOMING, 0o700)):
             if not folder.exists():
                 folder.mkdir(parents=True)
                 folder.chmod(mode)
             elif mode == 0o700 and folder.stat().st_mode & 0o077:
                 folder.chmod(mode)
-        (out / _LIVING).touch()  # a folder that cannot be written is said now
+        (out / _LIVING).touch()  # fails early if the folder cannot be written
     except OSError as error:
         raise FathomError(f"--out {out}: cannot be made: {error.strerror or error}") from error
 
 
 @contextmanager
 def living(out: Path) -> Iterator[None]:
-    """Hold the place of a living server; the first one at a folder clears away what the dead were being sent."""
+    """Registers a running server; the first one at a folder removes uploads that stopped servers left behind."""
     with (out / _LIVING).open("a") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for path in (out / INCOMING).iterdir():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         except BlockingIOError:
-            pass  # another server lives; what lies there may be its own
+            pass  # another server is running; the uploads may be its own
         fcntl.flock(stream, fcntl.LOCK_SH)
         yield
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock on this file, and hold it; a process that dies gives it up."""
+    """Waits for an exclusive lock on a file and holds it; it is released when the process ends."""
     with path.open("a") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""One line in the log for each request, and the headers of each answer. Tokens and bodies are never logged."""
+"""A log line for each request, and headers for each response. Tokens and bodies are never logged."""
 
 import logging
 import time
@@ -15,12 +15,12 @@ _PATH = 300
 
 
 class Logged:
-    """An ASGI application with headers on its answers, a log of its requests, and a limit for each address.
+    """An ASGI application that adds headers, logs requests, and limits each address.
 
     Args:
         app: The application.
-        per_address: Requests of one address that may be under way at once; 0 for no limit. Behind a web server, its
-            connections are those of all, and this is what limits each.
+        per_address: Maximum number of running requests of one address; 0 for no limit. Behind a reverse proxy, whose
+            connections are those of all clients, this is the only limit for each.
     """
 
     def __init__(self, app: ASGIApp, per_address: int = 0) -> None:
@@ -28,7 +28,7 @@ class Logged:
         self.shares = Shares(per_address)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handles one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -44,7 +44,7 @@ class Logged:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        client = printable(scope["client"][0]) if scope.get("client") else "-"  # a proxy may say what it likes
+        client = printable(scope["client"][0]) if scope.get("client") else "-"  # a proxy may send anything
         try:
             with self.shares.hold(client) as there:
                 app = _refuse if _is_ambiguous(scope) else self.app if there else _too_many
@@ -53,20 +53,20 @@ class Logged:
             who = scope.get("state", {}).get("holder", "-")
             path = printable(scope["path"][:_PATH])
             seconds = time.monotonic() - began
-            # 0: the client went away before there was an answer.
+            # 0: the client disconnected before the response.
             log.info("%s %s %s %s %d %.3fs", client, who, scope["method"], path, status, seconds)
 
 
 def _is_ambiguous(scope: Scope) -> bool:
-    """Whether a request says its length in two ways: a web server in front may have read the other one."""
+    """Whether a request states its length in two ways: a reverse proxy may have used the other one."""
     return {b"content-length", b"transfer-encoding"} <= {name.lower() for name, _ in scope["headers"]}
 
 
 async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
-    words = "too many requests of this address are under way; wait until one is done"
+    words = "too many requests from this address are running; wait until one is done"
     await AnswerError(429, words, headers={"Retry-After": "10"}).response()(scope, receive, send)
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    words = "the request says its length in two ways; send Content-Length or Transfer-Encoding, not both"
+    words = "the request states its length in two ways; send Content-Length or Transfer-Encoding, not both"
     await AnswerError(400, words, headers={"Connection": "close"}).response()(scope, receive, send)

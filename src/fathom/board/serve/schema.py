@@ -1,7 +1,7 @@
-"""Tables of the store, and the numbered steps by which a store of an earlier fathom becomes one of today.
+"""Tables of the store, and the numbered migrations that update a store of an earlier fathom.
 
-SQLite in a folder or PostgreSQL by URL hold the same tables. The bundles lie in them too, in pieces: what was
-acknowledged is one committed transaction, and a server needs no second place that could disagree with it.
+SQLite in a folder and PostgreSQL have the same tables. Bundles are stored in them too, in pieces, so that a submission
+is one transaction and no second storage can disagree.
 """
 
 import time
@@ -32,16 +32,16 @@ from fathom.types import FathomError
 
 FILE = "board.sqlite"
 LOCK = "serving.lock"
-"""Held by servers of the folder, so that nobody replaces their store."""
+"""Lock held by servers of the folder, so that their store cannot be replaced."""
 APPLICATION = "fathom board"
-"""What our connections to PostgreSQL call themselves."""
+"""Application name of connections to PostgreSQL."""
 BUSY_SECONDS = 60
 TOKEN_DAYS = 365
-"""How long a token is valid as a rule; those of earlier versions, from the day of their store's update."""
+"""Default validity of a token, in days; that of tokens of earlier versions begins with the migration."""
 READING = "fathom_reading"
-"""Execution option of connections that only read; the others take SQLite's one place for a writer at once."""
+"""Execution option of read-only connections; others take SQLite's single write lock at once."""
 _MIGRATING = 7_201_406_110
-"""Number of PostgreSQL's lock under which one server at a time brings a store up to date."""
+"""Number of the PostgreSQL lock that serializes migrations."""
 
 metadata = MetaData()
 submissions = Table(
@@ -52,19 +52,19 @@ submissions = Table(
     Column("received", String(20), nullable=False),  # UTC, as 2026-01-31T23:59:59Z
     Column("size", Integer, nullable=False),
     Column("state", String(10), nullable=False),
-    Column("verdict", Text, nullable=False),  # JSON in ASCII: what the check said
+    Column("verdict", Text, nullable=False),  # JSON in ASCII: the result of the check
     Column("reason", Text, nullable=False),
-    Column("decided_by", String(64), nullable=False),  # "" where the check itself refused
+    Column("decided_by", String(64), nullable=False),  # "" if the check refused
     Column("decided", String(20), nullable=False),
 )
 decisions = Table(
     "decisions",
     metadata,
     Column("number", Integer, primary_key=True),
-    Column("submission", String(64), nullable=False),  # may be gone, or be sent again
+    Column("submission", String(64), nullable=False),  # may be deleted, or sent again
     Column("decided", String(20), nullable=False),
     Column("decided_by", String(64), nullable=False),
-    Column("action", String(10), nullable=False),  # the state that was chosen, or "undone"
+    Column("action", String(10), nullable=False),  # the chosen state, or "undone"
     Column("before", String(10), nullable=False),
     Column("after", String(10), nullable=False),
     Column("reason", Text, nullable=False),
@@ -74,7 +74,7 @@ prints = Table(
     metadata,
     Column("submission", String(64), primary_key=True),
     Column("content", LargeBinary, nullable=False),  # see fathom.board.likeness
-    Column("compared", Integer, nullable=False),  # 1 once it was compared with all that was there before
+    Column("compared", Integer, nullable=False),  # 1 after the comparison with all earlier ones
 )
 likenesses = Table(
     "likenesses",
@@ -94,7 +94,7 @@ tokens = Table(
     "tokens",
     metadata,
     Column("name", String(64), primary_key=True),
-    Column("key", String(16), nullable=False, unique=True),  # the part of a token that is no secret
+    Column("key", String(16), nullable=False, unique=True),  # the public part of a token
     Column("role", String(10), nullable=False),
     Column("hash", String(64), nullable=False),
     Column("made", String(20), nullable=False),
@@ -134,7 +134,7 @@ def _second(connection: Connection) -> None:
         f"content {content} NOT NULL, compared INTEGER NOT NULL)",
         "CREATE TABLE likenesses (one VARCHAR(64) NOT NULL, other VARCHAR(64) NOT NULL, words TEXT NOT NULL, "
         "PRIMARY KEY (one, other))",
-        # What was decided before there was a table of decisions.
+        # Decisions from before the table of decisions.
         "INSERT INTO decisions (submission, decided, decided_by, action, before, after, reason) "
         "SELECT id, decided, decided_by, state, 'pending', state, reason FROM submissions WHERE decided_by <> '' "
         "ORDER BY decided, id",
@@ -145,14 +145,14 @@ def _second(connection: Connection) -> None:
 
 
 MIGRATIONS: list[Callable[[Connection], None]] = [_first, _second]
-"""Steps in order; a store remembers how many it has taken. Never change one that was released: add the next."""
+"""Migrations in order; a store records how many were applied. Never change a released one: add the next."""
 
 
 def migrate(engine: Engine) -> None:
-    """Bring a store up to date; two servers that start at once do it one after the other.
+    """Migrates a store; two servers that start at once take turns.
 
     Raises:
-        FathomError: The store is of a later fathom.
+        FathomError: The store is from a later fathom.
     """
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
@@ -161,7 +161,7 @@ def migrate(engine: Engine) -> None:
         taken: int = connection.execute(text("SELECT COALESCE(MAX(number), 0) FROM migrations")).scalar_one()
         if taken > len(MIGRATIONS):
             raise FathomError(
-                f"the store has taken {taken} steps, and this fathom knows {len(MIGRATIONS)}: a later fathom made it; "
+                f"the store has {taken} migrations, but this fathom knows {len(MIGRATIONS)}: a later fathom made it; "
                 "update fathom-eval"
             )
         for number, step in enumerate(MIGRATIONS[taken:], start=taken + 1):
@@ -173,16 +173,16 @@ def engine_of(place: str) -> Engine:
     """Connections to a store.
 
     Args:
-        place: A folder, for SQLite, which is made where it does not exist; or the URL of a PostgreSQL database.
+        place: A folder for SQLite, which is created if necessary, or the URL of a PostgreSQL database.
 
     Raises:
-        FathomError: It is neither, or the folder cannot be made.
+        FathomError: It is neither, or the folder cannot be created.
     """
     if "://" not in place:
         return _sqlite(Path(place))
     try:
         url = make_url(place)
-    except (ArgumentError, ValueError) as error:  # its words would repeat the URL, and the password in it
+    except (ArgumentError, ValueError) as error:  # its message would contain the URL with the password
         raise FathomError("--store: the URL cannot be read; write postgresql+psycopg://USER@HOST:5432/NAME") from error
     if url.drivername not in ("postgresql", "postgresql+psycopg"):
         raise FathomError(
@@ -201,18 +201,18 @@ def engine_of(place: str) -> Engine:
 
 
 def tighten(folder: Path) -> None:
-    """Let nobody but the owner read a store: hashes of tokens, and bundles that nobody has decided on, are in it.
+    """Makes a store readable only by its owner: it contains hashes of tokens and pending bundles.
 
     Args:
-        folder: The folder of a SQLite store. SQLite makes its other files with the permissions of the first. A folder
-            that holds other things too stays as it is: it may be a home folder, or the root of a disk.
+        folder: The folder of a SQLite store. SQLite creates its other files with the permissions of the first. A folder
+            with other content is not changed: it may be a home folder, or the root of a disk.
     """
     modes = [(file, 0o600) for file in folder.glob(f"{FILE}*")]
     with suppress(OSError):
         if all(one.name.startswith(FILE) or one.name == LOCK for one in folder.iterdir()):
             modes.append((folder, 0o700))
     for path, mode in modes:
-        with suppress(OSError):  # somebody else's: they decide
+        with suppress(OSError):  # owned by another user
             if path.stat().st_mode & 0o777 & ~mode:
                 path.chmod(mode)
 
@@ -231,7 +231,7 @@ def _sqlite(folder: Path) -> Engine:
 
     @event.listens_for(engine, "connect")
     def settle(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        connection.isolation_level = None  # transactions begin where we say so
+        connection.isolation_level = None  # transactions begin explicitly
         cursor = connection.cursor()
         for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
             cursor.execute(f"PRAGMA {setting}")

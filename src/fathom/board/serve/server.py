@@ -1,4 +1,4 @@
-"""The process of the server: it listens, serves the application until a signal comes, and builds the site."""
+"""The server process: listens, serves the application until a signal, and builds the site."""
 
 import logging
 import os
@@ -29,12 +29,12 @@ from fathom.suitefile import read_manifest as read_suite
 from fathom.types import FathomError
 
 BUILD_SECONDS = 3600.0
-"""Time for one building of the site."""
-_EMPTY = "<!doctype html><meta charset=utf-8><title>No results yet</title><p>There are no results here yet.</p>\n"
+"""Time limit for building the site."""
+_EMPTY = "<!doctype html><meta charset=utf-8><title>No results yet</title><p>There are no results yet.</p>\n"
 PUBLIC = 0o022
-"""What nobody but the owner may do with the files of a site: write them."""
+"""Permissions on the files of a site that only the owner has: writing."""
 BACKLOG = 200
-"""Connections that wait to be taken in."""
+"""Backlog of the socket."""
 
 
 def serve(
@@ -51,23 +51,23 @@ def serve(
     proxies: Collection[str],
     ready: Callable[[str], None] | None,
 ) -> None:
-    """Serve a leaderboard and accept bundles, until interrupted.
+    """Serves a leaderboard and accepts bundles, until interrupted.
 
     Args:
-        results: Runs, rows files and bundles that are on the site beside what is accepted.
+        results: The site's own results: runs, rows files and bundles.
         store: A folder (SQLite) or the URL of a PostgreSQL database.
-        out: Folder of the sites; ``current`` in it is the one that is served.
-        policy: What bundles must have.
-        limits: What one person may ask.
+        out: Folder of the sites; ``current`` in it is the served one.
+        policy: Requirements for bundles.
+        limits: Limits for each person and address.
         title: Title of the site.
-        published: Whether the published results of the papers are on it.
+        published: Whether published results are shown.
         host: Address to listen on.
-        port: Port; 0 for one that is free.
-        proxies: Addresses of web servers in front: what they say of whom they speak for is believed.
-        ready: Told the address once it listens.
+        port: Port; 0 for a free one.
+        proxies: Addresses of trusted reverse proxies.
+        ready: Called with the address when the server listens.
 
     Raises:
-        FathomError: No suite is named, the store or a folder cannot be opened, or the port is taken.
+        FathomError: No suite is given, the store or a folder cannot be opened, or the port is taken.
     """
     _check(policy)
     policy = replace(policy, names=(*policy.names, *_models(results)))
@@ -85,7 +85,7 @@ def serve(
 
 @contextmanager
 def private_files() -> Iterator[None]:
-    """Make files that nobody but their owner can read, for as long as this is entered."""
+    """Makes new files readable only by their owner within this context."""
     before = os.umask(0o077)
     try:
         yield
@@ -102,11 +102,11 @@ def _models(results: Sequence[Path]) -> Iterator[str]:
 
 
 def _check(policy: Policy) -> None:
-    """Say now what would else be said to whoever sends the first bundle."""
+    """Checks the policy at start, instead of at the first bundle."""
     if not policy.suites and not policy.any_suite:
         raise FathomError(
-            "name the suites whose bundles are taken in, each with --suite FOLDER, so that scores can be computed "
-            "anew; --any-suite takes in all, and leaves their references unverified"
+            "give the suites whose bundles are accepted, each with --suite FOLDER, so that scores can be recomputed; "
+            "--any-suite accepts all suites, without verifying their references"
         )
     for folder in policy.suites:
         read_suite(folder)
@@ -119,19 +119,19 @@ def serve_app(
     limits: Limits = Limits(),  # noqa: B008 - a frozen value
     proxies: Collection[str] = (),
 ) -> None:
-    """Serve an application on a socket until a signal comes.
+    """Serves an application on a socket until a signal.
 
     Args:
         app: The application.
-        listener: The socket, which listens.
-        stopping: Is set when the signal comes.
-        limits: Of connections: how many, and how slow.
-        proxies: Addresses of web servers in front.
+        listener: The listening socket.
+        stopping: Set at the signal.
+        limits: Limits of connections: number and time.
+        proxies: Addresses of reverse proxies.
     """
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            stopping.set()  # checks and builds under way end at once
+            stopping.set()  # running checks and builds end at once
             super().handle_exit(sig, frame)
 
     _log()
@@ -156,10 +156,10 @@ def serve_app(
 
 
 def build_of(results: Sequence[Path], options: Sequence[str], stopping: threading.Event) -> Build:
-    """``board build`` in a process of its own: it takes much memory, and gives it back."""
+    """``board build`` in a separate process, because it takes much memory."""
 
     def build(bundles: Sequence[Path], out: Path) -> None:
-        if "--no-published" in options and not [*results, *bundles]:  # a new board; or its last line was taken off
+        if "--no-published" in options and not [*results, *bundles]:  # a new board, or its last entry was removed
             out.mkdir(parents=True)
             (out / "index.html").write_text(_EMPTY, "utf-8")
             out.chmod(0o777 & ~PUBLIC)
@@ -178,23 +178,23 @@ def build_of(results: Sequence[Path], options: Sequence[str], stopping: threadin
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens.
+    """A listening socket.
 
     Raises:
-        FathomError: The address is none of this machine, or the port is taken.
+        FathomError: The address does not belong to this machine, or the port is taken.
     """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or error
-        raise FathomError(f"{host} port {port}: cannot listen: {said}; name another with --port") from error
+        raise FathomError(f"{host} port {port}: cannot listen: {said}; choose another with --port") from error
     with listener:
         yield listener
 
 
 def address_of(host: str, listener: socket.socket) -> str:
-    """Where a socket can be reached with a browser."""
+    """The URL of a socket for a browser."""
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
 
 

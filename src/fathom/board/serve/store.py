@@ -1,4 +1,4 @@
-"""Submissions in the store: taken in, found, decided on. Each change is one transaction."""
+"""The store of submissions: adding, finding, deciding. Each change is one transaction."""
 
 import json
 import time
@@ -28,34 +28,34 @@ State: TypeAlias = Literal["pending", "accepted", "refused", "withdrawn"]
 PIECE = 1 << 20
 """Bytes of a bundle in one row."""
 LISTED = 1000
-"""Submissions, or decisions, that one answer lists at most, the newest first."""
+"""Maximum number of submissions, or decisions, in one response, the newest first."""
 KEPT_DAYS = 30
-"""Days for which the bytes of what was refused or withdrawn are kept, so that it can be undone."""
+"""Days for which the bytes of refused or withdrawn submissions are kept, so that this can be undone."""
 _SQLITE_FULL, _POSTGRES_FULL = "SQLITE_FULL", "53100"
 
 
 class FullStoreError(FathomError):
-    """There is no space left for what should be stored; nothing of it was."""
+    """No space is left in the store; nothing was changed."""
 
 
 class StoreError(FathomError):
-    """The database cannot be reached, or did not do what it was asked."""
+    """The database cannot be reached or failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One bundle that somebody sent.
+    """One submitted bundle.
 
     Attributes:
         id: SHA-256 of its bytes, in hexadecimal digits: the same bundle is the same submission.
-        submitter: Name of the holder of the token.
-        received: When it came, in UTC.
+        submitter: Name of the token's holder.
+        received: Time of its receipt, in UTC.
         size: Bytes.
-        state: ``pending`` until somebody decides.
-        verdict: What the check said of it; see ``checking.Verdict``.
-        reason: Why it was refused or accepted.
-        decided_by: Who decided; "" where nobody has, or where the check refused it.
-        decided: When, in UTC; "" before.
+        state: ``pending`` until a decision.
+        verdict: Result of the check, see ``checking``.
+        reason: Reason of the decision.
+        decided_by: Who decided; "" if pending or refused by the check.
+        decided: Time of the decision, in UTC; "" before.
     """
 
     id: str
@@ -70,28 +70,28 @@ class Submission:
 
     @property
     def model(self) -> str:
-        """Name of its model; "" where it could not be read."""
+        """Name of its model; "" if it could not be read."""
         return str(self.verdict.get("model") or "") if isinstance(self.verdict, dict) else ""
 
     @property
     def stands(self) -> bool:
-        """Whether the same bundle cannot be sent again: it waits, or a person has decided on it."""
+        """Whether the same bundle cannot be sent again: it is pending, or a person has decided on it."""
         return self.state in ("pending", "accepted") or (self.state == "refused" and self.decided_by != "")
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What somebody decided on a submission. Decisions are added, never changed.
+    """A decision on a submission. Decisions are added, never changed.
 
     Attributes:
         number: Its number; later ones have higher numbers.
         submission: Id of the submission.
-        decided: When, in UTC.
-        decided_by: Who.
-        action: The state that was chosen, or ``undone``.
+        decided: Time, in UTC.
+        decided_by: Who decided.
+        action: The chosen state, or ``undone``.
         before: State of the submission before.
-        after: And after it.
-        reason: Why.
+        after: State after.
+        reason: Reason.
     """
 
     number: int
@@ -106,7 +106,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Another submission that has the same replies, or the same name.
+    """Another submission with the same replies or name.
 
     Attributes:
         other: The other one.
@@ -118,7 +118,7 @@ class Alike:
 
 
 class KnownError(Exception):
-    """The same bundle is there already."""
+    """The same bundle was submitted before."""
 
     def __init__(self, submission: Submission) -> None:
         super().__init__(submission.id)
@@ -126,25 +126,25 @@ class KnownError(Exception):
 
 
 class LostError(FathomError):
-    """The bytes of a submission are not kept any more."""
+    """The bytes of a submission were deleted."""
 
 
 class WaitingError(FathomError):
-    """A submitter has as many undecided submissions as one may have."""
+    """A submitter has the maximum number of pending submissions."""
 
 
 def moment(seconds: float) -> str:
-    """A time, in seconds since the epoch, as it stands in the store: in UTC."""
+    """A time, in seconds since the epoch, in the format of the store: in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def now() -> str:
-    """The present time, as it stands in the store."""
+    """The present time, in the format of the store."""
     return moment(time.time())
 
 
 class Store:
-    """Submissions in a database; may be used by several threads, and by several servers at once.
+    """Submissions in a database, for several threads and several servers at once.
 
     Args:
         place: A folder (SQLite) or the URL of a PostgreSQL database.
@@ -164,11 +164,11 @@ class Store:
             raise
 
     def close(self) -> None:
-        """Give up all connections."""
+        """Closes all connections."""
         self.engine.dispose()
 
     def is_there(self) -> bool:
-        """Whether the database answers."""
+        """Whether the database responds."""
         try:
             with self.reading.connect() as connection:
                 connection.execute(text("SELECT 1"))
@@ -177,17 +177,17 @@ class Store:
             return False
 
     def add(self, submission: Submission, bundle: Path | None, waiting: int, said: bytes = b"") -> None:
-        """Take a submission in. When this returns, neither ``kill -9`` nor a power cut takes it away.
+        """Adds a submission durably: it survives ``kill -9`` and a power failure after this returns.
 
         Args:
-            submission: What is known of it. An earlier one of the same bundle that does not stand is replaced.
+            submission: Its facts. An earlier one of the same bundle is replaced unless it ``stands``.
             bundle: File of its bytes; None to keep none.
-            waiting: How many undecided submissions its submitter may have, this one among them.
+            waiting: Maximum number of pending submissions of its submitter, including this one.
             said: Prints of its replies (``fathom.board.likeness``).
 
         Raises:
-            KnownError: The same bundle stands already.
-            WaitingError: The submitter must wait until something is decided.
+            KnownError: The same bundle was submitted before.
+            WaitingError: The submitter has too many pending submissions.
             FullStoreError, StoreError: It was not stored.
         """
         try:
@@ -200,23 +200,23 @@ class Store:
                 mine = (submissions.c.submitter == submission.submitter) & (submissions.c.state == "pending")
                 there = connection.execute(select(func.count()).select_from(submissions).where(mine)).scalar_one()
                 if submission.state == "pending" and there >= waiting:
-                    raise WaitingError(f"{there} submissions of {submission.submitter} wait for a moderator already")
-                if row is not None:  # locked; one that came since is not ours to replace
+                    raise WaitingError(f"{there} submissions of {submission.submitter} are already pending")
+                if row is not None:  # locked; a newer one must not be replaced
                     _forget(connection, submission.id)
                 connection.execute(insert(submissions).values(_columns(submission)))
                 for number, content in enumerate(_cut(bundle) if bundle else ()):
                     connection.execute(insert(pieces).values(submission=submission.id, number=number, content=content))
                 if bundle:
                     connection.execute(insert(prints).values(submission=submission.id, content=said, compared=0))
-        except IntegrityError:  # another connection was quicker with the same bundle
+        except IntegrityError:  # another connection added the same bundle first
             if (first := self.find(submission.id)) is None:
-                raise StoreError("the store did not take the submission; send it again") from None
+                raise StoreError("the submission was not stored; send it again") from None
             raise KnownError(first) from None
 
     def compare(self) -> None:
-        """Find out which submissions hold the replies of others: those not compared yet, with all that are there.
+        """Compares the replies of new submissions with those of all others.
 
-        It comes after ``add``, and reads what is committed: of two that came at once, the later one finds the earlier.
+        It is called after ``add`` and reads committed data, so that of two simultaneous ones the later finds the other.
         """
         with clear_errors(), self.reading.connect() as connection:
             new = list(connection.execute(select(prints.c.submission).where(prints.c.compared == 0)).scalars())
@@ -230,7 +230,7 @@ class Store:
                 connection.execute(update(prints).where(prints.c.submission == id).values(compared=1))
 
     def _likenesses(self, id: str) -> dict[str, str]:
-        """The submissions whose replies are those of this one, and what they have in common."""
+        """Submissions with the same replies as this one, and what they have in common."""
         query = select(prints.c.content, submissions).join(submissions, submissions.c.id == prints.c.submission)
         with clear_errors(), self.reading.connect() as connection:
             row = connection.execute(query.where(submissions.c.id == id)).one_or_none()
@@ -249,10 +249,10 @@ class Store:
         return found
 
     def alike(self, of: Sequence[Submission]) -> dict[str, list[Alike]]:
-        """Submissions with the replies or the name of others, by id.
+        """Submissions with the same replies or name as others, by id.
 
         Args:
-            of: Those that are asked about.
+            of: The submissions.
         """
         ids = {one.id for one in of}
         with clear_errors(), self.reading.connect() as connection:
@@ -274,17 +274,17 @@ class Store:
                 named.setdefault(name, []).append(one)
         for one in of:
             others = (other for other in named.get(plain_name(one.model), ()) if other.submitter != one.submitter)
-            found[one.id] += (Alike(other, "the same name, sent by somebody else") for other in others)
+            found[one.id] += (Alike(other, "the same name, from another submitter") for other in others)
         return found
 
     def find(self, id: str) -> Submission | None:
-        """The submission with this id; None if there is none."""
+        """The submission with this id; None without one."""
         with clear_errors(), self.reading.connect() as connection:
             row = connection.execute(select(submissions).where(submissions.c.id == id)).one_or_none()
         return None if row is None else _submission(row)
 
     def some(self, ids: Collection[str]) -> list[Submission]:
-        """The submissions with these ids, in no order; those that are not there are left out."""
+        """The submissions with these ids, in no order; missing ones are left out."""
         with clear_errors(), self.reading.connect() as connection:
             return [
                 _submission(row) for row in connection.execute(select(submissions).where(submissions.c.id.in_(ids)))
@@ -312,20 +312,20 @@ class Store:
             return list(connection.execute(query).scalars())
 
     def decide(self, id: str, before: Sequence[State], after: State, *, by: str, reason: str) -> bool:
-        """Change the state of a submission, and keep who did it, when and why.
+        """Changes the state of a submission, and records who did it, when and why.
 
-        The bytes of one that is refused or withdrawn are kept for ``KEPT_DAYS`` days, so that it can be undone; with a
-        later decision they go.
+        The bytes of a refused or withdrawn one are kept for ``KEPT_DAYS`` days, so that it can be undone; later
+        decisions delete them.
 
         Args:
             id: The submission.
-            before: States from which this may be.
+            before: Allowed present states.
             after: The new state.
             by: Who decides.
-            reason: Why.
+            reason: Reason.
 
         Returns:
-            Whether it was in one of the states ``before``; if not, nothing is changed.
+            Whether its state was one of ``before``; otherwise nothing is changed.
         """
         with clear_errors(), self.engine.begin() as connection:
             present = _state(connection, id)
@@ -336,19 +336,19 @@ class Store:
         return True
 
     def undo(self, id: str, number: int, *, by: str, reason: str) -> bool:
-        """Undo the last decision on a submission: it is again in the state in which it was before.
+        """Undoes the last decision on a submission, which restores its state before it.
 
         Args:
             id: The submission.
-            number: The decision, so that of two who undo at once, one does.
+            number: The decision, so that only one of two simultaneous calls undoes it.
             by: Who undoes it.
-            reason: Why.
+            reason: Reason.
 
         Returns:
-            Whether that was the last decision; if not, nothing is changed.
+            Whether that was the last decision; otherwise nothing is changed.
 
         Raises:
-            LostError: The bytes are needed again, and deleted.
+            LostError: The bytes are needed again but were deleted.
         """
         with clear_errors(), self.engine.begin() as connection:
             present = _state(connection, id)
@@ -359,14 +359,12 @@ class Store:
                 return False
             kept = connection.execute(select(pieces.c.number).where(pieces.c.submission == id).limit(1)).one_or_none()
             if kept is None and last.before in ("pending", "accepted"):
-                raise LostError(
-                    f"its bytes were kept for {KEPT_DAYS} days and are deleted; who sent it may send it again"
-                )
+                raise LostError(f"its bytes were deleted after {KEPT_DAYS} days; the submitter can send it again")
             _change(connection, id, "undone", last.after, last.before, by, reason)
         return True
 
     def decisions(self, ids: Sequence[str] | None = None) -> list[Decision]:
-        """Decisions, the newest first; at most ``LISTED`` where they are of all submissions.
+        """Decisions, the newest first; at most ``LISTED`` if they are of all submissions.
 
         Args:
             ids: Only those on these submissions.
@@ -377,7 +375,7 @@ class Store:
             return [Decision(**row._mapping) for row in connection.execute(query)]
 
     def content(self, id: str) -> Iterator[bytes]:
-        """The bytes of a bundle, in pieces; none where it is not kept."""
+        """The bytes of a bundle, in pieces; none if deleted."""
         number = 0
         while True:
             query = select(pieces.c.content).where(pieces.c.submission == id, pieces.c.number == number)
@@ -391,11 +389,11 @@ class Store:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Failures of the database in words that hold no statement and no parameters.
+    """Database errors as messages without statements and parameters.
 
     Raises:
         FullStoreError: There is no space left.
-        StoreError: Anything else, but for a row that is there already (``IntegrityError``).
+        StoreError: Any other error, except that a row exists already (``IntegrityError``).
     """
     try:
         yield
@@ -406,16 +404,14 @@ def clear_errors() -> Iterator[None]:
         code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
         if code in (_SQLITE_FULL, _POSTGRES_FULL):
             raise FullStoreError("no space is left in the store; nothing was changed") from error
-        words = (
-            f"the store does not answer as it should: {said}; see that it runs and is whole, and that --store names it"
-        )
+        words = f"database error: {said}; check the database and --store"
         raise StoreError(words) from error
-    except SQLAlchemyError as error:  # no free connection within its time
-        raise StoreError(f"the store does not answer: {type(error).__name__}") from error
+    except SQLAlchemyError as error:  # no free connection in time
+        raise StoreError(f"the database does not respond: {type(error).__name__}") from error
 
 
 def _state(connection: Connection, id: str) -> State | None:
-    """The state of a submission that nobody else can change until the transaction ends."""
+    """The state of a submission, locked until the transaction ends."""
     query = select(submissions.c.state).where(submissions.c.id == id).with_for_update()
     state: State | None = connection.execute(query).scalar_one_or_none()
     return state
@@ -423,20 +419,20 @@ def _state(connection: Connection, id: str) -> State | None:
 
 def _change(connection: Connection, id: str, action: str, before: State, after: State, by: str, reason: str) -> None:
     made = {"reason": reason, "decided_by": by, "decided": now()}
-    shown = dict.fromkeys(made, "") if after == "pending" else made  # nobody has decided on it
+    shown = dict.fromkeys(made, "") if after == "pending" else made  # a pending one has no decision
     connection.execute(update(submissions).where(submissions.c.id == id).values(state=after, **shown))
     made |= {"submission": id, "action": action}
     connection.execute(insert(decisions).values(**made, before=before, after=after))
 
 
 def _purge(connection: Connection) -> None:
-    """Delete the bytes of what was refused or withdrawn long ago."""
+    """Deletes the bytes of submissions that were refused or withdrawn long ago."""
     gone = submissions.c.state.in_(("refused", "withdrawn")) & (submissions.c.decided < _ago(KEPT_DAYS))
     connection.execute(delete(pieces).where(pieces.c.submission.in_(select(submissions.c.id).where(gone))))
 
 
 def _forget(connection: Connection, id: str) -> None:
-    """Delete all of a submission but the decisions on it."""
+    """Deletes a submission except the decisions on it."""
     connection.execute(delete(pieces).where(pieces.c.submission == id))
     connection.execute(delete(prints).where(prints.c.submission == id))
     connection.execute(delete(likenesses).where((likenesses.c.one == id) | (likenesses.c.other == id)))
@@ -455,7 +451,7 @@ def _cut(bundle: Path) -> Iterator[bytes]:
 
 def _columns(submission: Submission) -> dict[str, object]:
     columns = {name: getattr(submission, name) for name in submissions.c.keys()}  # noqa: SIM118 - columns, not names
-    # ASCII: PostgreSQL's text holds no NUL, which the text of a bundle may.
+    # ASCII, because PostgreSQL's text cannot contain NUL, which the text of a bundle may.
     return columns | {"verdict": json.dumps(submission.verdict)}
 
 

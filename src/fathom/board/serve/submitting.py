@@ -1,4 +1,4 @@
-"""What is done with submissions over HTTP: sent, listed, decided on, taken back."""
+"""HTTP requests about submissions: sending, listing, deciding, withdrawing."""
 
 import asyncio
 import errno
@@ -33,17 +33,17 @@ BODY = 16 << 10
 
 
 def holder(request: Request) -> Holder:
-    """Who asks, by the token in the header ``Authorization``.
+    """The holder of the token in the header ``Authorization``.
 
     Raises:
-        AnswerError: There is none, it is nobody's, or it is not valid any more.
+        AnswerError: The token is missing, invalid or expired.
     """
     kind, _, token = request.headers.get("authorization", "").partition(" ")
-    words = "a token is needed that is valid here; send it as Authorization: Bearer TOKEN"
+    words = "missing or invalid token; send it as Authorization: Bearer TOKEN"
     try:
         found = holder_of(_desk(request).store, token.strip()) if kind.lower() == "bearer" else None
     except ExpiredError as expired:
-        found, words = None, f"this token was valid until {expired}; ask who runs this server for another"
+        found, words = None, f"this token expired at {expired}; ask the operator of this server for a new one"
     if found is None:
         raise AnswerError(401, words, headers={"WWW-Authenticate": "Bearer"})
     request.state.holder = found.name
@@ -51,18 +51,18 @@ def holder(request: Request) -> Holder:
 
 
 def _still(request: Request) -> None:
-    """Ask once more, when all of the body is there: who sends it slowly may have lost the token meanwhile."""
+    """Checks the token again after the body was received: it may have expired or been revoked during a slow upload."""
     holder(request)
 
 
 def moderator(someone: Annotated[Holder, Depends(holder)]) -> Holder:
-    """Who asks, if that is a moderator.
+    """The holder of the token, if it is a moderator's.
 
     Raises:
-        AnswerError: It is none.
+        AnswerError: It is not.
     """
     if someone.role != "moderate":
-        raise AnswerError(403, "only moderators may do this; the token is one for submitting")
+        raise AnswerError(403, "only moderators may do this; this token allows only submitting")
     return someone
 
 
@@ -72,14 +72,14 @@ Moderator = Annotated[Holder, Depends(moderator)]
 
 @router.post("/submissions")
 async def submit(request: Request, someone: Anyone) -> Response:
-    """Take in a bundle: the body is the file that ``fathom board bundle`` wrote."""
+    """Accepts a bundle: the body is the file that ``fathom board bundle`` wrote."""
     desk = _desk(request)
     with desk.under_way.hold(someone.name) as there:
         if not there:
-            words = f"{desk.limits.under_way} bundles of one person may be on their way at once; wait until one is done"
+            words = f"{desk.limits.under_way} bundles of one person can be processed at once; wait until one is done"
             raise AnswerError(429, words, headers={"Retry-After": "30"})
         if wait := desk.rate.take(someone.name):
-            words = f"{desk.limits.per_hour} bundles an hour are the most that one person may send; wait {wait} seconds"
+            words = f"{desk.limits.per_hour} bundles per hour is the limit for one person; wait {wait} seconds"
             raise AnswerError(429, words, headers={"Retry-After": str(wait)})
         return await _receive(request, desk, someone)
 
@@ -97,7 +97,7 @@ async def _receive(request: Request, desk: Desk, someone: Holder) -> Response:
 
 
 def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Response:
-    """Check a bundle that has come, store what came of it, and only then say so."""
+    """Checks a received bundle, stores the result, and only then responds."""
     earlier = desk.store.find(id)
     if earlier is not None and earlier.stands:
         return _already(earlier, someone)
@@ -109,7 +109,7 @@ def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Respon
     )
     try:
         desk.store.add(submission, None if reasons else path, desk.limits.waiting, _prints(path))
-        with suppress(FathomError):  # it is taken in; the next one makes up for it
+        with suppress(FathomError):  # the bundle is stored; the next comparison includes it
             desk.store.compare()
     except KnownError as known:
         if known.submission.stands or not reasons:
@@ -123,7 +123,7 @@ def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Respon
 
 
 def _prints(bundle: Path) -> bytes:
-    """What the check left of the replies, if it did."""
+    """The prints that the check wrote, if it did."""
     path = prints_beside(bundle)
     return path.read_bytes() if path.exists() else b""
 
@@ -140,7 +140,7 @@ def _already(submission: Submission, someone: Holder) -> Response:
 
 @router.get("/submissions")
 def listed(request: Request, someone: Anyone, state: State | None = None) -> Response:
-    """Submissions, the newest first: a moderator's view of all, a submitter's of the own ones."""
+    """Submissions, the newest first: all for a moderator, the own ones for a submitter."""
     submitter = None if someone.role == "moderate" else someone.name
     found = _desk(request).store.listed(submitter=submitter, state=state)
     return JSONResponse({"submissions": _all_shown(_desk(request), found, someone)})
@@ -154,45 +154,45 @@ def one(request: Request, id: str, someone: Anyone) -> Response:
 
 @router.get("/submissions/{id}/bundle")
 def bundle(request: Request, id: str, someone: Moderator) -> Response:
-    """The bundle as it came, for a moderator who wants to look into it."""
+    """The bundle as received, for a moderator."""
     submission = _found(request, id, someone)
     if submission.state not in ("pending", "accepted"):
-        raise AnswerError(404, f"the bundle is {submission.state}; it is not given out any more")
+        raise AnswerError(404, f"the bundle is {submission.state}; it can no longer be downloaded")
     headers = {"Content-Disposition": f'attachment; filename="{submission.id}.zip"'}
     return StreamingResponse(_desk(request).store.content(submission.id), media_type="application/zip", headers=headers)
 
 
 @router.post("/submissions/{id}/accept")
 async def accept(request: Request, id: str, someone: Moderator) -> Response:
-    """Have a submission stand on the site, which is built anew."""
+    """Accepts a submission; the site is rebuilt."""
     return await _decide(request, id, someone, ("pending",), "accepted")
 
 
 @router.post("/submissions/{id}/refuse")
 async def refuse(request: Request, id: str, someone: Moderator) -> Response:
-    """Refuse a submission, or take an accepted one off the site."""
+    """Refuses a submission, or removes an accepted one from the site."""
     return await _decide(request, id, someone, ("pending", "accepted"), "refused")
 
 
 @router.post("/submissions/{id}/withdraw")
 async def withdraw(request: Request, id: str, someone: Anyone) -> Response:
-    """Take one's own submission back before it is decided on."""
+    """Withdraws one's own pending submission."""
     return await _decide(request, id, someone, ("pending",), "withdrawn")
 
 
 @router.post("/submissions/{id}/undo")
 async def undo(request: Request, id: str, someone: Anyone) -> Response:
-    """Undo the last decision on a submission, which is named by its number."""
+    """Undoes the last decision on a submission, given by its number."""
     body = await receive_json(request, _desk(request).limits)
     number = body.get("decision")
     if type(number) is not int:
-        raise AnswerError(422, "decision: expected the number of the decision that is undone, as its history has it")
+        raise AnswerError(422, "decision: expected the number of the decision to undo, from the history")
     return await anyio.to_thread.run_sync(_undone, request, id, someone, number, _reason(body, needed=True))
 
 
 @router.get("/decisions")
 def decisions(request: Request, _: Moderator) -> Response:
-    """What was decided by whom, when and why, the newest first."""
+    """Decisions, with who, when and why, the newest first."""
     desk = _desk(request)
     found = desk.store.decisions()
     models = {one.id: one.model for one in desk.store.some({one.submission for one in found})}
@@ -202,7 +202,7 @@ def decisions(request: Request, _: Moderator) -> Response:
 
 @router.get("/site")
 def site(request: Request, _: Moderator) -> Response:
-    """How it stands with the site."""
+    """The state of the site."""
     return JSONResponse(asdict(_desk(request).publisher.state()))
 
 
@@ -216,7 +216,7 @@ def _reason(body: dict[str, Json], *, needed: bool) -> str:
     if not isinstance(reason, str) or len(reason) > REASON:
         raise AnswerError(422, f"reason: expected text of at most {REASON:,} characters")
     if needed and not reason.strip():
-        raise AnswerError(422, "reason: say why, for who sent it and for who looks at this decision later")
+        raise AnswerError(422, "reason: enter a reason, for the submitter and for later review")
     return printable(reason.strip())
 
 
@@ -227,9 +227,9 @@ def _decided(
     desk, submission = _desk(request), _found(request, id, someone)
     own = _is_own(submission, someone)
     if after == "withdrawn" and not own:
-        raise AnswerError(403, "only who submitted it can withdraw it; a moderator can refuse it")
+        raise AnswerError(403, "only the submitter can withdraw it; a moderator can refuse it")
     if after != "withdrawn" and own:
-        raise AnswerError(403, "it is your own submission: another moderator has to decide on it; you may withdraw it")
+        raise AnswerError(403, "this is your own submission: another moderator must decide on it; you can withdraw it")
     if not desk.store.decide(submission.id, before, after, by=someone.name, reason=reason):
         present = _found(request, id, someone)
         more = _all_shown(desk, [present], someone)[0]
@@ -244,11 +244,11 @@ def _undone(request: Request, id: str, someone: Holder, number: int, reason: str
     desk, submission = _desk(request), _found(request, id, someone)
     own = _is_own(submission, someone)
     if own != (submission.state == "withdrawn") or not (own or someone.role == "moderate"):
-        raise AnswerError(403, "moderators undo decisions on what others sent, and who withdrew something undoes that")
+        raise AnswerError(403, "moderators can undo decisions on other submissions, submitters their own withdrawals")
     try:
         if not desk.store.undo(submission.id, number, by=someone.name, reason=reason):
             more = _all_shown(desk, [_found(request, id, someone)], someone)[0]
-            raise AnswerError(409, "that is not the last decision on it, or it was undone already", more=more)
+            raise AnswerError(409, "this is not the last decision on it, or it was already undone", more=more)
     except LostError as error:
         raise AnswerError(409, str(error)) from error
     desk.publisher.nudge()
@@ -275,12 +275,12 @@ def _findings(submission: Submission) -> Json:
 
 
 def _answer(request: Request, id: str, someone: Holder) -> Response:
-    """A submission as it is now."""
+    """The present state of a submission."""
     return JSONResponse(_all_shown(_desk(request), [_found(request, id, someone)], someone)[0])
 
 
 def _all_shown(desk: Desk, found: Sequence[Submission], someone: Holder) -> list[dict[str, Json]]:
-    """Submissions with what was decided on them; to moderators also with those that are like them."""
+    """Submissions with their decisions; for moderators also with similar submissions."""
     history: dict[str, list[Decision]] = {}
     for decision in desk.store.decisions([one.id for one in found]):
         history.setdefault(decision.submission, []).append(decision)
@@ -320,24 +320,24 @@ def _desk(request: Request) -> Desk:
 
 
 async def receive_bundle(request: Request, path: Path, limits: Limits) -> tuple[str, int]:
-    """Write the body of a request to a file.
+    """Writes the body of a request to a file.
 
     Args:
-        request: Its body is the bundle, as it is.
+        request: Its body is the bundle.
         path: The file.
-        limits: Bytes of the largest body, time for all of it to come, and for the next piece.
+        limits: Maximum size and times.
 
     Returns:
-        The SHA-256 of the bytes, and how many they are.
+        The SHA-256 of the bytes, and their number.
 
     Raises:
-        AnswerError: The type is another one, it is too large or too slow, it is empty, or the disk is full.
+        AnswerError: The type is wrong, it is too large, too slow or empty, or the disk is full.
         FathomError: The folder cannot be written for another reason.
-        starlette.requests.ClientDisconnect: The sender went away.
+        starlette.requests.ClientDisconnect: The sender disconnected.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/zip" or "content-encoding" in request.headers:
-        raise AnswerError(415, "send the bundle as it is, with Content-Type: application/zip")
+        raise AnswerError(415, "send the bundle as the body, with Content-Type: application/zip")
     most = limits.bundle_bytes
     _expect(request, most)
     digest, size = hashlib.sha256(), 0
@@ -352,21 +352,21 @@ async def receive_bundle(request: Request, path: Path, limits: Limits) -> tuple[
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise FathomError(f"{path.parent}: bundles cannot be written into it: {error.strerror or error}") from error
-        raise AnswerError(507, "no space is left on the server; nothing was taken in, try again later") from None
+        raise AnswerError(507, "no space is left on the server; nothing was stored; try again later") from None
     if size == 0:
         raise AnswerError(422, "the body is empty; send a bundle that `fathom board bundle` wrote")
     return digest.hexdigest(), size
 
 
 async def receive_json(request: Request, limits: Limits) -> dict[str, Json]:
-    """The body of a request, a JSON object; empty where there is no body.
+    """The body of a request, a JSON object; empty without a body.
 
     Args:
         request: The request.
-        limits: Time for it to come.
+        limits: Time for receiving it.
 
     Raises:
-        AnswerError: It is something else, too large or too slow.
+        AnswerError: It is not a JSON object, too large or too slow.
     """
     _expect(request, BODY)
     body = b""
@@ -379,12 +379,12 @@ async def receive_json(request: Request, limits: Limits) -> dict[str, Json]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise AnswerError(400, 'the body cannot be read; expected a JSON object such as {"reason": "..."}')
+        raise AnswerError(400, 'the body is invalid; expected a JSON object such as {"reason": "..."}')
     return found
 
 
 async def _timely(request: Request, seconds: float, idle: float) -> AsyncIterator[bytes]:
-    """The pieces of a body: all of them in so many seconds, and each within ``idle`` after the last."""
+    """The pieces of a body: all within ``seconds``, and each within ``idle`` seconds after the last."""
     until, stream = asyncio.get_running_loop().time() + seconds, aiter(request.stream())
     while True:
         left = until - asyncio.get_running_loop().time()
@@ -394,19 +394,19 @@ async def _timely(request: Request, seconds: float, idle: float) -> AsyncIterato
         except StopAsyncIteration:
             return
         except TimeoutError:
-            said = f"within {seconds:g} seconds" if left <= idle else f"to an end: nothing came for {idle:g} seconds"
-            raise AnswerError(408, f"the body did not come {said}; send it again", headers=CLOSE) from None
+            said = f"within {seconds:g} seconds" if left <= idle else f"completely: nothing came for {idle:g} seconds"
+            raise AnswerError(408, f"the body did not arrive {said}; send it again", headers=CLOSE) from None
         yield content
 
 
 def _expect(request: Request, most: int) -> None:
     length = request.headers.get("content-length", "0")
     if not length.isascii() or not length.isdigit():
-        raise AnswerError(400, "Content-Length is no number")
+        raise AnswerError(400, "Content-Length is not a number")
     if len(length) > 18 or int(length) > most:
         raise _too_large(most)
 
 
 def _too_large(most: int) -> AnswerError:
     shown = f"{most / (1 << 20):.4g} MiB" if most >= 1 << 20 else f"{most:,} bytes"
-    return AnswerError(413, f"the body is larger than {shown}, the most that this server takes")
+    return AnswerError(413, f"the body is larger than {shown}, the maximum of this server")

@@ -1,4 +1,4 @@
-"""Tokens of people: who may submit, and who may decide. The store holds their hashes only."""
+"""Tokens: who may submit, and who may decide. The store has only their hashes."""
 
 import hashlib
 import hmac
@@ -25,10 +25,10 @@ _TOKEN = re.compile(r"fathom-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Somebody with a token.
+    """The holder of a token.
 
     Attributes:
-        name: As it stands with submissions.
+        name: Shown with submissions.
         role: ``submit``, or ``moderate``, which includes it.
     """
 
@@ -38,13 +38,13 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is known of a token; nobody knows the token itself but its holder.
+    """Facts about a token; only its holder knows the token itself.
 
     Attributes:
-        name: Of its holder.
+        name: Name of its holder.
         role: ``submit`` or ``moderate``.
-        made: When, in UTC.
-        expires: When it stops being valid, in UTC.
+        made: Time of creation, in UTC.
+        expires: Time of expiry, in UTC.
         used: Day of its last use; "" before.
     """
 
@@ -56,25 +56,25 @@ class Token:
 
     @property
     def expired(self) -> bool:
-        """Whether it is not valid any more."""
+        """Whether it has expired."""
         return self.expires <= now()
 
 
 class ExpiredError(Exception):
-    """A token was right, and is not valid any more."""
+    """The token has expired."""
 
 
 def make_token(store: Store, name: str, role: str, days: float = TOKEN_DAYS) -> str:
-    """Make a token for somebody; only its hash is kept, so that this is the one time that it can be seen.
+    """Makes a token and returns it; only its hash is stored.
 
     Args:
-        store: The store that it is for.
+        store: The store.
         name: Letters, digits and ``._@-``, 64 at most.
         role: ``submit`` or ``moderate``.
-        days: How long it is valid.
+        days: Its validity.
 
     Raises:
-        FathomError: The name cannot be one or has a token, the role is not known, or the days are none.
+        FathomError: The name is invalid or has a token, the role is unknown, or the days are out of range.
     """
     if not _NAME.fullmatch(name):
         raise FathomError(f"name {name!r}: expected letters, digits and ._@- (64 at most), beginning with one of them")
@@ -86,17 +86,17 @@ def make_token(store: Store, name: str, role: str, days: float = TOKEN_DAYS) -> 
             connection.execute(insert(tokens).values(name=name, role=role, used="", **values))
     except IntegrityError:
         raise FathomError(
-            f"{name} has a token already; fathom board token rotate {name} makes another in its place, "
-            f"fathom board token revoke {name} ends it"
+            f"{name} already has a token; `fathom board token rotate {name}` replaces it, "
+            f"`fathom board token revoke {name}` revokes it"
         ) from None
     return token
 
 
 def rotate(store: Store, name: str, days: float = TOKEN_DAYS) -> str:
-    """Make another token for somebody in place of the present one, which ends at once.
+    """Replaces somebody's token; the old one is invalid at once.
 
     Raises:
-        FathomError: Nobody of that name has a token, or the days are none.
+        FathomError: The name has no token, or the days are out of range.
     """
     token, values = _new(days)
     with clear_errors(), store.engine.begin() as connection:
@@ -113,10 +113,10 @@ def listed(store: Store) -> list[Token]:
 
 
 def revoke(store: Store, name: str) -> None:
-    """Make the token of somebody invalid, at once. What they have submitted stays.
+    """Revokes a token at once. Its submissions stay.
 
     Raises:
-        FathomError: Nobody of that name has a token.
+        FathomError: The name has no token.
     """
     with clear_errors(), store.engine.begin() as connection:
         if not connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount:
@@ -124,12 +124,12 @@ def revoke(store: Store, name: str) -> None:
 
 
 def holder_of(store: Store, token: str) -> Holder | None:
-    """Whose token this is; None if it is nobody's. The day of its use is kept.
+    """The holder of a token, and records the day of its use; None for an unknown token.
 
     Raises:
-        ExpiredError: It was somebody's.
+        ExpiredError: It has expired.
     """
-    # Looked up by the part that is no secret; the secret is compared in a time that does not depend on it.
+    # Found by the public part; the secret is compared in constant time.
     if not (match := _TOKEN.fullmatch(token)):
         return None
     with clear_errors(), store.reading.connect() as connection:
@@ -140,13 +140,13 @@ def holder_of(store: Store, token: str) -> Holder | None:
     if row.expires <= present:
         raise ExpiredError(row.expires)
     if row.used != (today := present[:10]):
-        with suppress(FathomError), clear_errors(), store.engine.begin() as connection:  # no reason to refuse anybody
+        with suppress(FathomError), clear_errors(), store.engine.begin() as connection:  # not worth refusing a request
             connection.execute(update(tokens).where(tokens.c.key == match[1]).values(used=today))
     return Holder(row.name, row.role)
 
 
 def _new(days: float) -> tuple[str, dict[str, str]]:
-    """A token, and what the store keeps of it."""
+    """A token, and its record in the store."""
     if not 0 < days <= _MOST_DAYS:
         raise FathomError(f"--days {days:g}: expected more than 0, and at most {_MOST_DAYS:,}")
     key = secrets.token_hex(8)

@@ -1,4 +1,4 @@
-/* The address: what the page shows is told by the part after "#", so that every view is a link. */
+/* The address: the part after "#" determines what the page shows, so that every view is a link. */
 (function (fathom) {
   "use strict";
 

@@ -1,4 +1,4 @@
-/* The frame: which page the address asks for, and what stands around it. */
+/* The frame: the page that the address asks for, with header and footer. */
 (function (fathom) {
   "use strict";
   const { h } = fathom;
@@ -7,7 +7,7 @@
 
   const find = (id) => document.getElementById(id);
 
-  /** Shows what the address asks for. A page that is there already may update itself. */
+  /** Shows what the address asks for. The present page may update itself. */
   fathom.route = async function () {
     const asked = fathom.read(location.hash);
     const mine = (turn += 1);
@@ -23,7 +23,7 @@
     }
   };
 
-  /** Shows the page as if nothing had been there. */
+  /** Shows the page from scratch. */
   fathom.anew = function () {
     shown = { name: "" };
     return fathom.route();
@@ -31,12 +31,12 @@
 
   function made({ page, id, query }) {
     const known = Object.prototype.hasOwnProperty.call(fathom.pages, page);
-    if (!known || (id && !fathom.isSlug(id) && page !== "tasks")) throw new Error("There is no such page here.");
+    if (!known || (id && !fathom.isSlug(id) && page !== "tasks")) throw new Error("There is no such page.");
     return fathom.pages[page](id, query);
   }
 
   function problem(error) {
-    return { title: "Not found", element: h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, "Not found"), h("p", null, error.message), h("p", null, h("a", { href: "#/" }, "To the board"))) };
+    return { title: "Not found", element: h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, "Not found"), h("p", null, error.message), h("p", null, h("a", { href: "#/" }, "Go to the first board"))) };
   }
 
   async function show(page, name) {
@@ -60,7 +60,7 @@
     if (head) head.focus({ preventScroll: true });
   }
 
-  // On a phone the boards stand in one row that scrolls; the page itself must not.
+  // On a phone the boards are one row that scrolls; the page itself must not.
   function reveal(link) {
     const list = link.closest("ul");
     if (list) list.scrollLeft = link.offsetLeft - list.offsetLeft - (list.clientWidth - link.offsetWidth) / 2;
@@ -72,9 +72,9 @@
     find("boards").append(h("ul", null, site.boards.map((board) =>
       h("li", null, h("a", { href: fathom.to("boards", board.id), "data-of": board.id }, fathom.plain(board.title))))));
     find("to-about").dataset.of = "about";
-    find("foot").append(h("p", null, `${fathom.plain(site.title)}; results up to ${site.built}, site by fathom ${fathom.plain(site.fathom)}. Everything here: `,
+    find("foot").append(h("p", null, `${fathom.plain(site.title)}; results up to ${site.built}, built with fathom ${fathom.plain(site.fathom)}. Download all data: `,
       ["csv", "parquet", "json"].map((kind, n) => [n ? ", " : "", h("a", { href: "downloads/all." + kind, download: "all." + kind }, kind === "parquet" ? "Parquet" : kind.toUpperCase())]),
-      ". This page asks no other site for anything."));
+      ". This page loads nothing from other sites."));
   }
 
   async function copy() {
@@ -87,11 +87,11 @@
       done = copyFromField(location.href);
     }
     button.textContent = done ? "Copied" : "Copy failed";
-    fathom.say(done ? "The address of this view is copied" : "The address could not be copied; it stands in the address bar");
+    fathom.say(done ? "Link copied" : "The link could not be copied; copy it from the address bar");
     setTimeout(() => (button.textContent = "Copy link"), 1600);
   }
 
-  // Pages from disk may not use the clipboard of their own accord.
+  // Pages from disk may not use the clipboard API.
   function copyFromField(text) {
     const field = h("textarea", { class: "unseen", "aria-hidden": "true" });
     field.value = text;
@@ -109,7 +109,7 @@
     find("main").focus();
   });
   addEventListener("hashchange", fathom.route);
-  // Drawn again where the width stays another one: browsers pass through others while they print.
+  // Redrawn only if the new width stays: browsers change it for a moment while they print.
   let narrow = fathom.narrow();
   matchMedia("(max-width: 44rem)").addEventListener("change", () => setTimeout(function () {
     if (fathom.narrow() === narrow) return;

@@ -1,9 +1,9 @@
-/* The page of a board: its table, its views, and the tray of lines to compare. */
+/* The page of a board: its table, its views, and the tray of entries to compare. */
 (function (fathom) {
   "use strict";
   const { h } = fathom;
   const MOST = 6;
-  // Chosen lines by board; they stay chosen while people look around.
+  // Chosen entries by board; kept while other pages are shown.
   const chosen = new Map();
 
   fathom.pages = {};
@@ -22,7 +22,7 @@
       const entries = fathom.shown(board, page.state);
       controls.show(page.state, entries.length);
       await draw(page, view, entries);
-      if (page.told !== undefined && page.told !== entries.length) fathom.say(fathom.many(entries.length, "line") + " shown");
+      if (page.told !== undefined && page.told !== entries.length) fathom.say(fathom.many(entries.length, "entry", "entries") + " shown");
       page.told = entries.length;
     }
     await update(query);
@@ -41,12 +41,11 @@
       counts.set(kind, (counts.get(kind) || 0) + 1);
     }
     const told = fathom.PROVENANCES.filter((kind) => counts.has(kind)).map((kind) => fathom.count(counts.get(kind)) + " " + kind);
-    // Said where it matters, since all lines stand in one order.
-    const mixed = counts.size > 1 && ". Papers ask in their own words and on questions of their own: small differences between lines of different origin say little";
+    const mixed = counts.size > 1 && ". Papers use their own prompts and questions: small differences between entries of different origin mean little";
     const facts = [
       h("dl", { class: "facts" },
         fathom.fact("Overall score", fathom.capital(fathom.plain(board.rule))),
-        fathom.fact("Lines", fathom.listed(told), mixed)),
+        fathom.fact("Entries", fathom.listed(told), mixed)),
       h("dl", { class: "facts" },
         fathom.fact("Source", board.citation && fathom.outside(board.url, fathom.plain(board.citation))),
         fathom.fact("Tasks", h("a", { href: fathom.to("boards", board.id, { view: "tasks" }) }, fathom.many(board.tasks.length, "task")), " in ", fathom.many(board.categories.length, "category", "categories"))),
@@ -54,7 +53,7 @@
     return h("div", { class: "heading" },
       h("h1", { tabindex: "-1" }, fathom.plain(board.title)),
       h("p", { class: "lead" }, fathom.plain(board.about)),
-      fathom.narrow() ? fathom.fold("Score, lines, tasks, source", false, facts) : h("div", { class: "halves" }, facts));
+      fathom.narrow() ? fathom.fold("Score, entries, tasks, source", false, facts) : h("div", { class: "halves" }, facts));
   }
 
   function downloads(board) {
@@ -67,11 +66,11 @@
     const other = board.entries.flatMap((entry) => [entry.overall, ...entry.categories, ...entry.lengths]).find((est) => est && est[4]);
     const noted = board.origins.some((origin) => !fathom.isOfPaper(origin) && origin.note);
     return h("div", { class: "legend muted" },
-      h("p", null, "A rank is the range of ranks that the data allow at 95%; a bracket joins a line with those below it that cannot be told apart from it. Press a rank to see why. Means are in percent, with their 95% intervals below."),
-      bound && h("p", null, h("i", null, "An interval in italics"), " with an open bar: only means are published, so the interval is the widest that so many scores can have."),
-      noted && h("p", null, "A badge with a * has a note on how the line came about. Press it."),
-      other && h("p", null, / without the /.test(other[4]) ? "\u201cAnswered only\u201d is the mean without the replies that were not answered, which count 0 in the score above it." : "\u201cUnanswered as 0\u201d is the mean with 0 for replies that were not answered, which are left out of the score above it."),
-      h("p", null, h("span", { class: "none" }, "n/a"), " is a score that is not there. It is left out of averages, never counted as 0", board.missingIsZero ? ", unless you ask for it as the paper does it. " : ". ", "* is a mean over part of a category. ", h("a", { href: "#/about" }, "How to read this board")),
+      h("p", null, "A rank is a range of ranks at 95% confidence; a bracket joins an entry with the entries below it that are not distinguishable from it. Click a rank to see why. Means are in percent, with their 95% intervals."),
+      bound && h("p", null, h("i", null, "An interval in italics"), " with an open bar: only means are published, so the interval is the widest that this many scores can have."),
+      noted && h("p", null, "A badge with a * has a note on the entry. Click it to read the note."),
+      other && h("p", null, / without the /.test(other[4]) ? "\u201cAnswered only\u201d is the mean without unanswered replies, which count 0 in the score above it." : "\u201cUnanswered as 0\u201d is the mean with 0 for unanswered replies, which are left out of the score above it."),
+      h("p", null, h("span", { class: "none" }, "n/a"), " means that there is no score. It is left out of averages, never counted as 0", board.missingIsZero ? ", unless you switch to the count of the paper. " : ". ", "* is a mean over part of a category. ", h("a", { href: "#/about" }, "How to read this board")),
       board.licence && h("p", null, "Licence of the data: ", fathom.plain(board.licence), /[.]$/.test(board.licence) ? "" : "."));
   }
 
@@ -94,10 +93,10 @@
     page.whole = page.table.show(ordered(page, there, page.table.columns), state);
   }
 
-  // What is said of lines that the table does not show.
+  // Note on entries that the table does not show.
   function under(asked, without, view) {
-    if (!asked) return [h("p", { class: "empty" }, "No line is like this. Take a filter away.")];
-    return without ? [h("p", { class: "muted" }, `${fathom.many(without, "line")} without a score ${view === "lengths" ? "at any length" : "on any of these tasks"} ${without === 1 ? "is" : "are"} left out here.`)] : [];
+    if (!asked) return [h("p", { class: "empty" }, "No entry matches these filters.")];
+    return without ? [h("p", { class: "muted" }, `${fathom.many(without, "entry", "entries")} without a score ${view === "lengths" ? "at any length" : "on any of these tasks"} ${without === 1 ? "is" : "are"} not shown.`)] : [];
   }
 
   async function tableOf(page, state) {
@@ -107,7 +106,7 @@
     const more = state.view === "lengths" ? fathom.lengthColumns(board) : cells ? fathom.taskColumns(board, cells, state.category) : fathom.categoryColumns(board, ways);
     if (!more.length) return { note: nothing(board, state) };
     const columns = [...fathom.leading(board, ways), ...more];
-    const made = fathom.table(`${board.title}: lines and their scores, ${state.view}`, columns, {
+    const made = fathom.table(`${board.title}: entries and their scores, ${state.view}`, columns, {
       name: "board " + state.view + (more.length > 8 && state.view === "tasks" ? " upright" : ""),
       groups: cells && more.length && !state.category ? groups(board, columns) : null,
       row: (tr, entry) => dress(tr, entry, page),
@@ -121,21 +120,21 @@
     return { ...made, columns, has, under: h("div"), note: state.view === "lengths" ? lengthNote(board) : null };
   }
 
-  // What stands in place of a table without a column.
+  // Shown instead of a table without columns.
   function nothing(board, state) {
     const back = h("a", { href: fathom.addressOf(board, { ...state, view: "categories" }) }, "Scores by category");
-    if (state.view === "lengths") return h("p", { class: "empty" }, "No line of this board says how it scores at each length. ", back);
+    if (state.view === "lengths") return h("p", { class: "empty" }, "No entry of this board has scores by length. ", back);
     const title = new Map(board.tasks.map((task) => [task.id, fathom.plain(task.title)]));
     return h("div", { class: "empty" },
-      h("p", null, "No line of this board says how it scores on single tasks. ", back),
-      h("p", null, "What the tasks ask:"),
+      h("p", null, "No entry of this board has scores by task. ", back),
+      h("p", null, "The tasks:"),
       h("ul", { class: "names" }, fathom.tasksOf(board, state.category).map((task) => h("li", null, h("a", { href: fathom.to("tasks", task) }, title.get(task) || task)))));
   }
 
   function lengthNote(board) {
     const only = board.lengthTasks || [];
     const title = new Map(board.tasks.map((task) => [task.id, fathom.plain(task.title)]));
-    return only.length ? h("p", { class: "muted" }, "Lengths in tokens; means over " + only.map((task) => title.get(task)).join(", ") + ", which come in all of these lengths.") : null;
+    return only.length ? h("p", { class: "muted" }, "Lengths in tokens; means over " + only.map((task) => title.get(task)).join(", ") + ", which have all of these lengths.") : null;
   }
 
   function groups(board, columns) {
@@ -145,7 +144,7 @@
       h("th", { scope: "colgroup", colspan: count }, h("span", null, fathom.plain(one.title)))));
   }
 
-  // By overall score, incomplete lines come after the complete ones, whatever their average over what they have.
+  // By overall score, incomplete entries come after the complete ones.
   function ordered(page, entries, columns) {
     const { by, desc, zero } = page.state;
     const column = columns.find((one) => one.id === by && one.value) || columns.find((one) => one.id === "overall");
@@ -156,7 +155,7 @@
     return part.length ? [...whole, { divider: "Not complete: scores or replies are missing, or other lines have more questions; not ranked" }, ...part] : whole;
   }
 
-  // Which rows begin and end a bracket; groups of one have none.
+  // Rows that begin and end a bracket; groups of one have none.
   function tieEnds(entries) {
     const ends = new Map();
     entries.forEach((entry, n) => {
@@ -176,7 +175,7 @@
   }
 
   function choose(page, entry, on) {
-    if (on && page.chosen.size >= MOST) fathom.say(`At most ${MOST} lines can be compared`);
+    if (on && page.chosen.size >= MOST) fathom.say(`At most ${MOST} entries can be compared`);
     else if (on) page.chosen.add(entry.key);
     else page.chosen.delete(entry.key);
     refresh(page.board, page.chosen);
@@ -193,9 +192,9 @@
   function tray(board, picked) {
     const bar = document.getElementById("tray");
     bar.hidden = picked.size === 0;
-    const names = board.entries.filter((entry) => picked.has(entry.key)).map(fathom.lineName).join(", ");
+    const names = board.entries.filter((entry) => picked.has(entry.key)).map(fathom.entryName).join(", ");
     bar.replaceChildren(
-      h("p", { title: names }, h("b", null, fathom.many(picked.size, "line")), " chosen", picked.size === 1 ? ": choose one more" : picked.size >= MOST ? " (no more than that)" : ""),
+      h("p", { title: names }, h("b", null, fathom.many(picked.size, "entry", "entries")), " selected", picked.size === 1 ? ": select one more" : picked.size >= MOST ? " (the maximum)" : ""),
       picked.size > 1 && h("a", { class: "do", href: fathom.to("compare", "", { board: board.id, lines: [...picked].join(",") }) }, `Compare ${picked.size}`),
       h("button", { type: "button", onclick: () => (picked.clear(), refresh(board, picked)) }, "Clear"));
   }

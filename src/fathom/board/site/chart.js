@@ -1,5 +1,5 @@
-/* Small drawings as SVG. Colours are classes that the style sheet gives a light and a dark form; dashes and markers say
-   the same again. Every drawing has a name, and a table of its numbers stands near it. */
+/* Small drawings as SVG. Colours are classes of the style sheet, with a light and a dark form; dashes and markers carry
+   the same information. Every drawing has a name, and a table shows its numbers. */
 (function (fathom) {
   "use strict";
   const { h, s } = fathom;
@@ -8,7 +8,7 @@
     "M-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0 -6.8 0Z", "M-3 -3H3V3H-3Z", "M0 -4.2L4.2 0L0 4.2L-4.2 0Z",
     "M0 -4L3.8 3H-3.8Z", "M0 4L3.8 -3H-3.8Z", "M-3.4 -1.2H-1.2V-3.4H1.2V-1.2H3.4V1.2H1.2V3.4H-1.2V1.2H-3.4Z",
   ];
-  /** Series that are told apart. */
+  /** Number of distinct styles. */
   fathom.SERIES = DASHES.length;
 
   fathom.mark = (n, x, y, size = 1) =>
@@ -44,7 +44,7 @@
       s("circle", { class: "dot", cx: at(est[0]), cy: 7, r: 2.9 }));
   };
 
-  /** The bar of an interval; open where it is only known to be no wider. */
+  /** The bar of an interval; open if only its maximum width is known. */
   fathom.arm = (from, to, y, bound) =>
     s("rect", { class: bound ? "arm bound" : "arm", x: from, y: y - 4, width: round(Math.max(2, to - from)), height: 8, rx: 2 });
 
@@ -59,14 +59,14 @@
       at.length < 9 && at.map(([cx, cy]) => s("circle", { class: "dot", cx: round(cx), cy: round(cy), r: 1.9 })));
   };
 
-  /** Where a length stands between `from` and `to`: doublings are alike, where there are three or more. */
+  /** Position of a length between `from` and `to`; logarithmic from three doublings on. */
   function lengthAxis(low, high, from, to) {
     const place = high / Math.max(low, 1) >= 8 ? Math.log : (value) => value;
     const [start, end] = [place(Math.max(low, 1)), place(Math.max(high, 1))];
     return (length) => (end > start ? from + ((to - from) * (place(Math.max(length, 1)) - start)) / (end - start) : (from + to) / 2);
   }
 
-  /** Ends of an axis of scores: from 0, or from nearer where all scores are high; in steps of a tenth. */
+  /** Ends of an axis of scores, in steps of a tenth: from 0, or from a higher value if all scores are high. */
   fathom.scoreSpan = function (values) {
     const low = Math.min(...values);
     const high = Math.max(...values);
@@ -83,9 +83,9 @@
     return marks;
   };
 
-  /** Score against length, one line a series.
+  /** Score against length, one line per series.
    * @param {{name: string, points: [number, ?Array][]}[]} series - at most six; points are [length, estimate].
-   * @param {string} name - what people hear. */
+   * @param {string} name - for screen readers. */
   fathom.curves = function (series, name) {
     const shown = series.map((one) => ({ ...one, points: one.points.filter((point) => point[1]) }));
     const all = shown.flatMap((one) => one.points);

@@ -1,9 +1,9 @@
-/* Columns of the table of a board: those that every view has, and those of each view. */
+/* Columns of the table of a board, common to all views and of each view. */
 (function (fathom) {
   "use strict";
   const { h } = fathom;
 
-  /** The mark of a score that is not there; never a zero. */
+  /** The mark of a missing score; never a zero. */
   fathom.absent = (why) => h("span", { class: "none", title: why || "no score", "aria-label": why || "no score" }, "n/a");
 
   function element(tag, name, text) {
@@ -40,31 +40,31 @@
    * @param {object} ways - {chosen: Set of keys, choose(entry, on), zero(): missing cells count as 0}. */
   fathom.leading = (board, ways) => [
     { id: "pick", head: fathom.unseen("Compare"), name: "pick", cell: (entry) => pick(entry, ways) },
-    { id: "rank", head: "Rank", name: "rank", title: "The ranks that the data allow, at 95%", up: true, below: among(board),
+    { id: "rank", head: "Rank", name: "rank", title: "Range of ranks at 95% confidence", up: true, below: among(board),
       value: (entry) => (entry.rank ? entry.rank[0] + entry.rank[1] / 1000 : null), cell: (entry) => rank(board, entry) },
     { id: "model", head: "Model", name: "model text", up: true, text: true,
       value: (entry) => fathom.plain(entry.model + " " + entry.variant).toLowerCase(), cell: (entry) => model(board, entry) },
     overall(board, ways),
   ];
 
-  // How many lines have a rank.
+  // How many entries have a rank.
   function among(board) {
     const ranked = board.entries.filter((entry) => entry.rank).length;
     return ranked > 0 && h("span", { class: "below" }, "of " + fathom.count(ranked));
   }
 
   function pick(entry, ways) {
-    const box = h("input", { type: "checkbox", "data-key": entry.key, "aria-label": "Compare " + fathom.lineName(entry), onchange: () => ways.choose(entry, box.checked) });
+    const box = h("input", { type: "checkbox", "data-key": entry.key, "aria-label": "Compare " + fathom.entryName(entry), onchange: () => ways.choose(entry, box.checked) });
     box.checked = ways.chosen.has(entry.key);
     return h("td", { class: "pick" }, h("label", null, box));
   }
 
-  /** How a line is called where there is no room for more. */
-  fathom.lineName = (entry) => fathom.plain(entry.model + (entry.variant ? " (" + entry.variant + ")" : ""));
+  /** The short name of an entry. */
+  fathom.entryName = (entry) => fathom.plain(entry.model + (entry.variant ? " (" + entry.variant + ")" : ""));
 
   function rank(board, entry) {
     const text = fathom.rank(entry.rank);
-    // Names begin with what is seen, for those who say it to a computer.
+    // Names begin with the visible text, for voice control.
     const name = text + (entry.rank ? ": why this rank?" : ": not ranked, why?");
     return h("td", { class: "rank" },
       fathom.opens({ class: "why", "aria-label": name }, text, fathom.whyTitle(entry), () => fathom.why(board, entry)));
@@ -130,7 +130,7 @@
     const points = (entry) => there.filter(([, n]) => entry.lengths[n]).map(([length, n]) => [length, entry.lengths[n][0]]);
     const scores = fathom.scoreSpan(board.entries.flatMap((entry) => points(entry).map(([, value]) => value)));
     return [
-      { id: "curve", head: "Curve", name: "curve", title: "Score against length; the same axis for all lines", below: h("span", { class: "below" }, fathom.range(scores, (one) => fathom.percent(one, 0))),
+      { id: "curve", head: "Curve", name: "curve", title: "Score against length; the same axis for all entries", below: h("span", { class: "below" }, fathom.range(scores, (one) => fathom.percent(one, 0))),
         cell: (entry) => h("td", { class: "curve" }, points(entry).length > 0 && fathom.spark(points(entry), span, scores)) },
       ...there.map(([length, n]) => ({
         id: "length/" + length, head: fathom.tokens(length), title: fathom.count(length) + " tokens", name: "cell",

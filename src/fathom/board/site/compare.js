@@ -1,4 +1,4 @@
-/* Chosen lines side by side, and whether their differences can be told from chance. */
+/* Selected entries side by side, with significance tests of their differences. */
 (function (fathom) {
   "use strict";
   const { h } = fathom;
@@ -6,11 +6,11 @@
 
   fathom.pages.compare = async function (_, query) {
     const site = await fathom.load("site");
-    if (query.board && !fathom.isSlug(query.board)) throw new Error("There is no such board here.");
+    if (query.board && !fathom.isSlug(query.board)) throw new Error("There is no such board.");
     const whole = await fathom.whole(query.board || site.default);
     const content = h("div");
     const element = h("div", null,
-      h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, "Compare"), h("p", { class: "lead" }, "Lines of ", h("a", { href: fathom.to("boards", whole.board.id) }, fathom.plain(whole.board.title)), ", side by side.")),
+      h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, "Compare"), h("p", { class: "lead" }, "Entries of ", h("a", { href: fathom.to("boards", whole.board.id) }, fathom.plain(whole.board.title)), ", side by side.")),
       content);
     let turn = 0;
 
@@ -20,7 +20,7 @@
       const entries = [...new Set((next.lines || "").split(","))].map(whole.entry).filter(Boolean).slice(0, MOST);
       const tests = h("section", null);
       const within = content.contains(document.activeElement);
-      content.replaceChildren(chosen(whole, entries), entries.length < 2 ? h("p", { class: "empty" }, "Choose two lines or more.") : beside(whole, entries, tests));
+      content.replaceChildren(chosen(whole, entries), entries.length < 2 ? h("p", { class: "empty" }, "Select two or more entries.") : beside(whole, entries, tests));
       // The button that was pressed is gone.
       const control = within && (content.querySelector(".adding select") || content.querySelector(".chips button"));
       if (control) control.focus();
@@ -36,26 +36,26 @@
     const { board } = whole;
     const address = (kept) => fathom.to("compare", "", { board: board.id, lines: kept.map((entry) => entry.key).join(",") });
     const rest = board.entries.filter((entry) => !entries.includes(entry));
-    const select = h("select", { "aria-label": "Line to add" }, rest.map((entry) => h("option", { value: entry.key }, fathom.lineName(entry))));
+    const select = h("select", { "aria-label": "Entry to add" }, rest.map((entry) => h("option", { value: entry.key }, fathom.entryName(entry))));
     return h("div", { class: "chips" },
       h("ul", null, entries.map((entry, n) => h("li", null, fathom.swatch(n),
-        h("a", { href: fathom.to("models", entry.modelKey) }, fathom.name(fathom.lineName(entry))),
-        h("button", { type: "button", "aria-label": "Remove " + fathom.lineName(entry), onclick: () => fathom.go(address(entries.filter((one) => one !== entry))) }, "\u00d7")))),
+        h("a", { href: fathom.to("models", entry.modelKey) }, fathom.name(fathom.entryName(entry))),
+        h("button", { type: "button", "aria-label": "Remove " + fathom.entryName(entry), onclick: () => fathom.go(address(entries.filter((one) => one !== entry))) }, "\u00d7")))),
       entries.length < MOST && rest.length > 0 && h("div", { class: "adding" }, h("span", { class: "choice" }, select),
         h("button", { type: "button", onclick: () => fathom.go(address([...entries, whole.entry(select.value)])) }, "Add")));
   }
 
   function beside(whole, entries, tests) {
     const { board } = whole;
-    const heads = entries.map((entry, n) => h("span", { class: "named" }, fathom.swatch(n), fathom.name(fathom.lineName(entry))));
+    const heads = entries.map((entry, n) => h("span", { class: "named" }, fathom.swatch(n), fathom.name(fathom.entryName(entry))));
     const again = () => heads.map((head) => head.cloneNode(true));
     const lengths = fathom.lengthTable(board, entries, again());
     const byTask = fathom.tasksOf(board, "").some((task) => entries.some((entry) => fathom.onTask(whole, entry, task)));
     return h("div", null,
       fathom.figures(board, entries, false),
-      h("h2", null, "Can they be told apart?"), tests,
+      h("h2", null, "Are the differences significant?"), tests,
       h("h2", null, "By category"), fathom.scroller("By category", fathom.categoryTable(board, entries, heads)),
-      h("h2", null, "By task"), byTask ? fathom.scroller("By task", fathom.taskTable(whole, entries, again())) : h("p", { class: "muted" }, "None of these lines has scores on single tasks."),
+      h("h2", null, "By task"), byTask ? fathom.scroller("By task", fathom.taskTable(whole, entries, again())) : h("p", { class: "muted" }, "None of these entries has scores by task."),
       lengths && [h("h2", null, "By length"), fathom.scroller("By length", lengths)]);
   }
 
@@ -70,12 +70,12 @@
     return tested;
   }
 
-  const title = ({ a, b }) => [fathom.name(fathom.lineName(a)), " minus ", fathom.name(fathom.lineName(b))];
+  const title = ({ a, b }) => [fathom.name(fathom.entryName(a)), " minus ", fathom.name(fathom.entryName(b))];
   const HEADS = ["Difference", "95% interval", "p", "Compared over"];
 
   function overallTable(tested) {
-    return fathom.plainTable("Differences of the overall score, in points", ["Overall score", ...HEADS, "Verdict"], tested.map((one) => [
-      h("span", null, title(one)), ...cells(one.rows[0]), h("td", { class: "text" }, verdict(one, one.rows[0])),
+    return fathom.plainTable("Differences of the overall score, in points", ["Overall score", ...HEADS, "Result"], tested.map((one) => [
+      h("span", null, title(one)), ...cells(one.rows[0]), h("td", { class: "text" }, result(one, one.rows[0])),
     ]), "texts");
   }
 
@@ -95,10 +95,10 @@
     ];
   }
 
-  function verdict({ a, b }, row) {
-    if (row.low === null) return "nobody can say";
-    if (row.low <= 0 && row.high >= 0) return "cannot be told apart";
-    return fathom.lineName(row.difference > 0 ? a : b) + " scores higher";
+  function result({ a, b }, row) {
+    if (row.low === null) return "unknown";
+    if (row.low <= 0 && row.high >= 0) return "not distinguishable";
+    return fathom.entryName(row.difference > 0 ? a : b) + " scores significantly higher";
   }
 
   function notes(board, tested) {
@@ -107,10 +107,10 @@
     const paired = tested.some((one) => one.rows.some((row) => row.shared));
     const unpaired = tested.some((one) => one.rows.some((row) => !row.shared));
     return [h("p", { class: "muted" },
-      "Differences of the scores as the board has them, with intervals and p from the same replicates (Bayesian bootstrap), so that p is below .05 where the interval leaves out 0. ",
-      paired && "Questions in common weigh the same for both lines. ",
-      unpaired && "Unpaired: without common questions the scores are independent; where only means are published their intervals are the widest possible, and the test is cautious. ",
-      mixed && "Lines of different origin were asked in other words or on other questions, so a difference may be one of the questions. ",
-      count > 1 && `${fathom.count(count)} tests are shown, each by itself. If there were no differences, ${fathom.expected(count)} of them would be expected to have p below .05 (${fathom.count(count)} \u00d7 0.05).`)];
+      "Differences of the scores on the board. Intervals and p come from the same replicates (Bayesian bootstrap), so that p is below .05 where the interval excludes 0. ",
+      paired && "Questions in common have the same weight for both entries. ",
+      unpaired && "Unpaired: without common questions the scores are treated as independent; if only means are published, their intervals are the widest possible and the test is conservative. ",
+      mixed && "Entries of different origin may have other prompts or questions, which can explain a difference. ",
+      count > 1 && `${fathom.count(count)} tests are shown, without correction for their number. If there were no differences, ${fathom.expected(count)} of them would be expected to have p below .05 (${fathom.count(count)} \u00d7 0.05).`)];
   }
 })(window.fathom);

@@ -1,9 +1,9 @@
-/* Quality against cost: points, and the lines that nothing cheaper beats. */
+/* Quality against cost: points and their Pareto front. */
 (function (fathom) {
   "use strict";
   const { h, s } = fathom;
 
-  /** Those that no other one beats at the same cost or less, cheapest first; points are {cost, score}. */
+  /** The Pareto front, cheapest first; points are {cost, score}. */
   fathom.front = function (points) {
     const kept = [];
     for (const point of [...points].sort((a, b) => a.cost - b.cost || b.score - a.score)) {
@@ -12,33 +12,33 @@
     return kept;
   };
 
-  /** The view of a board by cost, of these lines. */
+  /** The view of a board by cost, of these entries. */
   fathom.costView = function (board, entries) {
     const scored = entries.filter((entry) => entry.overall);
     const known = scored.filter((entry) => entry.usage && entry.usage.cost !== null && entry.usage.cost !== undefined);
     const points = known.map((entry) => ({ entry, cost: entry.usage.cost, score: entry.overall[0] }));
-    // A line that lacks tasks has the mean of others, often easier and cheaper ones.
+    // An entry without some tasks has the mean of others, often easier and cheaper ones.
     const front = fathom.front(points.filter(({ entry }) => entry.complete));
     const rest = scored.filter((entry) => !known.includes(entry));
     const paid = points.some((point) => point.cost > 0);
     return h("div", { class: "cost-view" },
-      paid ? h("figure", { class: "plate" }, scatter(points, front), h("figcaption", null, "Overall score against the cost of one reply. The line joins what nothing cheaper beats, of those that lack no task; whiskers are 95% intervals, so that neighbours on it may change places.",
-        known.some((entry) => board.origins[entry.origin].provenance === "submitted") && " What submitted lines cost is what their senders say; nobody can verify it."))
-        : h("p", { class: "empty" }, points.length ? "Replies of these lines cost nothing, so there is nothing to weigh quality against." : scored.length ? "None of these lines says what its replies cost: papers do not print it, and runs know it where the price of the model is known." : "There is no line with a score."),
+      paid ? h("figure", { class: "plate" }, scatter(points, front), h("figcaption", null, "Overall score against the cost of one reply. The line is the Pareto front of complete entries: no cheaper entry scores higher. Whiskers are 95% intervals; adjacent entries on the front may not be significantly different.",
+        known.some((entry) => board.origins[entry.origin].provenance === "submitted") && " The cost of submitted entries was stated by their senders and cannot be verified."))
+        : h("p", { class: "empty" }, points.length ? "Replies of these entries cost nothing." : scored.length ? "No entry here has a known cost: papers do not print it, and runs have it only if the price of the model is known." : "No entry has a score."),
       points.length > 0 && fathom.scroller("Quality and cost", table(board, points, front)),
-      rest.length > 0 && fathom.fold(`Cost not known: ${fathom.many(rest.length, "line")}`, points.length > 0 && rest.length < 9,
-        h("ul", { class: "names" }, rest.map((entry) => h("li", null, h("a", { href: fathom.to("models", entry.modelKey) }, fathom.name(fathom.lineName(entry))), " ", fathom.percent(entry.overall[0]))))));
+      rest.length > 0 && fathom.fold(`Cost unknown: ${fathom.many(rest.length, "entry", "entries")}`, points.length > 0 && rest.length < 9,
+        h("ul", { class: "names" }, rest.map((entry) => h("li", null, h("a", { href: fathom.to("models", entry.modelKey) }, fathom.name(fathom.entryName(entry))), " ", fathom.percent(entry.overall[0]))))));
   };
 
   function table(board, points, front) {
     const rows = [...points].sort((a, b) => a.cost - b.cost).map(({ entry, cost }) => [
-      h("a", { href: fathom.to("models", entry.modelKey) }, fathom.name(fathom.lineName(entry))),
+      h("a", { href: fathom.to("models", entry.modelKey) }, fathom.name(fathom.entryName(entry))),
       fathom.dollars(cost), fathom.scoreCell(entry.overall),
-      entry.usage.tokensOut === null ? fathom.absent("not known") : fathom.count(entry.usage.tokensOut),
-      entry.usage.seconds === null ? fathom.absent("not known") : fathom.seconds(entry.usage.seconds),
+      entry.usage.tokensOut === null ? fathom.absent("unknown") : fathom.count(entry.usage.tokensOut),
+      entry.usage.seconds === null ? fathom.absent("unknown") : fathom.seconds(entry.usage.seconds),
       front.some((one) => one.entry === entry) ? "yes" : entry.complete ? "" : "not complete",
     ]);
-    return fathom.plainTable("Quality and cost of " + board.title, ["Model", "Cost of a reply", "Overall, %", "Tokens of a reply", "Time", "Nothing cheaper beats it"], rows);
+    return fathom.plainTable("Quality and cost of " + board.title, ["Model", "Cost per reply", "Overall, %", "Tokens per reply", "Time", "On the Pareto front"], rows);
   }
 
   function scatter(points, front) {
@@ -47,14 +47,14 @@
     const costs = points.map((point) => point.cost).filter((cost) => cost > 0);
     const [from, to] = ends(Math.min(...costs), Math.max(...costs));
     const log = (value) => Math.log10(Math.max(value, from));
-    // What costs nothing has no logarithm, and a place of its own at the left.
+    // A cost of 0 has no logarithm, so it is drawn at the left.
     const free = points.some((point) => !(point.cost > 0));
     const start = left + (free ? 60 : 8);
     const x = (value) => (value > 0 ? start + ((right - 8 - start) * (log(value) - log(from))) / (log(to) - log(from) || 1) : left + 12);
     const [low, up] = fathom.scoreSpan(points.flatMap(({ entry }) => fathom.ends(entry.overall) || [entry.overall[0]]).map((one) => Math.min(1, Math.max(0, one))));
     const y = (value) => bottom - ((bottom - top) * (Math.min(up, Math.max(low, value)) - low)) / (up - low);
     const steps = front.flatMap((point, n) => (n ? [[x(point.cost), y(front[n - 1].score)], [x(point.cost), y(point.score)]] : [[x(point.cost), y(point.score)]]));
-    return fathom.drawing(wide, high, `Overall score against cost for ${fathom.many(points.length, "line")}; ${front.length} of them on the Pareto front. A table with the same numbers follows.`,
+    return fathom.drawing(wide, high, `Overall score against cost for ${fathom.many(points.length, "entry", "entries")}; ${front.length} of them on the Pareto front. A table with the same numbers follows.`,
       fathom.levels(low, up, y, left, right),
       marks(from, to).map((cost) => [s("path", { class: "grid", d: `M${fathom.round(x(cost))} ${top}V${bottom}` }), fathom.label(x(cost), bottom + 18, fathom.dollars(cost))]),
       free && fathom.label(x(0), bottom + 18, fathom.dollars(0)),
@@ -67,16 +67,16 @@
   function dot({ entry, cost, score }, x, y, best) {
     const ends = fathom.ends(entry.overall);
     return s("g", { class: best ? "point best" : "point" },
-      s("title", null, `${fathom.lineName(entry)}: ${fathom.said(entry.overall)}, ${fathom.dollars(cost)} a reply`),
+      s("title", null, `${fathom.entryName(entry)}: ${fathom.said(entry.overall)}, ${fathom.dollars(cost)} per reply`),
       ends && s("path", { class: "arm", d: `M${fathom.round(x(cost))} ${fathom.round(y(ends[0]))}V${fathom.round(y(ends[1]))}` }),
       s("circle", { class: "dot", cx: fathom.round(x(cost)), cy: fathom.round(y(score)), r: best ? 5 : 3.6 }));
   }
 
-  // Names of the front, where they do not run into one another; the best first.
+  // Names of the front that do not overlap; the best first.
   function names(front, x, y, right) {
     const taken = [];
     return [...front].reverse().map(function ({ entry, cost, score }) {
-      const text = fathom.lineName(entry);
+      const text = fathom.entryName(entry);
       const short = text.length > 26 ? text.slice(0, 25) + "\u2026" : text;
       const wide = short.length * 6.6;
       const end = x(cost) + 9 + wide > right;
@@ -87,7 +87,7 @@
     });
   }
 
-  // Ends of the axis and its marks are 1, 2 or 5 times a power of ten, or powers alone where there are many.
+  // Ends of the axis and its marks are 1, 2 or 5 times a power of ten, or only powers if there are many.
   const STEPS = Array.from({ length: 13 }, (_, n) => [1, 2, 5].map((digit) => Number(`${digit}e${n - 8}`))).flat();
 
   function ends(low, high) {

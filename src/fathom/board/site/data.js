@@ -1,5 +1,5 @@
-/* Data files of the site: each calls fathom.add(NAME, VALUE). They are scripts, because pages that are opened from disk
-   may load scripts and nothing else. */
+/* Data files of the site: each calls fathom.add(NAME, VALUE). They are scripts, because pages opened from disk may
+   load nothing else. */
 (function () {
   "use strict";
   const fathom = (window.fathom = {});
@@ -18,7 +18,7 @@
     return address;
   }
 
-  /** Whether text can be the key of a line, the id of a board, or the name of a file. */
+  /** Whether text can be the key of an entry, the id of a board, or the name of a file. */
   fathom.isSlug = (text) => SLUG.test(text);
 
   /** Called by the data files. */
@@ -26,7 +26,7 @@
     values.set(name, value);
   };
 
-  /** The value of a data file such as "boards/pro", as a promise; rejected where there is no such file. */
+  /** The value of a data file such as "boards/pro", as a promise; rejected if there is no such file. */
   fathom.load = function (name) {
     if (!waiting.has(name)) waiting.set(name, request(name));
     return waiting.get(name);

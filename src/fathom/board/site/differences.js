@@ -1,10 +1,10 @@
-/* Differences between lines, as the data files have them: [difference, low, high, p, questions in common]. */
+/* Differences between entries, as in the data files: [difference, low, high, p, questions in common]. */
 (function (fathom) {
   "use strict";
   const told = ([difference, low, high, p, shared]) => ({ difference, low, high, p, shared });
 
-  /** The difference of the overall scores of two lines by their keys: {difference, low, high, p, shared, sure}; null
-   * where there is none. `sure` is "+", "-" or "0": what the test of the first line against all others found.
+  /** The difference of the overall scores of two entries by their keys: {difference, low, high, p, shared, sure}; null
+   * if there is none. `sure` is "+", "-" or "0": the result of the test of the first entry against all others.
    * @param {object} pairs - the data file of that name of a board. */
   fathom.between = function (pairs, first, second) {
     const [i, j] = [pairs.keys.indexOf(first), pairs.keys.indexOf(second)];
@@ -17,8 +17,8 @@
 
   const turned = (gap) => ({ ...gap, difference: -gap.difference, low: -gap.high, high: -gap.low });
 
-  /** The differences of two lines, overall and on every task that both have a score on: {task: id or null for overall,
-   * difference, low, high, p, shared}, all but the first two null where a score has no interval. */
+  /** The differences of two entries, overall and on every task that both have a score on: {task: id or null for overall,
+   * difference, low, high, p, shared}, all but the first two null if a score has no interval. */
   fathom.differences = async function (whole, a, b) {
     const { board } = whole;
     const [above, below] = board.entries.indexOf(a) < board.entries.indexOf(b) ? [a, b] : [b, a];
@@ -32,6 +32,6 @@
     return [{ task: null, ...(fathom.between(pairs, a.key, b.key) || plain(a.overall, b.overall)) }, ...found];
   };
 
-  // Scores without an interval have a difference and nothing else.
+  // Scores without an interval have only a difference.
   const plain = (first, second) => ({ difference: first && second ? first[0] - second[0] : null, low: null, high: null, p: null, shared: 0 });
 })(window.fathom);

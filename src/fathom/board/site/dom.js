@@ -21,7 +21,7 @@
   /** An SVG element. */
   fathom.s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-  /** Text for people who hear the page. */
+  /** Text for screen readers. */
   fathom.unseen = (text) => fathom.h("span", { class: "unseen" }, text);
 
   /** A link to another site: https only, else plain text. */
@@ -30,23 +30,23 @@
     return fathom.h("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, text);
   };
 
-  /** A name from outside, kept in its own direction so that marks of direction in it do not turn what follows. */
+  /** A name from outside, isolated so that direction marks in it do not affect the text after it. */
   fathom.name = (text) => fathom.h("bdi", null, breakable(fathom.plain(text)));
 
-  // Long names are broken after their marks, before they are broken anywhere.
+  // Long names are broken after punctuation first.
   function breakable(text) {
     if (text.length < 18) return text;
     return text.split(/(?<=[/?&=_])/).map((part, n) => (n ? [fathom.h("wbr"), part] : part));
   }
 
-  /** Text without control characters and without marks that turn the direction of writing. */
+  /** Text without control characters and direction marks. */
   fathom.plain = (text) =>
     String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 
-  /** A box that scrolls by itself and that a keyboard can reach. Its right edge fades where there is more beyond it. */
+  /** A box that scrolls and can be focused. Its right edge fades if there is more to the right. */
   fathom.scroller = function (label, ...children) {
     const box = fathom.h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, ...children);
-    // A few pixels are the arrow of the last column.
+    // A few pixels are the sort arrow of the last column.
     const fade = () => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 8);
     const sizes = new ResizeObserver(fade);
     for (const element of [box, ...box.children]) sizes.observe(element);
@@ -60,22 +60,22 @@
   /** Texts as one: "a, b and c". */
   fathom.listed = (texts) => (texts.length < 2 ? texts.join("") : texts.slice(0, -1).join(", ") + " and " + texts[texts.length - 1]);
 
-  /** A fold. */
+  /** A section that can be folded. */
   fathom.fold = (title, open, ...children) =>
     fathom.h("details", { open: open || null }, fathom.h("summary", null, title), ...children);
 
-  /** Says something to people who hear the page. */
+  /** Announces text to screen readers. */
   fathom.say = function (text) {
     document.getElementById("said").textContent = text;
   };
 
-  /** A term and what is to be said of it, for a <dl>; nothing where there is nothing to say. */
+  /** A term and its description, for a <dl>; null without a description. */
   fathom.fact = (term, ...said) =>
     said.flat(3).some((one) => one !== null && one !== undefined && one !== "" && one !== false)
       ? fathom.h("div", null, fathom.h("dt", null, term), fathom.h("dd", null, ...said))
       : null;
 
-  /** Where the narrow drawings and lists are used. */
+  /** Whether narrow drawings and lists are used. */
   fathom.narrow = () => matchMedia("(max-width: 44rem)").matches;
 
   /** Width of the bar of a score in the tables of models and tasks. */

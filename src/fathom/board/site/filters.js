@@ -1,15 +1,15 @@
-/* What of a board is shown: the state of its view, how the address tells it, and the controls that change it. */
+/* The state of the view of a board, its address, and its controls. */
 (function (fathom) {
   "use strict";
   const { h } = fathom;
   const PROVENANCES = (fathom.PROVENANCES = ["published", "recomputed", "measured", "submitted"]);
   const VIEWS = [["categories", "By category"], ["lengths", "By length"], ["tasks", "By task"], ["cost", "Quality and cost"]];
 
-  /** Where the lines of a board come from. */
+  /** Origins of the entries of a board. */
   const provenancesOf = (board) =>
     PROVENANCES.filter((one) => board.entries.some((entry) => board.origins[entry.origin].provenance === one));
 
-  /** The state that an address asks for; what it gets wrong is left out. */
+  /** The state of an address, without its invalid parts. */
   fathom.stateOf = function (board, query) {
     const there = provenancesOf(board);
     const from = query.from === undefined ? there : query.from.split(",").filter((one) => there.includes(one));
@@ -26,7 +26,7 @@
     };
   };
 
-  /** The address of a state; what is as at first is left out. */
+  /** The address of a state, without defaults. */
   fathom.addressOf = function (board, state) {
     const usual = state.by === "overall" && state.desc, there = provenancesOf(board);
     return fathom.to("boards", board.id, {
@@ -42,7 +42,7 @@
     });
   };
 
-  /** Lines that a state shows, in the order of the board. */
+  /** Entries that a state shows, in the order of the board. */
   fathom.shown = function (board, state) {
     const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
     return board.entries.filter(function (entry) {
@@ -67,12 +67,12 @@
     h("nav", { class: "views", "aria-label": "Views" }, VIEWS.filter(([id]) => FILLED[id](board)).map(([id, title]) =>
       h("a", { href: fathom.addressOf(board, { ...state, view: id, ...order(state, id) }), "aria-current": state.view === id ? "page" : null }, title)));
 
-  // The column that sorts may not be there in another view.
+  // Another view may not have the sorted column.
   function order(state, view) {
     return view === state.view || ["overall", "rank", "model"].includes(state.by) ? {} : { by: "overall", desc: true };
   }
 
-  /** The controls; `change(part of a state, quietly)` is called by them, `now()` gives the present state. */
+  /** The controls; they call `change(part of a state, quietly)`, `now()` gives the present state. */
   fathom.controls = function (board, now, change) {
     const count = (test) => board.entries.filter(test).length;
     const search = h("input", { type: "search", "aria-label": "Find a model", placeholder: "Find a model", autocomplete: "off", spellcheck: "false", oninput: () => change({ q: search.value }, true) });
@@ -84,7 +84,7 @@
       }, one));
     const partial = count((entry) => !entry.complete);
     const complete = partial > 0 && tick("complete only", null, (on) => change({ complete: on }));
-    const zero = board.missingIsZero && partial > 0 && tick("count missing as 0, like the paper", null, (on) => change({ zero: on }));
+    const zero = board.missingIsZero && partial > 0 && tick("count missing as 0, as in the paper", null, (on) => change({ zero: on }));
     const variants = [...new Set(board.entries.map((entry) => entry.variant))].sort();
     const variant = variants.length > 1 && variants.length <= 12 && choice("Variant", [["", "all variants"], ...variants.map((one) => [one || "none", fathom.plain(one || "no variant")])], (value) => change({ variant: value }));
     const category = choice("Tasks", [["", "all tasks"], ...board.categories.map((one) => [one.id, fathom.plain(one.title)])], (value) => change({ category: value, by: "overall", desc: true }));
@@ -98,11 +98,11 @@
       if (variant) variant.querySelector("select").value = state.variant;
       category.querySelector("select").value = state.category;
       category.hidden = state.view !== "tasks";
-      told.textContent = lines === board.entries.length ? fathom.many(lines, "line") : fathom.count(lines) + " of " + fathom.many(board.entries.length, "line");
+      told.textContent = lines === board.entries.length ? fathom.many(lines, "entry", "entries") : fathom.count(lines) + " of " + fathom.many(board.entries.length, "entry", "entries");
     }
-    const element = h("div", { class: "controls", role: "search", "aria-label": "Choose lines" },
+    const element = h("div", { class: "controls", role: "search", "aria-label": "Filter entries" },
       search, category, variant,
-      boxes.length > 1 && h("fieldset", null, h("legend", { class: "unseen" }, "Where results come from"), boxes.map((box) => box.element)),
+      boxes.length > 1 && h("fieldset", null, h("legend", { class: "unseen" }, "Origin of the results"), boxes.map((box) => box.element)),
       complete && complete.element, zero && zero.element, told);
     return { element, show };
   };

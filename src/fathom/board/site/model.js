@@ -2,7 +2,7 @@
 (function (fathom) {
   "use strict";
   const { h } = fathom;
-  const OUTCOMES = { cut: "cut by the output cap", overflow: "prompt too long for the model" };
+  const OUTCOMES = { cut: "truncated at the output cap", overflow: "prompt too long for the model" };
 
   fathom.pages.models = async function (id) {
     const model = await fathom.load("models/" + id);
@@ -12,15 +12,15 @@
     const element = h("div", null,
       h("div", { class: "heading" },
         h("h1", { tabindex: "-1" }, fathom.name(model.model)),
-        h("p", { class: "lead" }, `${fathom.many(lines.length, "line")} on ${fathom.listed(boards.map((board) => fathom.plain(wholes.get(board).board.title)))}.`)),
+        h("p", { class: "lead" }, `${fathom.many(lines.length, "entry", "entries")} on ${fathom.listed(boards.map((board) => fathom.plain(wholes.get(board).board.title)))}.`)),
       lines.length > 1 && fathom.scroller("Summary", summary(lines)),
-      lines.map((line, n) => section(line, `line ${n + 1}`)));
+      lines.map((line, n) => section(line, `entry ${n + 1}`)));
     return { title: fathom.plain(model.model), element };
   };
 
   function summary(lines) {
     const varied = lines.some(({ entry }) => entry.variant);
-    return fathom.plainTable("All lines of this model", ["Board", varied && "Variant", "Rank", "Overall, %", "Source"].filter(Boolean), lines.map(({ whole, entry, origin }) => [
+    return fathom.plainTable("All entries of this model", ["Board", varied && "Variant", "Rank", "Overall, %", "Source"].filter(Boolean), lines.map(({ whole, entry, origin }) => [
       h("a", { href: fathom.to("boards", whole.board.id) }, fathom.plain(whole.board.title)), ...(varied ? [fathom.name(entry.variant)] : []),
       h("td", null, fathom.rank(entry.rank), entry.rank && h("span", { class: "ci" }, "of " + whole.board.entries.filter((one) => one.rank).length)),
       fathom.scoreCell(entry.overall), fathom.badge(origin),
@@ -33,7 +33,7 @@
     return h("section", { class: "line" },
       h("h2", null, h("a", { href: fathom.to("boards", board.id) }, fathom.plain(board.title)), entry.variant && h("span", { class: "variant" }, fathom.name(entry.variant))),
       h("p", { class: "standing" }, fathom.badge(origin), " ", h("span", { class: "muted" }, [origin.title, origin.table, origin.date].filter(Boolean).map(fathom.plain).join(", "))),
-      h("p", { class: "standing" }, entry.overall ? [h("b", null, fathom.percent(entry.overall[0]) + "%"), " overall", standing(board, entry)] : "There is no overall score."),
+      h("p", { class: "standing" }, entry.overall ? [h("b", null, fathom.percent(entry.overall[0]) + "%"), " overall", standing(board, entry)] : "No overall score."),
       h("div", { class: "beside" },
         fathom.scroller("By category, " + of, fathom.categoryTable(board, [entry], ["Score, %"])),
         fathom.figures(board, [entry]) || ""),
@@ -45,8 +45,8 @@
   function standing(board, entry) {
     const ends = fathom.ends(entry.overall);
     const ranked = board.entries.filter((one) => one.rank).length;
-    const said = [ends ? `, 95% interval ${fathom.range(ends)}` : ", no interval known"];
-    said.push(entry.overall[3] ? " (at most so wide: only means are published)" : "");
+    const said = [ends ? `, 95% interval ${fathom.range(ends)}` : ", interval unknown"];
+    said.push(entry.overall[3] ? " (the widest possible: only means are published)" : "");
     said.push(fathom.both(entry.overall));  // after the interval, which is that of the score
     said.push(entry.rank ? `; rank ${fathom.rank(entry.rank)} of ${ranked} ` : "; not ranked ");
     return [...said, fathom.opens({ class: "quiet" }, "why?", fathom.whyTitle(entry), () => fathom.why(board, entry))];
@@ -62,10 +62,10 @@
       h("div", null, fathom.originOf(origin)),
       took && h("dl", { class: "facts" },
         fathom.fact("Replies", replies.map(([status, count]) => h("span", { class: "piece" }, `${fathom.count(count)} ${OUTCOMES[status] || fathom.plain(status)}`))),
-        fathom.fact("Cost of a reply", isKnown(took.cost) ? fathom.dollars(took.cost) : "not known"),
-        fathom.fact("Tokens of a prompt", isKnown(took.tokensIn) ? fathom.count(took.tokensIn) : "not known"),
-        fathom.fact("Tokens of a reply", isKnown(took.tokensOut) ? fathom.count(took.tokensOut) : "not known"),
-        fathom.fact("Time of a reply", isKnown(took.seconds) ? fathom.seconds(took.seconds) : "not known")),
+        fathom.fact("Cost per reply", isKnown(took.cost) ? fathom.dollars(took.cost) : "unknown"),
+        fathom.fact("Tokens per prompt", isKnown(took.tokensIn) ? fathom.count(took.tokensIn) : "unknown"),
+        fathom.fact("Tokens per reply", isKnown(took.tokensOut) ? fathom.count(took.tokensOut) : "unknown"),
+        fathom.fact("Time per reply", isKnown(took.seconds) ? fathom.seconds(took.seconds) : "unknown")),
       plain.length > 0 && h("dl", { class: "facts" }, plain.map(([name, value]) => fathom.fact(words(name), setting(value)))),
       nested.map(([name, value]) => settingTable(name, value, of)));
   }

@@ -1,5 +1,5 @@
-/* Numbers as people read them. An estimate is null or [value, [low, high] or null, questions or null, bound 0 or 1], and where
- * replies are no whole answers [..., the other mean in words or null, [replies, unanswered, cut, overflow, missing]]. */
+/* Numbers as people read them. An estimate is null or [value, [low, high] or null, questions or null, bound 0 or 1], and if
+ * not all replies are complete answers [..., the other mean as text or null, [replies, unanswered, cut, overflow, missing]]. */
 (function (fathom) {
   "use strict";
   const MINUS = "\u2212";
@@ -15,29 +15,29 @@
     return value > 0 && text !== "0.0" ? "+" + text : text;
   };
 
-  /** Ends of the 95% interval; null where there is none. */
+  /** Ends of the 95% interval; null without one. */
   fathom.ends = (est) => est && est[1];
 
   /** An interval; its ends may be negative.
    * @param {function} show - writes a number; as percent by default. */
   fathom.range = ([low, high], show = fathom.percent) => show(low) + (low < 0 ? " to " : "\u2013") + show(high);
 
-  /** A score with all that is known of it, in words. */
+  /** A score with its interval, questions and replies, as text. */
   fathom.said = function (est, percent = true) {
     if (!est) return "no score";
     const show = percent ? (value) => fathom.percent(value) + "%" : fathom.plainNumber;
     const ends = fathom.ends(est);
     let text = show(est[0]);
-    text += ends ? ", 95% interval " + show(ends[0]) + " to " + show(ends[1]) : ", interval not known";
-    if (est[3]) text += " (at most so wide: only the mean is published)";
+    text += ends ? ", 95% interval " + show(ends[0]) + " to " + show(ends[1]) : ", interval unknown";
+    if (est[3]) text += " (the widest possible: only the mean is published)";
     if (est[2]) text += ", " + fathom.count(est[2]) + " questions";
     return text + fathom.both(est) + fathom.ended(est);
   };
 
-  /** The mean by the other way to count what was not answered, where it must be said; else "". */
+  /** The mean under the other rule for unanswered replies, if it differs; else "". */
   fathom.both = (est) => (est && est[4] ? "; " + fathom.plain(est[4]) : "");
 
-  /** The same as a figure with its name, for a cell of a table; null where nothing must be said. */
+  /** The same for a cell of a table; null if it does not differ. */
   fathom.beside = function (est) {
     if (!est || !est[4]) return null;
     const text = fathom.plain(est[4]);
@@ -45,16 +45,16 @@
     const small = document.createElement("span");
     small.className = "ci";
     small.title = text;
-    // Not "answered: 57%", which reads as the share of replies that were answered.
+    // Not "answered: 57%", which reads as the share of answered replies.
     small.textContent = (how ? "answered only: " : "unanswered as 0: ") + value.replace("%", "");
     return small;
   };
 
-  /** What became of the replies behind a score, where not all are whole answers; else "". */
+  /** Counts of the replies of a score, if not all are complete answers; else "". */
   fathom.ended = function (est) {
     if (!est || !est[5]) return "";
     const [replies, ...counts] = est[5];
-    const words = ["unanswered", "cut by the output cap", "too long for the model", "missing"];
+    const words = ["unanswered", "truncated at the output cap", "too long for the model", "missing"];
     return `; of ${fathom.many(replies, "reply", "replies")} ` + words.map((word, n) => counts[n] && `${fathom.count(counts[n])} ${word}`).filter(Boolean).join(", ");
   };
 
@@ -66,7 +66,7 @@
 
   fathom.count = (value) => Math.round(value).toLocaleString("en");
 
-  /** "1 line", "3 lines". */
+  /** "1 task", "3 tasks". */
   fathom.many = (count, noun, plural) => fathom.count(count) + "\u00a0" + (count === 1 ? noun : plural || noun + "s");
 
   /** A length in tokens as people write it: 128k for 128,000 and for 131,072. */
@@ -84,13 +84,13 @@
   /** A time with two digits. */
   fathom.seconds = (value) => (value < 0.1 ? Number((1000 * value).toPrecision(2)) + "\u00a0ms" : (value < 10 ? value.toFixed(1) : fathom.count(value)) + "\u00a0s");
 
-  /** How many of so many tests have p below .05 where there is no difference: the expectation, not a round number. */
+  /** The expected number of tests with p below .05 if there is no difference. */
   fathom.expected = (tests) => String(Number((tests * 0.05).toFixed(2)));
 
   /** A p-value, as people write it. */
   fathom.pValue = (p) => (p < 0.001 ? "< .001" : p.toFixed(3).replace(/^0/, ""));
 
-  /** A rank, or the ranks that the data allow. */
+  /** A rank, or a range of ranks. */
   fathom.rank = (rank) => (rank ? (rank[0] === rank[1] ? String(rank[0]) : rank[0] + "\u2013" + rank[1]) : "\u2013");
 
   /** The step of the heat scale, 0 to 9. */

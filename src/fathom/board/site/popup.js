@@ -17,7 +17,7 @@
     return box;
   }
 
-  /** Shows content beside a button. A promise of content shows a word of patience first. */
+  /** Shows content next to a button; a promise of content shows a placeholder first. */
   fathom.popup = function (button, title, content) {
     box = box || made();
     if (opener && box.matches(":popover-open")) box.hidePopover();
@@ -28,7 +28,7 @@
     button.setAttribute("aria-expanded", "true");
     box.showPopover();
     if (content instanceof Promise) {
-      body.append(h("p", { class: "muted" }, "One moment ..."));
+      body.append(h("p", { class: "muted" }, "Loading ..."));
       content.then((found) => fit(body, found, button)).catch((error) => fit(body, error.message, button));
     } else fit(body, content, button);
     box.focus();
@@ -50,7 +50,7 @@
     box.style.top = top + "px";
   }
 
-  // Another page has other lines.
+  // Another page has other entries.
   addEventListener("hashchange", function () {
     if (box && box.matches(":popover-open")) box.hidePopover();
   });
@@ -62,32 +62,32 @@
       onclick: (event) => fathom.popup(event.currentTarget, title, content()),
     }, label);
 
-  /** The badge that says where a result comes from. */
+  /** The badge with the origin of a result. */
   fathom.badge = function (origin) {
     const where = [origin.title, origin.table, origin.date].filter(Boolean).map(fathom.plain).join(", ");
-    // Notes of papers are about all of their lines, others about this one.
+    // Notes of papers are about all of their entries, others about this one.
     const noted = !fathom.isOfPaper(origin) && origin.note;
     return fathom.opens(
       { class: "badge " + origin.provenance + (noted ? " noted" : ""), title: where, "aria-label": origin.provenance + ": " + where + (noted ? "; with a note" : "") },
-      origin.provenance, "Where this result comes from", () => fathom.originOf(origin));
+      origin.provenance, "Origin of this result", () => fathom.originOf(origin));
   };
 
   /** Whether a result comes from a paper and its authors. */
   fathom.isOfPaper = (origin) => origin.provenance === "published" || origin.provenance === "recomputed";
 
   const MEANING = {
-    published: "Printed in a paper. Nothing of it was run here.",
-    recomputed: "Computed by fathom from scores of single questions that the authors of a paper released. The paper does not print it, and nothing of it was run here.",
-    measured: "Measured by those who built this site.",
-    submitted: "Sent in by others. Hashes were checked and replies scored again where that was possible.",
+    published: "Printed in a paper; not run here.",
+    recomputed: "Computed by fathom from scores of single questions that the authors of a paper released. The paper does not print it, and it was not run here.",
+    measured: "Measured by the maintainers of this site.",
+    submitted: "Sent by others. Hashes were checked, and replies were scored again where possible.",
   };
 
-  /** What is known of the origin of a result, as elements. */
+  /** The origin of a result, as elements. */
   fathom.originOf = (origin) => [
     h("p", { class: "muted" }, MEANING[origin.provenance]),
     h("dl", { class: "facts" },
       fathom.fact(fathom.isOfPaper(origin) ? "Paper" : "Run", fathom.outside(origin.url, fathom.plain(origin.title))),
-      fathom.fact("Where", fathom.plain(origin.table || "")),
+      fathom.fact("Table", fathom.plain(origin.table || "")),
       fathom.fact("Date", origin.date),
       fathom.fact("Note", fathom.plain(origin.note || ""))),
   ];

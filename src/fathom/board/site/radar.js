@@ -1,8 +1,8 @@
-/* Categories around a centre: good for shapes, poor for numbers, so that a table stands beside it. */
+/* Radar chart of categories; a table shows the numbers. */
 (function (fathom) {
   "use strict";
   const { s } = fathom;
-  // Measures of the drawing, and how its labels are set; the second one for phones.
+  // Sizes of the drawing and its labels; the second one for phones.
   const WIDE = { wide: 560, radius: 130, line: 14, lines: 3, broad: 20, name: "rim" };
   const NARROW = { wide: 350, radius: 88, line: 12.5, lines: 3, broad: 13, name: "rim slim" };
   const EDGE = 52;
@@ -10,7 +10,7 @@
   /** A radar of scores.
    * @param {string[]} titles - three or more categories.
    * @param {{name: string, scores: ?number[]}[]} series - at most six; null scores break the outline.
-   * @param {string} name - what people hear. */
+   * @param {string} name - for screen readers. */
   fathom.radar = function (titles, series, name) {
     const size = fathom.narrow() ? NARROW : WIDE;
     const [x, y] = [size.wide / 2, size.radius + EDGE];
@@ -48,7 +48,7 @@
     return pieces;
   }
 
-  // Where there is little room for many names, those that begin with a code ("T3. ...") have it alone.
+  // With little room for many names, those that begin with a code ("T3. ...") are shortened to it.
   function named(title, count) {
     const code = /^(\S{1,4})\.\s/.exec(title);
     return fathom.narrow() && count > 8 && code ? code[1] : fathom.plain(title);
@@ -64,7 +64,7 @@
     return lines.map((line, k) => fathom.label(x + 10 * side, top + k * size.line, line, anchor, size.name));
   }
 
-  // A title in as few lines as will do, and these as short as can be; words may be broken after a hyphen.
+  // A title in the fewest and then the shortest lines; words may be broken after a hyphen.
   function broken(title, { lines, broad }) {
     const words = title.split(/\s+/).flatMap((word) => (word.length > broad ? word.split(/(?<=-)/) : [word]));
     for (let count = 1; count <= lines; count++) {

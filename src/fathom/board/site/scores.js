@@ -10,21 +10,21 @@
     return { board, cells: cells || { tasks: [], overTasks: {}, byLength: {} }, entry: (key) => byKey.get(key) || null, titles: new Map(board.tasks.map((task) => [task.id, fathom.plain(task.title)])) };
   };
 
-  /** The score of a line on a task, over all lengths. */
+  /** The score of an entry on a task, over all lengths. */
   fathom.onTask = (whole, entry, task) => (whole.cells.overTasks[entry.key] || [])[whole.cells.tasks.indexOf(task)] || null;
 
   /** A curve over the lengths of a board: [length, estimate]. */
   fathom.overLengths = (board, entry) => board.lengths.map((length, n) => [length, entry.lengths[n]]).filter(([, est]) => est);
 
-  /** A drawing with what it says under it. */
+  /** A drawing with its caption. */
   fathom.plate = (drawing, caption) => h("figure", { class: "plate" }, drawing, h("figcaption", null, caption));
 
-  // Where only some tasks come in lengths, the view by length is about those.
+  // If only some tasks have lengths, the view by length shows those.
   const over = (board) => ((board.lengthTasks || []).length ? fathom.many(board.lengthTasks.length, "task") + " that have lengths" : "tasks");
 
-  /** Figures of lines beside each other: radar over categories and curves over lengths, where there is enough for them. */
+  /** Figures of entries: radar over categories and curves over lengths, if there is enough data. */
   fathom.figures = function (board, entries, keyed = entries.length > 1) {
-    const names = entries.map(fathom.lineName);
+    const names = entries.map(fathom.entryName);
     const titles = board.categories.map((one) => one.title);
     const curves = entries.map((entry, n) => ({ name: names[n], points: fathom.overLengths(board, entry) }));
     const long = curves.some((one) => one.points.length > 1);
@@ -39,20 +39,20 @@
 
   const corner = (text) => h("th", { scope: "col", class: "text" }, fathom.unseen(text));
 
-  /** Table of lines by category and other figures; heads are given. */
+  /** Table of entries by category and other figures; heads are given. */
   fathom.categoryTable = (board, entries, heads) => fathom.plainTable(`Scores on ${board.title} by category`, [corner("Category"), ...heads], [
     ["Overall", ...entries.map((entry) => fathom.scoreCell(entry.overall))],
     ...board.categories.map((one, n) => [fathom.plain(one.title), ...entries.map((entry) => fathom.scoreCell(entry.categories[n]))]),
     ...board.extras.map((one, n) => [fathom.plain(one.title), ...entries.map((entry) => fathom.scoreCell(entry.extras[n], { percent: one.percent }))]),
   ], "scores");
 
-  /** Table of lines by task. */
+  /** Table of entries by task. */
   fathom.taskTable = (whole, entries, heads) => fathom.plainTable(`Scores on ${whole.board.title} by task`, [corner("Task"), ...heads],
     fathom.tasksOf(whole.board, "").map((task) => [taskLink(whole, task), ...entries.map((entry) => fathom.scoreCell(fathom.onTask(whole, entry, task)))]), "scores");
 
   const taskLink = (whole, task) => h("a", { href: fathom.to("tasks", task) }, whole.titles.get(task) || task);
 
-  /** One line by task: whiskers on one axis, and scores by length where they are there; what is not there is named. */
+  /** One entry by task: whiskers on one axis, scores by length, and the names of tasks without a score. */
   fathom.taskProfile = function (whole, entry, label) {
     const at = new Map(fathom.tasksOf(whole.board, "").map((task) => [task, new Map((whole.cells.byLength[entry.key] || [])[whole.cells.tasks.indexOf(task)] || [])]));
     const [tasks, without] = parted([...at.keys()], (task) => fathom.onTask(whole, entry, task) || at.get(task).size);
@@ -75,7 +75,7 @@
       }), "profile");
   }
 
-  /** Table of lines by length. */
+  /** Table of entries by length. */
   fathom.lengthTable = function (board, entries, heads) {
     const there = board.lengths.map((length, n) => [length, n]).filter(([, n]) => entries.some((entry) => entry.lengths[n]));
     if (!there.length) return null;

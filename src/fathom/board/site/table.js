@@ -1,14 +1,14 @@
-/* A table whose columns sort and whose rows are drawn a screenful at once, the rest while nothing else is to do. */
+/* A sortable table that draws the rows in view first, and the others in idle time. */
 (function (fathom) {
   "use strict";
   const { h } = fathom;
-  // What is drawn at once: more rows than are in view, of wide tables just these, and then what a frame has time for.
+  // Rows drawn at once: more than are in view (only those for wide tables), then as many as a frame has time for.
   const ROWS = 40;
   const FEWEST = 15;
   const CELLS = 2400;
 
   /** A table.
-   * @param {string} caption - what people hear.
+   * @param {string} caption - for screen readers.
    * @param {object[]} columns - {id, head: text or elements, title, name: class, value(entry) to sort by, up: lowest
    *     first, cell(entry): td or th, below: element under the head, text: sorts as text}.
    * @param {object} ways - {sort(id, up): called by a head, row(tr, entry): dresses a row, groups: first row of heads,

@@ -1,11 +1,11 @@
-/* The page of a task: how it is asked and scored, what it looks like, and who is good at it. */
+/* The page of a task: protocol, example and scores. */
 (function (fathom) {
   "use strict";
   const { h, s } = fathom;
 
   fathom.pages.tasks = async function (id) {
     const tasks = await fathom.load("tasks");
-    if (!Object.prototype.hasOwnProperty.call(tasks, id)) throw new Error("This site has no task of that name.");
+    if (!Object.prototype.hasOwnProperty.call(tasks, id)) throw new Error("There is no such task.");
     const task = tasks[id];
     const wholes = await Promise.all(task.boards.map(fathom.whole));
     const element = h("div", null,
@@ -19,7 +19,7 @@
     return { title: fathom.plain(task.title), element };
   };
 
-  // Some descriptions begin with the title, which stands above.
+  // Some descriptions begin with the title, which is the heading.
   function description(task) {
     const [text, title] = [fathom.plain(task.description || ""), fathom.plain(task.title)];
     const rest = fathom.capital(text.startsWith(title + ", ") ? text.slice(title.length + 2) : text);
@@ -35,7 +35,7 @@
         fathom.fact("Official rule", fathom.plain(rules.official || "")),
         fathom.fact("Strict rule", rules.strict !== task.metric && fathom.plain(rules.strict || "")),
         fathom.fact("Chance", level(task.chance)),
-        fathom.fact("Without the context", level(task.closedBook))),
+        fathom.fact("Closed-book", level(task.closedBook))),
       h("dl", { class: "facts" },
         fathom.fact("Languages", (task.languages || []).map(language).join(", ")),
         fathom.fact("Longest reply", task.maxOutputTokens && fathom.many(task.maxOutputTokens, "token")),
@@ -62,11 +62,11 @@
   const level = (value) => (value === null || value === undefined ? null : value === 0 ? "0%" : fathom.percent(value) + "%");
 
   function example(one) {
-    return h("section", null, h("h2", null, "An example"),
-      h("p", { class: "muted" }, [one.tokens && `A prompt of ${fathom.many(one.tokens, "token")}.`, one.end && " Its middle is left out here."]),
+    return h("section", null, h("h2", null, "Example"),
+      h("p", { class: "muted" }, [one.tokens && `A prompt of ${fathom.many(one.tokens, "token")}.`, one.end && " Its middle is left out."]),
       h("div", { class: "prompt", role: "region", "aria-label": "Example of a prompt" },
         h("p", null, fathom.plain(one.start)), one.end && [h("p", { class: "cut" }, "\u22ef the middle is left out \u22ef"), h("p", null, fathom.plain(one.end))]),
-      one.target && h("p", { class: "answer" }, h("span", { class: "muted" }, "Right answer "), h("span", { class: "target" }, fathom.plain(one.target))));
+      one.target && h("p", { class: "answer" }, h("span", { class: "muted" }, "Correct answer "), h("span", { class: "target" }, fathom.plain(one.target))));
   }
 
   function ranking(whole, id, task) {
@@ -79,11 +79,11 @@
     ]);
     return h("section", null,
       h("h2", null, "On ", h("a", { href: fathom.to("boards", board.id) }, fathom.plain(board.title))),
-      rows.length ? fathom.scroller("Scores on " + board.title, fathom.plainTable(`Scores on this task, ${board.title}`, ["Model", axis(task.chance), "Score, %", "Source"], rows, "ranking")) : h("p", { class: "empty" }, "No line has a score on this task alone."),
-      h("p", { class: "muted" }, rows.length > 1 && "Best first; where bars overlap, the order may be chance. ", rows.length > 0 && lacking ? `${fathom.many(lacking, "line")} of this board ${lacking === 1 ? "has" : "have"} no score on this task.` : ""));
+      rows.length ? fathom.scroller("Scores on " + board.title, fathom.plainTable(`Scores on this task, ${board.title}`, ["Model", axis(task.chance), "Score, %", "Source"], rows, "ranking")) : h("p", { class: "empty" }, "No entry has a score on this task alone."),
+      h("p", { class: "muted" }, rows.length > 1 && "Best first; differences between overlapping bars may not be significant. ", rows.length > 0 && lacking ? `${fathom.many(lacking, "entry", "entries")} of this board ${lacking === 1 ? "has" : "have"} no score on this task.` : ""));
   }
 
-  // Drawn anew at the width of a phone, not scaled down: its marks would be a pixel wide.
+  // Redrawn at the width of a phone instead of scaled down, so that its marks stay visible.
   function bar(est, chance) {
     const wide = fathom.barWidth();
     const at = (value) => fathom.round(4 + (wide - 8) * Math.min(1, Math.max(0, value)));

@@ -1,11 +1,11 @@
-/* Light or dark, before anything is drawn: the reader's choice, or else the system's. */
+/* Light or dark theme, before anything is drawn: the user's choice, or the system's. */
 (function (fathom) {
   "use strict";
   const KEPT = "fathom-theme";
   const system = matchMedia("(prefers-color-scheme: dark)");
   let choice = read();
 
-  // Storage may be forbidden; the choice then lasts as long as the page.
+  // Storage may be forbidden; then the choice is kept only for this page.
   function read() {
     try {
       return localStorage.getItem(KEPT);
@@ -28,7 +28,7 @@
     return dark;
   }
 
-  /** Gives the button its work and its words. */
+  /** Sets up the theme button. */
   fathom.themeButton = function (button) {
     function show() {
       const dark = apply();

@@ -29,7 +29,7 @@
   }
 
   const moment = (text) => text.replace("T", " ").replace("Z", " UTC");
-  const STATES = { pending: "waiting", accepted: "accepted", refused: "refused", withdrawn: "withdrawn" };
+  const STATES = { pending: "pending", accepted: "accepted", refused: "refused", withdrawn: "withdrawn" };
 
   const terms = (facts) => make("dl", { className: "facts" }, ...Object.entries(facts).filter(([, value]) => value)
     .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
@@ -50,7 +50,7 @@
 
   const named = (level, words) => make("li", {}, make("span", { className: level }, level), make("span", {}, words));
 
-  // What needs a second look comes first.
+  // Flags come first.
   const flags = (one) => (one.alike || []).map((other) => named("flagged",
     `${other.words}: ${other.model || "(cannot be read)"}, from ${other.submitter}, ${STATES[other.state]}, received ${moment(other.received)}, bundle ${other.id.slice(0, 16)}`));
 
@@ -68,7 +68,7 @@
   }
 
   function decide(one) {
-    if (one.own) return [make("p", { className: "note" }, "You sent this: another moderator decides on it.")];
+    if (one.own) return [make("p", { className: "note" }, "This is your submission: another moderator decides on it.")];
     const last = one.history[0];
     const undoes = ["accepted", "refused"].includes(one.state) && last && last.after === one.state;
     if (one.state !== "pending" && one.state !== "accepted" && !undoes) return [];
@@ -77,7 +77,7 @@
       const button = make("button", { type: "button", className: what === "accept" ? "first" : "" }, title);
       button.addEventListener("click", async () => {
         if (!reason.value.trim()) {
-          say("Say why, for who sent it and for who looks at this decision later.");
+          say("Enter a reason, for the submitter and for later review.");
           reason.focus();
           return;
         }
@@ -131,7 +131,7 @@
     const state = await (await ask("site")).json();
     $("site").textContent = state.error ? `The site could not be built: ${state.error}`
       : state.building ? "The site is being built."
-      : state.current ? "The site is up to date." : "The site waits to be built.";
+      : state.current ? "The site is up to date." : "The site is waiting to be built.";
     $("site").className = state.error ? "refused" : "";
     return state.current || Boolean(state.error);
   }
@@ -148,7 +148,7 @@
 
   let shows = 0;
   async function show() {
-    const turn = ++shows; // an answer that comes after that to a later question is not shown
+    const turn = ++shows; // ignores answers to earlier questions
     say("");
     const state = $("state").value;
     try {
@@ -158,7 +158,7 @@
       $("enter").hidden = true;
       $("desk").hidden = $("leave").hidden = false;
       $("list").replaceChildren(...found);
-      if (!found.length) $("list").append(make("li", {}, "Nothing here."));
+      if (!found.length) $("list").append(make("li", {}, "No submissions."));
       if (!settled) watch();
     } catch (error) {
       if (error.status === 401 || error.status === 403) leave();
