@@ -54,7 +54,7 @@ def test_one_length_alone_is_compared_with_nothing() -> None:
 @pytest.mark.slow
 def test_the_page_says_so_in_its_first_paragraph() -> None:
     said = "stands at one length only"
-    assert "Every question stands at one length only" in page(measure(rows_of("a", everywhere=False)))
+    assert "Every question has one length only" in page(measure(rows_of("a", everywhere=False)))
     assert said not in page(measure(rows_of("a", everywhere=True)))
     both = pl.concat([rows_of("a", everywhere=True), rows_of("b", everywhere=False)])
-    assert "Every question of b stands at one length only" in page(measure(both))
+    assert "Every question of b has one length only" in page(measure(both))

@@ -152,13 +152,13 @@ def test_what_cannot_be_grouped_is_said_here() -> None:
         breakdown(rows, by=("overall", "dificulty"))
     with pytest.raises(FathomError, match="no question with a score has 'domain'"):
         breakdown(rows, by=("domain",))
-    with pytest.raises(FathomError, match="nothing to group by: choose overall"):
+    with pytest.raises(FathomError, match="cannot group by 'a b': choose overall"):
         breakdown(rows, by=("a b",))
     with pytest.raises(FathomError, match="unknown measure 'median': choose mean"):
         breakdown(rows, measures=("median",))
-    with pytest.raises(FathomError, match="nothing to measure by: choose mean"):
+    with pytest.raises(FathomError, match="no measure given: choose mean"):
         breakdown(rows, measures=())
-    with pytest.raises(FathomError, match="'run' groups single repeats, which have a mean only"):
+    with pytest.raises(FathomError, match="'run' groups single repeats, which only have a mean"):
         breakdown(rows, by=("run",), measures=("best_of",))
     assert breakdown(rows.clear()) == []
 

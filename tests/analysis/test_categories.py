@@ -114,7 +114,7 @@ def test_what_cannot_be_grouped_is_said() -> None:
         categories(rows)
     with pytest.raises(FathomError, match="no facets"):
         categories(to_frame([row(1.0)]))
-    with pytest.raises(FathomError, match="no name of a facet"):
+    with pytest.raises(FathomError, match="not the name of a facet"):
         categories(rows, by="a[0")
     with pytest.raises(FathomError, match="named 'all'"):
         categories(to_frame([grouped(1.0, "all", "a")]))

@@ -91,8 +91,8 @@ def test_a_cut_reply_is_wrong_and_a_question_not_asked_has_no_label() -> None:
         ("kv/1", "Easy", (2, 2, 2)),
     ]
     assert found.notes == (
-        "1 of 3 questions have no label: not every model of the tiers has a reply to them.",
-        "1 of 2 questions have the label that their own records give.",
+        "1 of 3 questions have no label: some models of the tiers have no reply to them.",
+        "1 of 2 questions have the same label as in their records.",
     )
 
 
@@ -102,7 +102,7 @@ def test_models_of_several_variants_are_named_with_them() -> None:
     frame = frame.filter((pl.col("model") != "a") | (pl.col("variant") != ""))
     tiers = {"high": ["a · y", "b"], "mid": ["c", "d"], "low": ["e", "f"]}
     assert difficulty(frame, tiers).labels[0].right == (1, 2, 2)
-    with pytest.raises(FathomError, match=r"'a' has several variants: name one of them, 'a · x', 'a · y'"):
+    with pytest.raises(FathomError, match=r"'a' has several variants: choose one of 'a · x', 'a · y'"):
         difficulty(frame, tiers | {"high": ["a", "b"]})
     with pytest.raises(FathomError, match=r"unknown model 'a · z'; did you mean a · "):
         difficulty(frame, tiers | {"high": ["a · z", "b"]})
@@ -110,7 +110,7 @@ def test_models_of_several_variants_are_named_with_them() -> None:
 
 def test_what_cannot_be_labelled_is_said() -> None:
     frame = table(dict.fromkeys(TIERS, (3,)))
-    with pytest.raises(FathomError, match=r"tier 'low' has too few models \(1\): 1 may be right"):
+    with pytest.raises(FathomError, match=r"tier 'low' has too few models \(1\): 1 may be correct"):
         difficulty(frame, NAMES | {"low": ("low 0",)})
     with pytest.raises(FathomError, match="choose majority, any, all, mean"):
         difficulty(frame, NAMES, correct="most")  # type: ignore[arg-type]  # not one of them
@@ -125,7 +125,7 @@ def test_questions_that_nobody_shares_give_no_labels() -> None:
     found = difficulty(to_frame(rows), {"high": ["a", "b"], "mid": ["c", "d"], "low": ["e", "f"]})
     assert (found.labels, found.moved) == ((), {})
     assert math.isnan(found.agreement)
-    assert found.notes == ("6 of 6 questions have no label: not every model of the tiers has a reply to them.",)
+    assert found.notes == ("6 of 6 questions have no label: some models of the tiers have no reply to them.",)
     assert label_table(found).is_empty()
 
 
@@ -298,8 +298,8 @@ def test_questions_at_several_lengths_are_named_by_their_samples() -> None:
     ("text", "said"),
     [
         ('high = ["a"]\nmid = ["b"]\n', "no tier 'low'; expected three lists"),
-        ('high = ["a"]\nmid = ["b"]\nlow = "c"\n', "tier 'low' is no list of texts"),
-        ('high = ["a"]\nmid = ["b", 3]\nlow = ["c"]\n', "tier 'mid' is no list of texts"),
+        ('high = ["a"]\nmid = ["b"]\nlow = "c"\n', "tier 'low' is not a list of texts"),
+        ('high = ["a"]\nmid = ["b", 3]\nlow = ["c"]\n', "tier 'mid' is not a list of texts"),
         ('high = []\nmid = ["b"]\nlow = ["c"]\n', "tier 'high' names no model"),
         ('high = ["a"]\nmid = ["b"]\nlow = ["a"]\n', "model 'a' is in the tiers 'high' and 'low'"),
         ('high = ["a", "a"]\nmid = ["b"]\nlow = ["c"]\n', "model 'a' is twice in the tier 'high'"),

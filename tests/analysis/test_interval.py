@@ -102,7 +102,7 @@ def test_memory_is_bounded_for_many_items() -> None:
 
 
 def test_a_seed_below_0_is_refused() -> None:
-    with pytest.raises(FathomError, match="seed -1: expected a whole number from 0 on"):
+    with pytest.raises(FathomError, match="seed -1: expected a whole number from 0"):
         generator(-1, "kv")
 
 

@@ -196,9 +196,9 @@ def test_a_label_that_belongs_to_nothing_or_to_several_is_named() -> None:
     rows = to_frame([row(1.0, model=model, epoch=epoch) for model in "ab" for epoch in (1, 2)])
     with pytest.raises(FathomError, match=r"'nobody/1'.*'kv/0@2048'.*fathom rows"):
         judge_agreement(rows, labels_of([1.0], sample=["nobody/1"]))
-    with pytest.raises(FathomError, match=r"belongs to 4 rows.*they differ in model, epoch"):
+    with pytest.raises(FathomError, match=r"matches 4 rows.*they differ in model, epoch"):
         judge_agreement(rows, labels_of([1.0], sample=["kv/0@2048"]))
-    with pytest.raises(FathomError, match="belongs to 2 rows; drop the others"):
+    with pytest.raises(FathomError, match="matches 2 rows; drop the others"):
         judge_agreement(pl.concat([to_frame([row(1.0)])] * 2), labels_of([1.0]))
     with pytest.raises(FathomError, match="scored none of the 1 labelled"):
         judge_agreement(to_frame([row(None, status="error")]), labels_of([1.0]))

@@ -173,7 +173,7 @@ def test_what_has_no_score_is_kept_and_said() -> None:
     found = known_filter(rows)
     assert len(found.rows.filter(pl.col("length") > 0)["item"].unique()) == 3
     assert (found.removed[0].asked, found.removed[0].unscored) == (4, 2)
-    assert any("2 of 4 answers without context have no score" in note for note in found.notes)
+    assert any("2 of 4 closed-book answers have no score" in note for note in found.notes)
 
 
 def test_tasks_without_closed_book_rows_are_left_alone() -> None:
@@ -205,7 +205,7 @@ def test_another_question_under_the_same_name_is_not_known() -> None:
     rows = table({"a": [0.0, 0.0]})
     found = known_filter(rows, "panel", panel=panel)
     assert left(found, "a") == [0]
-    assert found.notes == ("The panel was not asked 1 of 2 questions without context: they are kept.",)
+    assert found.notes == ("The panel was not asked 1 of 2 questions closed-book: they are kept.",)
 
 
 def test_a_panel_may_judge_models_that_were_never_asked_closed_book() -> None:
@@ -230,11 +230,11 @@ def test_a_model_that_was_not_asked_closed_book_is_named() -> None:
     rows = table({"a": [1.0, 0.0], "b": [0.0, 0.0]}).filter((pl.col("model") == "a") | (pl.col("length") > 0))
     own = known_filter(rows, "own")
     assert own.unfiltered == (("b", "", "qa"),)
-    assert "b was asked 0 of 2 questions of qa without context: the others stay for it." in own.notes
+    assert "b was asked 0 of 2 questions of qa closed-book: the others are kept." in own.notes
     assert left(own, "b") == [0, 1]
     both = known_filter(rows)
     assert left(both, "b") == [1]
-    assert any("whether it knows the others is not taken into account" in note for note in both.notes)
+    assert any("the others have no effect on the filter" in note for note in both.notes)
 
 
 def test_variants_are_systems_of_their_own() -> None:
@@ -259,7 +259,7 @@ def test_bad_orders_say_what_to_do() -> None:
         known_filter(rows, "panel", panel=["a", "x"])
     with pytest.raises(FathomError, match="the panel has no closed-book rows"):
         known_filter(rows, "panel", panel=rows.filter(pl.col("length") > 0))
-    with pytest.raises(FathomError, match="no part in the policy 'own'"):
+    with pytest.raises(FathomError, match="the policy 'own' uses no panel"):
         known_filter(rows, "own", panel=["a"])
 
 

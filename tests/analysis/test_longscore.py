@@ -92,7 +92,7 @@ def test_undefined_where_the_base_is_below_chance() -> None:
 
 
 def test_undefined_where_the_base_is_zero_and_so_is_chance() -> None:
-    assert "means nothing" in of(longscore(table([[0, 0, 0, 1]] * 40)), "kv").undefined
+    assert "is undefined" in of(longscore(table([[0, 0, 0, 1]] * 40)), "kv").undefined
 
 
 def test_a_base_clearly_above_chance_is_defined() -> None:
@@ -136,7 +136,7 @@ def test_the_code_base_takes_no_other_place_where_it_is_not_measured() -> None:
     lost = [*over_gold[1:], row(None, length=0, status="error", facets={"context": "alone"})]
     score = of(longscore(pl.concat([table([[0.5, 0.5, 0.5, 0.5]] * 5), to_frame(lost)]), base="code"), "kv")
     assert (score.base, score.average) == (None, None)
-    assert score.undefined == "the base is not measured over the gold document alone (1 of 5 replies is missing)"
+    assert score.undefined == "the base is not measured with the gold document alone (1 of 5 replies is missing)"
 
 
 def test_pairing_narrows_the_interval() -> None:
@@ -204,9 +204,7 @@ def test_averages_to_be_compared_are_over_the_lengths_that_all_models_have() -> 
     assert long.shared_interval.low == pytest.approx(short.shared_interval.low)
     assert long.shared_interval.high == pytest.approx(short.shared_interval.high)
     assert long.shared_interval.low < np.mean(first[:2]) < long.shared_interval.high
-    said = (
-        "not all models have the same lengths (32k only by long): LongScores are averaged over 8k, 16k, which all have"
-    )
+    said = "not all models have the same lengths (32k only by long): LongScores are averaged over 8k, 16k, which all models have"
     assert long.note == short.note == said
 
 
@@ -214,7 +212,7 @@ def test_what_there_was_to_know_is_told_after_the_lengths() -> None:
     rows = uneven().filter(pl.col("length") != 4096)
     notes = [one.note for one in longscore(rows)]
     base = "base is the mean at 2k, 6k only: no score at 4k"
-    assert all(note.startswith("not all models") and note.endswith(f"which all have; {base}") for note in notes)
+    assert all(note.startswith("not all models") and note.endswith(f"which all models have; {base}") for note in notes)
 
 
 def test_models_without_a_common_length_have_no_average_to_be_compared() -> None:
@@ -224,7 +222,7 @@ def test_models_without_a_common_length_have_no_average_to_be_compared() -> None
         assert one.shared_lengths == ()
         assert (one.shared_average, one.shared_interval) == (None, None)
         assert one.average is not None
-        assert "averaged over no length, which all have" in one.note
+        assert "averaged over no length, which all models have" in one.note
 
 
 def test_a_model_alone_and_one_without_an_average_share_their_own_lengths() -> None:
@@ -284,7 +282,7 @@ def test_what_is_missing_is_said_in_whole_sentences() -> None:
     code = of(longscore(pl.concat([table([[0.5, 0.5]] * 5), to_frame(alone)]), base="code"), "kv")
     assert code.undefined == "no score at a length beyond 6k"
     weak = of(longscore(table([[0, 0, 0]] * 40)), "kv")
-    assert weak.undefined.endswith("so a ratio to it means nothing")
+    assert weak.undefined.endswith("so a ratio to it is undefined")
 
 
 def test_the_formula_at_its_edge() -> None:

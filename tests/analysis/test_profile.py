@@ -266,9 +266,7 @@ def test_epochs_are_averaged_within_their_item() -> None:
 def test_rows_have_two_bases(base: str) -> None:
     with pytest.raises(FathomError) as caught:
         profiles(to_frame([]), base=base)  # type: ignore[arg-type]  # what a command line may pass on
-    assert str(caught.value) == (
-        f"base is {base!r}: rows have the bases 'paper' and 'code'; tables of scores have 'given'."
-    )
+    assert str(caught.value) == (f"base is {base!r}: rows have the bases 'paper' and 'code', tables of scores 'given'.")
 
 
 def test_lengths_of_a_mean_are_drawn_for_themselves(one: Profile) -> None:

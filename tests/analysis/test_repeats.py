@@ -64,7 +64,7 @@ def test_uneven_questions_stay_in_the_mean() -> None:
     assert (found.questions, found.runs, found.uneven) == (4, 3, 2)
     assert found.mean == pytest.approx((2 / 3 + 1 / 3 + 1 + 1) / 4)
     assert found.note == (
-        "questions without any score, left out: 1; questions with one scored repeat, taken to vary as the others do: 1"
+        "questions without a score, left out: 1; questions with one scored repeat, assumed to vary like the others: 1"
     )
     # The question with one reply is given the mean of the others' variances: 1/3, 1/3 and 0.
     assert found.error_replies == pytest.approx(math.sqrt(1 / 9 + 1 / 9 + 2 / 9) / 4)
@@ -84,7 +84,7 @@ def test_without_repeats_the_sources_cannot_be_told_apart() -> None:
     assert math.isnan(found.error_replies)
     assert found.interval_replies is None
     assert math.isnan(found.error_questions)
-    assert "cannot be told apart" in found.note
+    assert "cannot be separated" in found.note
     single = of([[1.0, 0.0]])
     assert math.isnan(single.error)
     assert math.isnan(single.error_questions)
@@ -96,7 +96,7 @@ def test_repeats_that_only_few_questions_have() -> None:
     assert (found.runs, found.uneven, len(found.trend)) == (1, 0, 1)
     assert found.mean == pytest.approx((1 + 0 + 0.75) / 3)
     assert found.note == (
-        "questions with one scored repeat, taken to vary as the others do: 2; "
+        "questions with one scored repeat, assumed to vary like the others: 2; "
         "some questions have 2 repeats, most have 1"
     )
 

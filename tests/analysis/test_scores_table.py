@@ -48,7 +48,7 @@ def test_forms_of_lengths(tmp_path: Path, column: str, texts: list[str], expecte
 
 def test_what_is_no_length_is_left_out_and_said(tmp_path: Path) -> None:
     path = written(tmp_path, "model,setting,value\nm,base,50\nm,8k,40\nm,average,45\nm,24k / 32k,1\nm,-1,3\nm,16k,\n")
-    with pytest.raises(FathomError, match=r"'24k / 32k' \(of m\) is no single length.*--lengths"):
+    with pytest.raises(FathomError, match=r"'24k / 32k' \(of m\) is not a single length.*--lengths"):
         read_scores(path)
     found = read_scores(path, several=True)
     assert [(cell.length, cell.score, cell.task) for cell in found.cells] == [(0, 0.5, "all"), (8192, 0.4, "all")]

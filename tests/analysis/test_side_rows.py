@@ -82,7 +82,7 @@ def test_the_code_base_of_questions_is_the_gold_document_alone() -> None:
 def test_the_code_base_falls_back_with_a_note() -> None:
     one = longscore(asked("single_doc_qa"), base="code")[0]
     assert one.base == pytest.approx(10.5 / 12)
-    assert "no rows over the gold document alone" in one.note
+    assert "no rows with the gold document alone" in one.note
 
 
 def test_the_pooled_base_counts_items_not_lengths() -> None:

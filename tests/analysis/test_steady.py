@@ -62,7 +62,7 @@ def test_chance_is_taken_off_first() -> None:
 def test_a_base_at_chance_has_no_ratio_but_an_area_and_a_log_ratio() -> None:
     one = of([0.2, 0.25, 0.2], chance=0.2)
     assert (one.retention, one.l50, one.l85) == (None, None, None)
-    assert "cannot be told from chance" in one.undefined
+    assert "is not distinguishable from chance" in one.undefined
     assert one.area is not None
     assert one.area.interval.low < 0.05
     assert one.log_ratio is not None
@@ -80,7 +80,7 @@ def test_a_model_that_gets_nothing_right_stays_finite() -> None:
 
 
 def test_an_unsure_base_is_said() -> None:
-    assert "known only within a factor" in of([0.04, 0.16, 0.13]).note
+    assert "the base is uncertain by a factor" in of([0.04, 0.16, 0.13]).note
     assert "factor" not in of([0.8, 0.7, 0.6]).note
 
 

@@ -62,7 +62,7 @@ def page(browser: Browser, place: str, sender: str, tmp_path: Path) -> Iterator[
 def test_submissions_are_decided_on(page: Page, token: str, store: Store) -> None:
     page.get_by_label("Token").fill("fathom-nobody")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("a token is needed that is valid here")
+    expect(page.get_by_role("alert")).to_contain_text("missing or invalid token")
     expect(page.get_by_role("combobox")).to_be_hidden()
 
     page.get_by_label("Token").fill(token)
@@ -84,7 +84,7 @@ def test_submissions_are_decided_on(page: Page, token: str, store: Store) -> Non
     expect(page.get_by_role("alert")).to_contain_text("Say why")
     items.get_by_label("Reason").fill("seems right")
     items.get_by_role("button", name="Accept").click()
-    expect(page.get_by_text("Nothing here.")).to_be_visible()
+    expect(page.get_by_text("No submissions.")).to_be_visible()
     expect(page.get_by_role("status")).to_have_text("The site is up to date.")
     assert {one.state: one.reason for one in store.listed()} == {
         "accepted": "seems right",
@@ -151,10 +151,10 @@ def test_a_decision_is_undone_and_all_are_listed(page: Page, token: str, store: 
     expect(items).to_contain_text("by mo: a slip")
     items.get_by_label("Reason").fill("the other one was meant")
     items.get_by_role("button", name="Undo the last decision").click()
-    expect(page.get_by_text("Nothing here.")).to_be_visible()
+    expect(page.get_by_text("No submissions.")).to_be_visible()
     page.get_by_label("Show").select_option("decisions")
     expect(items).to_have_count(2)
-    expect(items.first).to_contain_text("waiting again: the other one was meant")
+    expect(items.first).to_contain_text("pending again: the other one was meant")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert {one.state for one in store.listed()} == {"pending"}
 
@@ -167,7 +167,7 @@ def test_what_a_moderator_sent_is_left_to_others(page: Page, token: str) -> None
     page.get_by_label("Token").fill(token)
     page.keyboard.press("Enter")
     items = page.get_by_role("listitem").filter(has=page.get_by_role("heading"))
-    own = items.filter(has_text="You sent this")
+    own = items.filter(has_text="This is your submission")
     expect(own).to_have_count(1)
     expect(own.get_by_role("button")).to_have_count(0)
     expect(items.filter(has_text="the same name, from another submitter")).to_have_count(2)
@@ -180,7 +180,7 @@ def test_a_token_is_forgotten(page: Page, token: str) -> None:
     page.reload()  # the tab still knows it
     expect(page.get_by_label("Show")).to_be_visible()
     assert page.evaluate("localStorage.length") == 0
-    page.get_by_role("button", name="Forget the token").click()
+    page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Token")).to_be_focused()
     assert page.evaluate("sessionStorage.length") == 0
     assert page.evaluate("document.querySelectorAll('#list > li').length") == 0

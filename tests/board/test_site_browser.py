@@ -25,7 +25,7 @@ opened = pytest.fixture(tabs)
 def test_the_board_opens_with_complete_lines_first_and_the_best_on_top(opened: Open) -> None:
     tab = opened()
     assert tab.locator("h1").inner_text() == "LongLeader 128K"
-    assert tab.locator(".told").inner_text().replace("\u00a0", " ") == "14 lines"
+    assert tab.locator(".told").inner_text().replace("\u00a0", " ") == "14 entries"
     scores = [float(score) for score in column(tab, 4)]
     marked = tab.locator("table.board tbody tr.partial").count()
     assert marked == 2
@@ -68,7 +68,7 @@ def test_filters_narrow_the_table_and_say_so(opened: Open) -> None:
     expect(tab.locator("#said")).to_contain_text("shown")
     assert tab.evaluate("document.activeElement.type") == "search"
     tab.get_by_label("Find a model").fill("no such model")
-    assert tab.get_by_text("No line is like this").is_visible()
+    assert tab.get_by_text("No entry matches these filters").is_visible()
     tab.get_by_label("Find a model").fill("")
     tab.get_by_role("checkbox", name="published").uncheck()
     expect(tab).to_have_url(re.compile(re.escape("from=measured,submitted")))
@@ -159,9 +159,9 @@ def test_a_rank_says_why_and_escape_returns_to_it(opened: Open) -> None:
     button.focus()
     tab.keyboard.press("Enter")
     popup = tab.get_by_role("dialog", name="Why this rank")
-    popup.get_by_text("cannot be told apart").first.wait_for()
+    popup.get_by_text("not distinguishable").first.wait_for()
     said = popup.locator("p").first.inner_text().replace("\u00a0", " ")
-    counts = [int(count) for count in re.findall(r"(\d+) lines?", said)]
+    counts = [int(count) for count in re.findall(r"(\d+) (?:entry|entries)", said)]
     ranked = tab.locator("table.board tbody button.why", has_text=re.compile(r"\d")).count()
     better, worse, tied = counts
     assert (1 + worse, ranked - better) == (rank[0], rank[-1])
@@ -177,7 +177,7 @@ def test_lines_without_a_rank_say_why(opened: Open) -> None:
     assert "no score" in tab.get_by_role("dialog", name="Why no rank").locator(".popup-body").inner_text()
     tab.keyboard.press("Escape")
     tab.locator("tr:not(.partial) button.why", has_text=re.compile(r"^\u2013$")).first.click()
-    assert "Without an interval" in tab.get_by_role("dialog").locator(".popup-body").inner_text()
+    assert "there is no interval" in tab.get_by_role("dialog").locator(".popup-body").inner_text()
 
 
 def test_badges_tell_the_origin_and_link_to_https_alone(opened: Open) -> None:
@@ -205,7 +205,7 @@ def test_lines_are_chosen_and_compared(opened: Open) -> None:
     tab.locator("#tray").get_by_role("link", name="Compare 2").click()
     tab.locator("table.scores").first.wait_for()
     assert tab.locator(".chips li").count() == 2
-    tab.get_by_label("Line to add").select_option(index=0)
+    tab.get_by_label("Entry to add").select_option(index=0)
     tab.get_by_role("button", name="Add").click()
     tab.locator(".chips li").nth(2).wait_for()
     tab.get_by_role("button", name=re.compile("^Remove")).first.click()

@@ -96,7 +96,7 @@ def test_the_mean_of_answered_replies_is_named_and_explained(opened: Open) -> No
     cell = tab.locator("table.board tbody tr", has=tab.locator("[data-key=line-9]")).locator("td.overall")
     other = re.search(r"answered only: (\d+\.\d)$", cell.inner_text())
     assert other is not None
-    assert "\u201cAnswered only\u201d is the mean without the replies" in tab.locator(".legend").inner_text()
+    assert "\u201cAnswered only\u201d is the mean without unanswered replies" in tab.locator(".legend").inner_text()
     model = opened("#/models/model-9")
     standing = model.locator(".standing", has_text="overall").inner_text()
     # The interval is that of the score, and stands beside it.
@@ -151,7 +151,7 @@ def test_a_fade_shows_that_there_is_more_to_the_right(opened: Open) -> None:
 def test_a_view_without_figures_says_so_and_where_there_are_some(published: Open) -> None:
     tab = published("#/boards/pro?view=tasks")
     assert tab.locator("table.board").count() == 0
-    assert tab.get_by_text("says how it scores on single tasks").is_visible()
+    assert tab.get_by_text("has scores by task").is_visible()
     assert tab.locator(".names a").count() == 25
     tab.get_by_label("Tasks").select_option(index=3)
     tab.locator(".names li").nth(2).wait_for(state="detached")
@@ -159,7 +159,7 @@ def test_a_view_without_figures_says_so_and_where_there_are_some(published: Open
     tab.get_by_role("link", name="Scores by category").click()
     tab.locator("table.categories").wait_for()
     tab = published("#/boards/pro?view=cost")
-    tab.get_by_text("None of these lines says what its replies cost").wait_for()
+    tab.get_by_text("No entry here has a known cost").wait_for()
     assert tab.locator("svg.drawing").count() == 0
 
 
@@ -269,7 +269,7 @@ def test_a_model_names_the_tasks_that_it_has_no_score_on(published: Open) -> Non
 
 
 def test_lines_of_different_origin_are_compared_with_a_warning(opened: Open) -> None:
-    warning = "may be one of the questions"
+    warning = "may have other prompts or questions"
     mixed = whole(opened("#/compare?board=leader-128k&lines=line-1,line-12"), "compare")
     assert warning in mixed.locator("main").inner_text()
     alike = whole(opened("#/compare?board=leader-128k&lines=line-1,line-5"), "compare")
@@ -285,7 +285,7 @@ def test_a_whole_visit_by_keyboard(opened: Open) -> None:
     tab.keyboard.press("Enter")  # the link that skips the frame
     until(tab, "document.activeElement.matches('input[type=search]')")
     tab.keyboard.type("nobody")
-    tab.get_by_text("No line is like this").wait_for()
+    tab.get_by_text("No entry matches these filters").wait_for()
     tab.keyboard.press("Control+a")
     tab.keyboard.press("Delete")
     until(tab, "document.activeElement.textContent === 'Retrieval'")
@@ -311,8 +311,8 @@ def test_a_whole_visit_by_keyboard(opened: Open) -> None:
     assert tab.evaluate("document.activeElement.textContent") == "Compare"  # its heading
     until(tab, "document.activeElement.matches('.chips li button')")
     tab.keyboard.press("Enter")
-    tab.get_by_text("Choose two lines or more").wait_for()
-    assert tab.evaluate("document.activeElement.getAttribute('aria-label')") == "Line to add"  # near what is gone
+    tab.get_by_text("Select two or more entries").wait_for()
+    assert tab.evaluate("document.activeElement.getAttribute('aria-label')") == "Entry to add"  # near what is gone
     tab.go_back()
     tab.locator(".chips li").nth(1).wait_for()
     assert head(tab, "Retrieval").count() == 0

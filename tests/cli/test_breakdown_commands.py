@@ -139,7 +139,7 @@ def test_difficulty_prints_and_writes_labels(call: Call, rows: Path, tiers: Path
     out_file = tmp_path / "labels.jsonl"
     code, out, _ = call("analyze", "difficulty", rows, "--tiers", tiers, "--out", out_file)
     assert code == 0
-    words = ("Moderate", "→Hard", "the same label", "that their own records give")
+    words = ("Moderate", "→Hard", "the same label", "as in their records")
     assert [word for word in words if word not in out] == []
     lines = [json.loads(line) for line in out_file.read_text().splitlines()]
     assert [(one["id"], one["label"]) for one in lines] == [

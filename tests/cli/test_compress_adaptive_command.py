@@ -61,12 +61,12 @@ def test_a_subset_is_chosen_run_and_estimated(call: Call, scored: Path, tmp_path
     (tmp_path / "small.known.parquet").rename(tmp_path / "elsewhere.parquet")
     code, _, err = call("compress", "estimate", "new", "--subset", "small.json")
     assert code == 2
-    assert "name the scores with --known" in err
+    assert "give the scores with --known" in err
     again = call("compress", "estimate", "new", "--subset", "small.json", "--known", "elsewhere.parquet", "--json")
     assert json.loads(again[1]) == found
     code, _, err = call("compress", "estimate", "new", "--subset", "small.json", "--known", scored / "run-0")
     assert code == 2
-    assert "was chosen by other scores than these" in err
+    assert "was chosen with other scores" in err
 
 
 def test_full_runs_are_ranked_and_compared_with_the_truth(call: Call, scored: Path) -> None:

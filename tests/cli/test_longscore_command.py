@@ -129,7 +129,7 @@ def test_lengths_are_chosen(call: Call) -> None:
     assert chosen["average"] == chosen["shared_average"] == pytest.approx(-0.1)
     code, _, err = call("longscore", "uneven.csv", "--lengths", "12k")
     assert code == 2
-    assert "no score at 12k; there are scores at 8k, 16k, 32k" in err
+    assert "no score at 12k; lengths with scores: 8k, 16k, 32k" in err
 
 
 def test_tables_fit_a_narrow_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ def test_embeddings_that_do_not_fit(call: Call, matrix: ScoreMatrix, tmp_path: P
     write_vectors(matrix.items[:4], np.eye(4), tmp_path / "few.npz")
     np.savez(tmp_path / "plain.npz", embeddings=np.eye(4))
     for file, message in (
-        ("few.npz", "few.npz: 56 of 60 items have no embedding, for instance 't1/0004'; it has 4"),
+        ("few.npz", "few.npz: 56 of 60 items have no embedding, for example 't1/0004'; it has 4"),
         ("plain.npz", "plain.npz: 4 embeddings without names for 60 items"),
     ):
         code, _, err = call("compress", "study", "bias", "scores.parquet", "--embeddings", file)
@@ -149,7 +149,7 @@ def test_items_are_embedded(call: Call, matrix: ScoreMatrix, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["texts.jsonl", "--out", "texts.csv"], "texts.csv: embeddings are an .npz file, not .csv"),
+        (["texts.jsonl", "--out", "texts.csv"], "texts.csv: a file of embeddings must end in .npz"),
         (["texts.jsonl", "--out", "t.npz", "--model", "magic"], "unknown embedding 'magic': choose tfidf"),
         (["absent.jsonl", "--out", "t.npz"], "absent.jsonl"),
     ],

@@ -69,7 +69,7 @@ def test_a_budget_of_costs_is_kept_on_average(budget: float) -> None:
         (2.5, "items", "a budget of 2.5: expected a whole number"),
         (float("nan"), "items", "a budget of nan"),
         (float("inf"), "items", "a budget of inf"),
-        (1.5, "cost", "a budget of 1.5: expected a cost from that of the cheapest item to that of all, 2 to 240"),
+        (1.5, "cost", "a budget of 1.5: expected a cost between the cheapest item's and that of all, 2 to 240"),
         (241, "cost", "a budget of 241"),
     ],
 )

@@ -140,16 +140,16 @@ def test_the_category_of_an_item_that_was_not_asked_has_no_value() -> None:
 def test_subsets_and_scores_that_do_not_belong_together() -> None:
     other = replace(NEW, items=tuple(f"other/{name}" for name in NEW.items))
     for known in (KNOWN, None):
-        with pytest.raises(FathomError, match="no item of the subset 'sampled' has a score, for instance 't"):
+        with pytest.raises(FathomError, match="no item of the subset 'sampled' has a score, for example 't"):
             estimate(SUBSET, other, known)
     with pytest.raises(
-        FathomError, match="40 of its items are not in the scores that it was chosen by, for instance t"
+        FathomError, match="40 of its items are not in the scores that it was chosen with, for example t"
     ):
         estimate(SUBSET, NEW, replace(KNOWN, items=other.items))
     renamed = (replace(SUBSET.members[0], item="unknown/0001"), *SUBSET.members[1:])
-    with pytest.raises(FathomError, match=r"1 of its items are not in .* for instance unknown/0001"):
+    with pytest.raises(FathomError, match=r"1 of its items are not in .* for example unknown/0001"):
         estimate(replace(SUBSET, members=renamed), NEW, KNOWN)
-    with pytest.raises(FathomError, match="was chosen by other scores than these"):
+    with pytest.raises(FathomError, match="was chosen with other scores"):
         estimate(SUBSET, NEW, KNOWN.of_models(range(9)))
 
 
@@ -157,7 +157,7 @@ def test_subsets_and_scores_that_do_not_belong_together() -> None:
     ("change", "message"),
     [
         ({"budget": None}, "its design has no budget, unit and seed"),
-        ({"budget": 41}, "was chosen by other scores"),
+        ({"budget": 41}, "was chosen with other scores"),
         ({"unit": "miles"}, "its design has no budget, unit and seed"),
         ({"seed": "x"}, "its design has no budget, unit and seed"),
     ],

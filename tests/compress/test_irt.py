@@ -167,7 +167,7 @@ def test_the_two_rules_of_the_threshold_differ() -> None:
     assert threshold(scores, "coded") >= 0.4
     with pytest.raises(FathomError, match="choose coded or paper"):
         threshold(scores, "other")  # type: ignore[arg-type]
-    with pytest.raises(FathomError, match="no score"):
+    with pytest.raises(FathomError, match="needs scores"):
         threshold(np.full((2, 3), np.nan))
 
 

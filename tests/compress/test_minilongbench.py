@@ -250,10 +250,10 @@ def test_files(matrix: ScoreMatrix, tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused(matrix: ScoreMatrix) -> None:
     mini = select(matrix, 30, dimensions=2)
     other = replace(matrix, items=("else", *matrix.items[1:]))
-    with pytest.raises(FathomError, match=r"item 'else' is none of the 240 items .*1 of 240 items.*like 't0/0000'"):
+    with pytest.raises(FathomError, match=r"item 'else' is not among the 240 items .*1 of 240 items.*like 't0/0000'"):
         predict(mini, other)
     strange = replace(mini.subset, members=(replace(mini.subset.members[0], item="gone"),))
-    with pytest.raises(FathomError, match="item 'gone' is none of the 240 items"):
+    with pytest.raises(FathomError, match="item 'gone' is not among the 240 items"):
         predict(replace(mini, subset=strange), matrix)
     scores = matrix.scores.copy()
     scores[0, [place for place, own in enumerate(matrix.categories) if own == "c1"]] = np.nan

@@ -91,10 +91,10 @@ def assert_same(first: ScoreMatrix, second: ScoreMatrix) -> None:
     [
         ({"item": ["x"], "m": [50]}, r"m, item 'x': a score of 50 .*divided by 100"),
         ({"item": ["x"], "m": [-0.1]}, r"m, item 'x': a score of -0.1 is not between 0 and 1 \("),
-        ({"item": ["x"], "m": ["half"]}, r"m, item 'x': 'half' is no number; leave gaps empty"),
-        ({"item": ["x", "x"], "m": [0, 1]}, "item 'x' stands there 2 times"),
+        ({"item": ["x"], "m": ["half"]}, r"m, item 'x': 'half' is not a number; leave gaps empty"),
+        ({"item": ["x", "x"], "m": [0, 1]}, "item 'x' occurs 2 times"),
         ({"item": ["x", ""], "m": [0, 1]}, "row 2: item is empty"),
-        ({"item": ["x"], "task": ["t"]}, "expected a column of scores for each, beside item, task"),
+        ({"item": ["x"], "task": ["t"]}, "expected a column of scores for each, besides item, task"),
         ({"name": ["x"], "m": [0]}, "expected a column item, or task and task_index"),
         ({"task": ["x"], "index": ["a"], "m": [0]}, "index must be a whole number"),
         ({"item": ["x"], "m": [None]}, "m has no score at all"),
@@ -113,7 +113,7 @@ def test_bad_tables_are_refused(tmp_path: Path, columns: dict[str, list[object]]
 
 
 def test_other_bad_input_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match="no scores: name a table"):
+    with pytest.raises(FathomError, match="no scores: give a table"):
         read_matrix([])
     with pytest.raises(FathomError, match="no such"):
         read_matrix(tmp_path / "nothing.csv")
@@ -125,11 +125,11 @@ def test_other_bad_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FathomError, match=r"scores of 1 models \(m\); 2 or more"):
         read_matrix(path, least=2)
     matrix = checked_matrix("made", ["task"], ["x"], np.ones((1, 1)), tasks=[""], categories=[""])
-    with pytest.raises(FathomError, match="a model is called 'task'"):
+    with pytest.raises(FathomError, match="a model has the name of a column, 'task'"):
         write_matrix(matrix, tmp_path / "out.csv")
     with pytest.raises(FathomError, match=r"\.parquet, \.csv, \.jsonl file, not \.xlsx"):
         write_table(pl.DataFrame(), tmp_path / "out.xlsx")
-    with pytest.raises(FathomError, match="model 'm' stands there 2 times"):
+    with pytest.raises(FathomError, match="model 'm' occurs 2 times"):
         checked_matrix("made", ["m", "m"], ["x"], np.ones((2, 1)), tasks=[""], categories=[""])
 
 

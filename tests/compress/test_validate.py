@@ -48,7 +48,7 @@ def test_all_items_give_the_scores_themselves(method: str) -> None:
 
 
 def test_published_items_need_their_benchmark_and_their_budget() -> None:
-    with pytest.raises(FathomError, match=r"the published items of MiniLongBench are 237 .* hold 0 of them"):
+    with pytest.raises(FathomError, match=r"the published items of MiniLongBench are 237 .* have 0 of them"):
         METHODS["published"](MATRIX, 20, 0, None)
     pairs = [(dataset, index) for dataset, anchors in ANCHORS.items() for index in {*anchors, *range(3)}]
     benchmark = replace(
@@ -61,7 +61,7 @@ def test_published_items_need_their_benchmark_and_their_budget() -> None:
     with pytest.raises(FathomError, match="and the budget is 236"):
         METHODS["published"](benchmark, 236, 0, None)
     by_sample = replace(benchmark, items=tuple(f"{item}@8k" for item in benchmark.items))
-    with pytest.raises(FathomError, match="hold 0 of them"):
+    with pytest.raises(FathomError, match="have 0 of them"):
         METHODS["published"](by_sample, 237, 0, None)
 
 

@@ -64,11 +64,11 @@ def test_long_texts_keep_their_start_and_their_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ('{"item": "a", "text": "b"}\n{"item": "a", "text": "c"}\n', "item 'a' stands there 2 times"),
+        ('{"item": "a", "text": "b"}\n{"item": "a", "text": "c"}\n', "item 'a' occurs 2 times"),
         ('{"item": "a"}\n', "line 1: expected texts item and text; its fields are item"),
         ('{"item": 3, "text": "b"}\n', "line 1: expected texts item and text"),
         ("[1]\n", "line 1: expected a JSON object"),
-        ("", "there is no text to embed"),
+        ("", "no text to embed"),
     ],
 )
 def test_texts_that_cannot_be_read(tmp_path: Path, lines: str, message: str) -> None:
@@ -115,7 +115,7 @@ def test_files_that_hold_no_vectors(tmp_path: Path) -> None:
         "objects.npz": "cannot be read as arrays without Python objects",
         "double.npz": "1 different names of items for 2 embeddings",
         "holes.npz": "expected embeddings of finite numbers",
-        "one.npy": "embeddings are an .npz file, not .npy",
+        "one.npy": "a file of embeddings must end in .npz",
         "text.npz": "cannot be read as arrays",
     }.items():
         with pytest.raises(FathomError, match=message):

@@ -74,7 +74,7 @@ def test_figures_of_the_paper_fit_a_phone_and_follow_the_theme(
 ) -> None:
     tab = opened(browser, hundred, width=375, scheme=scheme)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 375
-    assert {"100-LongBench", "Prior knowledge", "Graders"} <= set(tab.locator("h2").all_inner_texts())
+    assert {"100-LongBench", "Closed-book questions", "Graders"} <= set(tab.locator("h2").all_inner_texts())
     section = tab.locator("section[aria-labelledby=hundred]")
     assert section.locator("details").count() == 3
     assert section.locator("figure").count() == 19

@@ -1,4 +1,4 @@
-"""From rows to numbers with intervals: pure functions over a rows table, one idea a file."""
+"""Analyses: pure functions from a rows table to numbers with intervals."""
 
 from fathom.analysis.agreement import Agreement, agreement
 from fathom.analysis.answers import AnswerPoint, Third, answers

@@ -1,4 +1,4 @@
-"""Base Ability of a profile: what longer lengths are compared with, and whether it is more than guessing."""
+"""Base Ability of a profile: the score that longer lengths are compared with, and its test against chance."""
 
 import math
 from collections.abc import Sequence
@@ -13,27 +13,29 @@ from fathom.length import format_length, named_lengths
 from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import Unmeasured
 
-APART = "each question stands at one length, so that lengths are compared over different questions"
+APART = "each question has one length only, so that lengths are compared over different questions"
 NAMED = 3
-"""Lengths that are not measured and named with their reason."""
+"""Number of lengths without a score that are listed with their reasons."""
 UNSURE = 2.0
-"""A base whose interval spans this factor or more makes every ratio to it a guess."""
+"""A base whose interval spans this factor or more is too uncertain for ratios."""
+UNCERTAIN = "the base is uncertain by a factor of"
+"""Start of the note on such a base."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseAbility:
-    """Base Ability of one profile, and whether it is more than guessing.
+    """Base Ability of one profile, with its test against chance.
 
     Attributes:
-        columns: Which of the profile's lengths it is the mean of; none where it is not the mean of any.
-        value: The base; NaN where no base length was scored.
+        columns: Lengths of the profile that it is the mean of; none if it is not a mean of lengths.
+        value: The base; NaN if no base length was scored.
         draws: Its replicates.
-        interval: Its 95% interval; None where there is no base.
+        interval: Its 95% interval; None without a base.
         chance: Chance level at the same lengths; NaN if unknown.
-        chance_draws: Replicates of the chance level, 0 where it is unknown.
-        undefined: Why no ratio to it may be taken, with figures; "" if one may.
-        factor: Upper over lower end of the 95% interval of the base above chance: so far is a ratio to it uncertain
-            by its base alone. Infinity where that interval reaches 0, and where there is no base.
+        chance_draws: Replicates of the chance level, 0 if unknown.
+        undefined: Why a ratio to it is undefined, with numbers; "" if it is defined.
+        factor: Upper over lower end of the 95% interval of the base above chance: the uncertainty of a ratio due to
+            its base. Infinite if that interval contains 0, and without a base.
     """
 
     columns: NDArray[np.bool_]
@@ -47,9 +49,9 @@ class BaseAbility:
 
 
 def own_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -> BaseAbility:
-    """Base Ability of a profile: the one that it brings along, or the mean of its base lengths.
+    """Base Ability of a profile: its given base, or the mean of its base lengths.
 
-    There is none where a base length was asked and is not measured: the mean of the others is that of another base.
+    It is missing if a base length was asked and has no score, because the mean of the others is another base.
     """
     if gaps_at(profile, profile.base.lengths if profile.base else base_lengths):
         return base_ability(profile, np.zeros(len(profile.lengths), dtype=np.bool_))
@@ -66,7 +68,7 @@ def base_ability(profile: Profile, columns: NDArray[np.bool_]) -> BaseAbility:
 
     Args:
         profile: Means and replicates.
-        columns: Which lengths are the base; all of them scored.
+        columns: Base lengths, all with a score.
     """
     if not columns.any():
         nothing = np.full(len(profile.draws), math.nan)
@@ -92,10 +94,10 @@ def _judged(
     above = interval_of(draws - floors, value - floor)
     undefined = ""
     if above.low <= 0:
-        verb = "is below" if above.high < 0 else "cannot be told from"
+        verb = "is below" if above.high < 0 else "is not distinguishable from"
         undefined = (
             f"the base of {value:.1%} [{interval.low:.1%}, {interval.high:.1%}] {verb} chance ({floor:.1%}), "
-            "so a ratio to it means nothing"
+            "so a ratio to it is undefined"
         )
     low, high = (float(end) for end in np.quantile(draws - floors, [0.025, 0.975]))
     factor = high / low if low > 0 else math.inf
@@ -103,13 +105,13 @@ def _judged(
 
 
 def beyond_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -> NDArray[np.bool_]:
-    """Which lengths are compared with the base: those scored that are longer than all that the base stands for."""
+    """Scored lengths that are longer than all base lengths."""
     last = max(profile.base.lengths if profile.base else base_lengths, default=0)
     return profile.complete & (profile.lengths > last)
 
 
 def missing_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -> str:
-    """Why a profile has no base at all."""
+    """Why a profile has no base."""
     if gaps := gaps_at(profile, profile.base.lengths if profile.base else base_lengths):
         return f"the base is {not_measured(gaps)}"
     if profile.base is not None and profile.base.gap:
@@ -121,7 +123,7 @@ def missing_base(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -
 
 
 def incomplete_note(profile: Profile) -> str:
-    """Which lengths are left out because a task (or every item) has no score there; "" if none."""
+    """Lengths that are left out because a task (or every item) has no score there; "" if none."""
     gaps = [gap for gap in profile.gaps if gap is not None]
     asked = np.array([gap is None for gap in profile.gaps], dtype=np.bool_)
     left_out = profile.lengths[~profile.complete & asked]
@@ -131,18 +133,18 @@ def incomplete_note(profile: Profile) -> str:
 
 
 def gaps_at(profile: Profile, lengths: Sequence[int]) -> list[Unmeasured]:
-    """Those of some lengths that were asked and are not measured, ascending."""
+    """The lengths among these that were asked and have no score, ascending."""
     return [gap for gap in profile.gaps if gap is not None and gap.length in lengths]
 
 
 def gaps_beyond(profile: Profile, base_lengths: Sequence[int] = BASE_LENGTHS) -> list[Unmeasured]:
-    """The lengths beyond the base that were asked and are not measured, ascending."""
+    """The lengths beyond the base that were asked and have no score, ascending."""
     last = max(profile.base.lengths if profile.base else base_lengths, default=0)
     return [gap for gap in profile.gaps if gap is not None and gap.length > last]
 
 
 def not_measured(gaps: Sequence[Unmeasured]) -> str:
-    """Which lengths are not measured, and why: "not measured at 32k (18 of 20 prompts did not fit)"; "" for none."""
+    """Lengths without a score, and why: "not measured at 32k (18 of 20 prompts did not fit)"; "" for none."""
     if not gaps:
         return ""
     rest = gaps[NAMED:]
@@ -151,13 +153,13 @@ def not_measured(gaps: Sequence[Unmeasured]) -> str:
 
 
 def apart_note(profile: Profile) -> str:
-    """That lengths are compared over different questions; "" if they are not."""
+    """A caveat if lengths are compared over different questions; "" if not."""
     return APART if profile.apart else ""
 
 
 def base_note(profile: Profile, base: BaseAbility, base_lengths: Sequence[int] = BASE_LENGTHS) -> str:
-    """What the reader of a figure that is relative to a base should know; "" if nothing."""
-    unsure = f"the base is known only within a factor of {base.factor:.1f}, and so is every ratio to it"
+    """Caveats about a result relative to a base; "" if none."""
+    unsure = f"{UNCERTAIN} {base.factor:.1f}, and so is every ratio to it"
     guess = base.interval is not None and not base.undefined and base.factor >= UNSURE
     notes = [unsure if guess else "", profile.note, apart_note(profile), incomplete_note(profile)]
     used = profile.lengths[base.columns]

@@ -1,7 +1,7 @@
-"""How often two systems give the same answer to the same samples, whether it is right or not.
+"""How often two systems give the same answer to the same samples, correct or not.
 
-A cheap way of asking (``fathom likelihood --method pairs``) can stand for a dear one where the answers are the same,
-not only the scores. A reply without an answer agrees with nothing.
+A cheap method (``fathom likelihood --method pairs``) can replace an expensive one if their answers are the same, not
+only their scores. A reply without an answer agrees with no answer.
 """
 
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ class Agreement:
         variant_a: Its variant.
         model_b: Second model.
         variant_b: Its variant.
-        task: Name of the task; ``all`` for all of them, every item with the same weight.
-        length: Length in tokens; None for all of them, averaged within each item.
+        task: Name of the task; ``all`` for all tasks, every item with the same weight.
+        length: Length in tokens; None for all lengths, averaged within each item.
         agreement: Share of equal answers, averaged within each item first.
         interval: 95% interval of the agreement, over items.
         score_a: Mean score of the first system on these samples.
-        score_b: Mean score of the second one.
+        score_b: Mean score of the second system.
         items: Items.
     """
 
@@ -49,22 +49,22 @@ class Agreement:
 
 
 def agreement(rows: pl.DataFrame, *, seed: int = 0) -> list[Agreement]:
-    """Share of equal answers of every two systems (model and variant), by task and length and over each of them.
+    """Share of equal answers of every two systems (model and variant), by task and length, and over all.
 
     Args:
         rows: A rows table of two systems or more.
         seed: Seed of the intervals.
 
     Returns:
-        Agreements in the order in which the rows name systems and tasks, lengths ascending; none for two systems that
-        share no sample, and none over a cell of either that is not measured (``fathom.stats.outcomes``).
+        Agreements in the order in which the rows name systems and tasks, lengths ascending; none for two systems
+        without common samples, and none for cells without a score (``fathom.stats.outcomes``).
 
     Raises:
-        FathomError: There are rows of one system only.
+        FathomError: The rows are of one system only.
     """
     systems = rows.select("model", "variant").unique(maintain_order=True).rows()
     if len(systems) < 2:
-        raise FathomError("agreement needs rows of two models or variants; name the runs of both")
+        raise FathomError("agreement needs rows of two models or variants; give the runs of both")
     scored = scored_rows(rows)
     return [found for first, second in combinations(systems, 2) for found in _of_two(scored, first, second, seed)]
 

@@ -1,18 +1,17 @@
-"""What stands behind the accuracy of tasks that ask for one of several answers, or for an order of segments.
+"""Details of the accuracy of tasks that ask for one of several answers, or for an order of segments.
 
-A model that does not find the answer may fail to give one at all, may copy the example that the instructions show, or
-may prefer an answer for where it stands. A reader that never looks at the question may do better than chance by taking
-the longest answer. Source: Ada-LEval (Wang et al. 2024), sections 4.3 and 4.5, with intervals.
+A model that does not find the answer may give no valid answer, may copy the example in the instructions, or may prefer
+an answer because of its position. Always taking the longest answer, without reading the question, may score above
+chance. Source: Ada-LEval (Wang et al. 2024), sections 4.3 and 4.5, with intervals.
 
-The prompt shows an example of the form of an answer, and the facet ``example`` is what it shows; ``longest`` and
-``first`` are the answers that two shortcuts take; ``gold`` of ``answers`` says which answer is right, counted from 1.
-What each reply says is columns of 0 and 1. A column is null where the question does not arise: a reply that is not
-valid copies nothing, a sample without numbered answers has no longest one. The mean of a column is then a share of the
-right replies.
+The prompt shows an example of the form of an answer, and the facet ``example`` is that example; ``longest`` and
+``first`` are the answers of two shortcuts; ``gold`` of ``answers`` is the number of the correct answer, from 1.
+Properties of replies are columns of 0 and 1. A column is null if it does not apply: an invalid reply copies nothing, a
+sample without numbered answers has no longest one. So the mean of a column is a share of the replies it applies to.
 
-An order is written as the numbers of the segments as one reads them: ``[2, 4, 1, 3]`` begins with segment 2. All or
-nothing is a hard measure of such answers; Kendall's tau and the adjacent pairs kept say how much of an order a wrong
-answer has right.
+An order is written as the numbers of the segments in reading order: ``[2, 4, 1, 3]`` begins with segment 2.
+Exact match is a strict measure of such answers; Kendall's tau and the share of adjacent pairs show how much of a wrong
+order is correct.
 """
 
 import re
@@ -36,18 +35,18 @@ SHARES = (
     *("followed", "accuracy_valid", "copied", "tau", "adjacent"),
     *(f"{third}_{kind}" for third in THIRDS for kind in ("accuracy", "chosen")),
 )
-"""Columns that are measured: what the model did. ``tau`` is moved to [0, 1]."""
+"""Columns of what the model did. ``tau`` is scaled to [0, 1]."""
 FACTS = (
     *("copied_expected", "longest", "first", "adjacent_chance"),
     *(f"{third}_{kind}" for third in THIRDS for kind in ("gold", "chance")),
 )
-"""Columns that are known of the samples, whatever the model did."""
+"""Columns that depend only on the samples."""
 _LABEL = r"^A?([0-9]+)$"
 _KEYS = ["model", "variant", "task"]
 
 
 def order_of(text: str | None) -> tuple[int, ...] | None:
-    """The order that a target or an answer states; None where it states none.
+    """The order in a target or an answer; None if there is none.
 
     Args:
         text: A list of two or more different whole numbers, as JSON: "[2, 4, 1, 3]".
@@ -59,7 +58,7 @@ def order_of(text: str | None) -> tuple[int, ...] | None:
 
 
 def kendall_tau(answered: Sequence[int], true: Sequence[int]) -> float:
-    """Kendall's tau (1938) of two orders of the same segments: pairs in the same order less the others, over all pairs.
+    """Kendall's tau (1938) of two orders of the same segments: concordant minus discordant pairs, over all pairs.
 
     Args:
         answered: Numbers of the segments, each once.
@@ -74,7 +73,7 @@ def kendall_tau(answered: Sequence[int], true: Sequence[int]) -> float:
 
 
 def adjacent_share(answered: Sequence[int], true: Sequence[int]) -> float:
-    """Share of the neighbours in the true order that the answer too has next to each other, in that order.
+    """Share of the adjacent pairs of the true order that are adjacent in the answer too, in that order.
 
     Over all orders of N segments its mean is 1/N: of the N! orders, (N-1)! have a given segment right before another.
 
@@ -109,7 +108,7 @@ def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
         item_name(),
         valid.cast(pl.Float64).alias("followed"),
         pl.when(valid).then("value").alias("accuracy_valid"),
-        # A valid reply always has an answer; rows of other tools may keep none.
+        # A valid reply always has an answer; rows of other tools may not keep it.
         pl.when(valid).then(answer == _plain(facet("example"))).cast(pl.Float64).alias("copied"),
         *(
             (_plain(facet(shown)) == target).cast(pl.Float64).alias(name)
@@ -120,12 +119,12 @@ def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plain(text: pl.Expr) -> pl.Expr:
-    """Answers are the same whatever their spaces and the size of their letters."""
+    """Answers without spaces, in lower case."""
     return text.str.replace_all(r"\s", "").str.to_uppercase()
 
 
 def _orders(rows: pl.DataFrame) -> list[pl.Series]:
-    """Tau and neighbours of valid replies that put all segments in order, and chance where an order is asked for."""
+    """Tau and adjacent pairs of valid replies that order all segments, and chance if an order is asked for."""
     taus: list[float | None] = []
     kept: list[float | None] = []
     chances: list[float | None] = []
@@ -140,7 +139,7 @@ def _orders(rows: pl.DataFrame) -> list[pl.Series]:
 
 
 def _positions(valid: pl.Expr) -> list[pl.Expr]:
-    """For each third: score and share of samples with the right answer there; share of choices there, and by chance."""
+    """For each third: score and share of samples with the correct answer; share of choices, and of random ones."""
     answers, gold = _number(facet("answers")), _number(facet("gold"))
     numbered = gold.is_between(1, answers).fill_null(False)
     depth = facet("depth").cast(pl.Float64, strict=False)
@@ -164,7 +163,7 @@ def _number(text: pl.Expr) -> pl.Expr:
 
 
 def _middle(number: pl.Expr, answers: pl.Expr) -> pl.Expr:
-    """Where answer ``number`` of so many lies: the middle of its share of the context. Never at 1/3 or 2/3 exactly."""
+    """Position of answer ``number``: the middle of its share of the context, never 1/3 or 2/3 exactly."""
     return (2 * number - 1) / (2 * answers)
 
 
@@ -175,7 +174,7 @@ def _in(third: str, place: pl.Expr) -> pl.Expr:
 
 
 def _held(third: str, answers: pl.Expr) -> pl.Expr:
-    """How many of so many answers lie in a third: those with 2 * number - 1 below two thirds of ``answers``."""
+    """How many of the answers are in a third: those with 2 * number - 1 below two thirds of ``answers``."""
     outer = (2 * answers + 3) // 6
     return answers - 2 * outer if third == "middle" else outer
 
@@ -186,11 +185,11 @@ class Third:
 
     Attributes:
         name: ``front``, ``middle`` or ``rear``.
-        gold: Share of the samples whose right answer lies here.
-        accuracy: Mean score of those samples; None where there are none.
-        chosen: Share of the readable choices that fall here, wherever the right answer lies; None where the answers of
-            a task have no numbers.
-        chosen_chance: The same for a choice at random: the share of all answers that lie here. Of 4 answers, 2 are in
+        gold: Share of the samples whose correct answer is here.
+        accuracy: Mean score of those samples; None without any.
+        chosen: Share of the readable choices that are here, whatever the correct answer; None if answers have no
+            numbers.
+        chosen_chance: The same for a random choice: the share of all answers that are here. Of 4 answers, 2 are in
             the middle.
     """
 
@@ -203,34 +202,34 @@ class Third:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPoint:
-    """How one model answers one task at one length. Shares are in [0, 1], with 95% intervals over items.
+    """Answers of one model to one task at one length. Shares are in [0, 1], with 95% intervals over items.
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         task: Name of the task.
         length: Length in tokens.
-        replies: Rows with a context, one per sample and epoch, whatever became of them.
-        scored: Those that count; every figure below is over these.
-        valid: Those among ``scored`` that are of the form that was asked for.
+        replies: Rows with a context, one per sample and epoch, with any outcome.
+        scored: Those that count; everything below is over these.
+        valid: Those among ``scored`` that have the requested form.
         accuracy: Mean score; a reply without a readable answer is wrong. The X of "X/Y" in the paper's Table 9.
         chance: Mean over samples of the chance level of each: 1/N! for an order of N segments, 1/n for one of n
             answers; None if unknown.
         followed: Share of valid replies: the rate of following instructions of Figure 2.
-        accuracy_valid: Mean score of the valid replies alone, the Y of "X/Y"; None where there are none.
-        copied: Share of the *valid* replies that give the answer of the example, as in Tables 4 and 5; None where there
-            is no example or no valid reply. The paper does not say over which replies. Its models of 200 cases have
-            rates that are whole numbers of cases wherever all their replies were valid, and 73.3%, 96.9% and 97.4%,
-            which are not, where some were invalid.
-        copied_expected: Share of the samples whose right answer is the example: what a model that is always right
+        accuracy_valid: Mean score of the valid replies alone, the Y of "X/Y"; None without any.
+        copied: Share of the *valid* replies that give the answer of the example, as in Tables 4 and 5; None without
+            an example or a valid reply. The paper does not define the denominator. Its models of 200 cases have
+            rates that are whole numbers of cases if all their replies were valid, and 73.3%, 96.9% and 97.4%,
+            which are not, if some were invalid.
+        copied_expected: Share of the samples whose correct answer is the example: what a model that is always correct
             copies.
-        longest: Score of always choosing the longest answer; None where the task has no such facet.
+        longest: Score of always choosing the longest answer; None if the task has no such facet.
         first: Score of always choosing the first answer; None likewise.
-        orders: Valid replies that put all segments in some order; ``tau`` and ``adjacent`` are over these.
-        tau: Mean Kendall's tau with the true order, in [-1, 1]; 0 for an order at random. None where there are none.
-        adjacent: Mean share of the neighbours of the true order that stand next to each other in the answer, in order.
-        adjacent_chance: The same for an order at random: exactly 1/N for N segments.
-        thirds: Front, middle and rear; () where the rows do not say where the right answer lies.
+        orders: Valid replies that order all segments; ``tau`` and ``adjacent`` are over these.
+        tau: Mean Kendall's tau with the true order, in [-1, 1]; 0 for a random order. None without any.
+        adjacent: Mean share of the adjacent pairs of the true order that are adjacent in the answer, in order.
+        adjacent_chance: The same for a random order: exactly 1/N for N segments.
+        thirds: Front, middle and end; () if the position of the correct answer is unknown.
     """
 
     model: str
@@ -256,19 +255,18 @@ class AnswerPoint:
 
     @property
     def telling(self) -> bool:
-        """Whether there is more to tell than scores and their validity: an example, shortcuts, orders or choices."""
+        """Whether there is more than scores and their validity: an example, shortcuts, orders or choices."""
         chosen = any(third.chosen is not None for third in self.thirds)
         known = (self.copied_expected, self.longest, self.first, self.adjacent_chance)
         return chosen or any(one is not None for one in known)
 
 
 def answers(rows: pl.DataFrame, *, seed: int = 0) -> list[AnswerPoint]:
-    """How models answer, per model, variant, task and length.
+    """Answers per model, variant, task and length.
 
     Tasks of which some row has a chance level above 0 or an example count as asking for one of several answers.
-    Replies count as in every mean (``fathom.stats.outcomes``): one that was not answered scores 0 and is not valid, and
-    a length that is not measured has no point. Epochs, and several questions of one item, are averaged within the item
-    first.
+    Replies count as in every mean (``fathom.stats.outcomes``): an unanswered reply scores 0 and is not valid, and a
+    length without a score has no point. Epochs, and several questions of one item, are averaged within the item first.
 
     Args:
         rows: A rows table; may be empty.
@@ -297,7 +295,7 @@ def answers(rows: pl.DataFrame, *, seed: int = 0) -> list[AnswerPoint]:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One length of one model and task: what was measured, with its intervals, and what is a fact of the samples."""
+    """One length of one model and task: measures with their intervals, and facts about the samples."""
 
     scored: int
     valid: int
@@ -335,9 +333,9 @@ def _estimate(values: Floats, draws: Floats) -> Estimate | None:
 def _point(accuracy: CurvePoint, replies: int, cell: _Cell) -> AnswerPoint:
     shares, facts = cell.shares, cell.facts
     followed = shares["followed"]
-    assert accuracy.mean is not None  # only points with a mean come here
+    assert accuracy.mean is not None  # points without a mean were left out
     assert accuracy.interval is not None
-    assert followed is not None  # known of every scored reply
+    assert followed is not None  # known for every scored reply
     every = Estimate(accuracy.mean, accuracy.interval)
     return AnswerPoint(
         model=accuracy.model,
@@ -350,7 +348,7 @@ def _point(accuracy: CurvePoint, replies: int, cell: _Cell) -> AnswerPoint:
         accuracy=every,
         chance=accuracy.chance,
         followed=followed,
-        # Where all replies are valid the two are one figure, interval and all.
+        # If all replies are valid the two are the same, including the interval.
         accuracy_valid=every if cell.valid == cell.scored else shares["accuracy_valid"],
         copied=shares["copied"],
         copied_expected=facts["copied_expected"],

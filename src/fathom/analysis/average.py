@@ -20,20 +20,20 @@ class AverageScore:
     """Mean score of one model on one task, or on the mean of its tasks, over its lengths.
 
     Attributes:
-        model: Name of the model.
+        variant: Name of the variant, "" if there is only one.
         variant: Name of the variant, "" if there is one only.
         task: Name of the task, ``all`` for tasks averaged first.
-        mean: Mean over ``lengths``, in [0, 1]; None where there is none, or a length was asked and is not measured.
-        interval: 95% interval of the mean, paired over lengths; None where ``mean`` is.
+        mean: Mean over ``lengths``, in [0, 1]; None without any, or if a length was asked and has no score.
+        interval: 95% interval of the mean, paired over lengths; None if ``mean`` is.
         chance: Chance level over the same lengths; None if unknown.
-        lengths: Lengths that the mean is taken over: those at which every task has a score.
-        tasks: Tasks that the mean is taken over.
-        note: What the reader should know; "" if nothing.
-        other: The mean by the other choice of ``unanswered``; None where there is none.
-        unanswered: Replies behind it that were not answered.
-        cut: Replies behind it that the output cap cut off.
-        overflow: Prompts behind it that did not fit.
-        missing: Replies behind it that are missing.
+        lengths: Lengths that the mean is over: those at which every task has a score.
+        tasks: Tasks that the mean is over.
+        note: Caveats; "" if none.
+        other: The mean under the other choice of ``unanswered``; None without one.
+        unanswered: Number of unanswered replies.
+        cut: Number of replies truncated at the output cap.
+        overflow: Number of prompts that did not fit the window.
+        missing: Number of missing replies.
     """
 
     model: str
@@ -55,19 +55,19 @@ class AverageScore:
 def average_scores(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[AverageScore]:
     """Average score per model and variant, for every task and for ``all``.
 
-    A length at which some task was not asked is left out: with it, the mean would be over other tasks there than
-    elsewhere. Where a length was asked and is not measured, there is no mean: that of the others would be higher.
+    A length at which some task was not asked is left out, because the mean would be over other tasks there. If a
+    length was asked and has no score, there is no mean, because that of the other lengths would be higher.
 
     Args:
         rows: A rows table (``fathom.rows``); may be empty.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals.
     """
     return average_scores_of(profiles(rows, seed=seed, unanswered=unanswered))
 
 
 def average_scores_of(ready: Sequence[Profile]) -> list[AverageScore]:
-    """The same from profiles that are there already."""
+    """The same from precomputed profiles."""
     return [_average(profile) for profile in ready]
 
 
@@ -94,9 +94,9 @@ def _average(profile: Profile) -> AverageScore:
 
 
 def comparable(scores: Iterable[AverageScore]) -> list[AverageScore]:
-    """The averages that are over the same tasks and lengths: the largest such group, the widest where groups tie.
+    """The averages over the same tasks and lengths: the largest such group, in a tie the one with most cells.
 
-    The others are averages of something else, and no order between them and these means anything.
+    Averages over other tasks or lengths cannot be compared with these.
     """
     groups: dict[tuple[frozenset[str], tuple[int, ...]], list[AverageScore]] = {}
     for score in scores:

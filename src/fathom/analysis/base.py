@@ -1,7 +1,7 @@
-"""What Base Ability can be: the paper's mean over base lengths, the released code's base, or one that a table gives.
+"""Definitions of Base Ability: the paper's mean over base lengths, the released code's base, or the base of a table.
 
-100-LongBench says (section 3.2, equation 1) that it is the mean of the scores at 2k, 4k and 6k. Its released code does
-so for four tasks, as one pooled mean over all their items; for questions and summaries it takes natural documents
+100-LongBench defines it (section 3.2, equation 1) as the mean of the scores at 2k, 4k and 6k. Its released code does
+so for four tasks, as one pooled mean over all their items; for questions and summaries it uses natural documents
 shorter than the first length, without distractors. Here those are rows whose context is the gold document alone.
 """
 
@@ -20,7 +20,7 @@ BASE_RULES: tuple[BaseRule, ...] = ("paper", "code", "given")
 BASE_LENGTHS = (2048, 4096, 6144)
 """2k, 4k and 6k: the paper's base lengths, in tokens."""
 POOLED_TASKS = ("kv_retrieval", "counting_stars", "passage_retrieval", "passage_count")
-"""Tasks whose base the released code takes at 2k, 4k and 6k; for all others it takes documents without distractors."""
+"""Tasks whose base the released code takes at 2k, 4k and 6k; the others use documents without distractors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,13 @@ class GivenBase:
 
     Attributes:
         value: The base, in [0, 1]; NaN where it is missing.
-        draws: Its replicates, from the same items as those of the lengths where there are items.
+        draws: Its replicates, from the same items as those of the lengths if there are items.
         chance: Chance level of the same questions; NaN if unknown.
         chance_draws: Replicates of ``chance``.
         items: Scores that it is the mean of.
-        lengths: Tested lengths that it stands for; only longer ones are compared with it.
-        note: Where it came from.
-        gap: Why it is missing although it was asked; "" elsewhere.
+        lengths: Tested lengths that it covers; only longer ones are compared with it.
+        note: Its origin.
+        gap: Why it is missing although it was asked; "" otherwise.
     """
 
     value: float
@@ -58,13 +58,13 @@ def code_base(
     seed: int,
     replicates: int,
 ) -> GivenBase:
-    """The base of one task as the released code of 100-LongBench takes it.
+    """The base of one task as in the released code of 100-LongBench.
 
     Args:
         task: Name of the task.
-        short: Scores and chance levels at the base lengths: items x lengths, NaN where nothing was scored.
-        alone: The same over the gold document alone: one for each item.
-        gap: Why nothing may rest on those; then a base over the gold document is missing, and no other takes its place.
+        short: Scores and chance levels at the base lengths: items x lengths, NaN without a score.
+        alone: The same with the gold document alone: one per item.
+        gap: Why those cannot be used; then a base from the gold document is missing, without a replacement.
         prior: Weight of the pseudo-item (``fathom.stats.intervals``).
         seed: Seed of the replicates.
         replicates: Number of replicates.
@@ -72,14 +72,14 @@ def code_base(
     pooled = task in POOLED_TASKS or (gap is None and bool(np.isnan(alone[0]).all()))
     scores, chances = short if pooled else (alone[0][:, None], alone[1][:, None])
     if not pooled:
-        note = "base is the score over the gold document alone, as in the released code"
+        note = "base is the score with the gold document alone, as in the released code"
     elif task in POOLED_TASKS:
         note = "base is the pooled mean at 2k, 4k and 6k, as in the released code"
     else:
-        note = "no rows over the gold document alone (fathom build --alone): base is the pooled mean at 2k, 4k and 6k"
+        note = "no rows with the gold document alone (fathom build --alone): base is the pooled mean at 2k, 4k and 6k"
     known, sure = ~np.isnan(scores), ~np.isnan(chances)
-    # The generator of the task's lengths: an item has the same weight here as there.
-    lost = "" if pooled or gap is None else f"the base is not measured over the gold document alone ({gap})"
+    # The same generator as for the task's lengths, so that an item has the same weight.
+    lost = "" if pooled or gap is None else f"the base is not measured with the gold document alone ({gap})"
     rng = generator(seed, task)
     scored, mass = resampled_sums(np.concatenate([scores, chances], axis=1), rng, replicates=replicates)
     size = scores.shape[1]
@@ -98,7 +98,7 @@ def code_base(
 
 
 def mean_base(bases: Sequence[GivenBase]) -> GivenBase:
-    """The base over several tasks: each with equal weight; NaN where one has none."""
+    """The base over several tasks, with equal weight; NaN if one has none."""
     notes = dict.fromkeys(base.note for base in bases)
     return GivenBase(
         value=float(np.mean([base.value for base in bases])),

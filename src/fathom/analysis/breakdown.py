@@ -1,14 +1,13 @@
 """Breakdowns: the plain mean over questions, by language, length, difficulty or any other property of the questions.
 
-As the released code of LongBench Pro makes its averages (``modules/utils.py``): the repeats of a question are averaged
-first, and every question then has the same weight, whatever its task (``categories`` gives every task the same weight
-instead). Best of n takes the best of a question's first n repeats in place of their mean; pass at n is the share of
-questions of which one of the first n repeats passes, a summary above 0.65 and any other reply with 1. A reply without
-a score is none of these repeats: those after it move up, so that the same questions are behind every n.
+As in the released code of LongBench Pro (``modules/utils.py``): the repeats of a question are averaged first, and every
+question then has the same weight, whatever its task (``categories`` gives every task the same weight instead). Best of
+n takes the best of a question's first n repeats instead of their mean; pass at n is the share of questions for which
+one of the first n repeats passes: a summary above 0.65, any other reply with 1. A reply without a score is not counted
+as a repeat: later ones move up, so that every n is over the same questions.
 
-Averages that somebody published are rows too, whose replies are not at hand. Their facets say of what: ``aggregate``
-the dimension, ``group``, ``measure``, ``n`` (repeats), ``questions`` where that is known, and ``thinking`` and
-``model_kind`` as for replies.
+Published averages are rows too, without replies. Their facets describe them: ``aggregate`` is the dimension, then
+``group``, ``measure``, ``n`` (repeats), ``questions`` if known, and ``thinking`` and ``model_kind`` as for replies.
 """
 
 import json
@@ -31,21 +30,21 @@ from fathom.types import FathomError
 OVERALL = "overall"
 DIMENSIONS = (OVERALL, "language", "difficulty", "length", "contextual_requirement", "primary_task", "secondary_task")
 _COLUMNS = ("suite", "task", "language")
-# The order of the papers; other groups follow by their names and the numbers in them.
+# The order of the papers; other groups follow, sorted by the words and numbers in their names.
 _ORDER = ("en", "zh", "Easy", "Moderate", "Hard", "Extreme", "Full", "Partial")
 _SIZES = {"k": 1024, "m": 1024 * 1024}
 MEASURES = ("mean", "best_of", "pass_at")
 RUN = "run"
-"""The dimension of which each group is one repeat of all questions."""
+"""The dimension whose groups are single repeats of all questions."""
 
 
 def groups_of(about: pl.DataFrame, dimension: str) -> pl.Series:
-    """The group of every question, null for those without one.
+    """The group of every question, null without one.
 
     Args:
-        about: A table with the columns of rows, one line a question.
-        dimension: ``overall`` (one group, ``all``), ``length`` (written as people write it; a length of 0 is not
-            known), ``language``, ``task`` or ``suite``; any other is a facet of the samples.
+        about: A table with the columns of rows, one row per question.
+        dimension: ``overall`` (one group, ``all``), ``length`` (such as "8k"; 0 is unknown), ``language``, ``task`` or
+            ``suite``; any other is a facet of the samples.
     """
     if dimension == OVERALL:
         return pl.repeat(ALL, len(about), eager=True)
@@ -58,39 +57,39 @@ def groups_of(about: pl.DataFrame, dimension: str) -> pl.Series:
 
 
 def place(group: str) -> tuple[int, list[str | float]]:
-    """Where a group comes in the order of its dimension: lengths ascending, tasks by their numbers."""
+    """Sort key of a group in its dimension: lengths ascending, tasks by their numbers."""
     if group in _ORDER:
         return 0, [_ORDER.index(group)]
     if length := re.fullmatch(r"(\d+)([km]?)", group):
         return 1, [int(length[1]) * _SIZES.get(length[2], 1)]
-    # Texts and numbers in turn, so that T2 comes before T10.
+    # Words and numbers alternate, so that T2 comes before T10.
     return 2, [int(part) if number % 2 else part for number, part in enumerate(re.split(r"(\d+)", group))]
 
 
 def check_dimensions(by: Sequence[str]) -> None:
-    """Whether all dimensions have names that a facet can have.
+    """Checks that all dimensions are possible names of facets.
 
     Raises:
-        FathomError: One of them has not, or there are none.
+        FathomError: One of them is not, or there are none.
     """
     for name in by:
         if not name.isidentifier():
             raise FathomError(
-                f"{name!r} is nothing to group by: choose {', '.join(DIMENSIONS)}, or any other facet of the samples"
+                f"cannot group by {name!r}: choose {', '.join(DIMENSIONS)}, or any other facet of the samples"
             )
     if not by:
         raise FathomError(f"nothing to group by: choose {', '.join(DIMENSIONS)}, or any other facet of the samples")
 
 
 def not_there(dimension: str, rows: pl.DataFrame) -> FathomError:
-    """The error for a dimension that no question of the rows has."""
+    """The error for a dimension that no question in the rows has."""
     names = sorted({name for text in rows["facets"].unique() for name in _facets(text)})
     has = f"the rows have the facets {', '.join(names)}" if names else "the rows have no facets"
     return FathomError(f"no question with a score has {dimension!r} to group by; {has}")
 
 
 def _facets(text: str) -> Mapping[str, object]:
-    """The facets of a row; none where a table of anyone's holds something else."""
+    """The facets of a row; none if a user's table has something else."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -99,14 +98,14 @@ def _facets(text: str) -> Mapping[str, object]:
 
 
 def published(rows: pl.DataFrame) -> pl.DataFrame:
-    """Published averages, one a line, in the order of the rows.
+    """Published averages, one per row, in the order of the rows.
 
     Args:
         rows: A rows table; may be empty.
 
     Returns:
-        ``model``, ``variant``, ``value``, ``dimension``, ``group``, ``measure``, ``n``, ``questions`` (null where not
-        known), ``thinking`` and ``model_kind`` ("" where not said).
+        ``model``, ``variant``, ``value``, ``dimension``, ``group``, ``measure``, ``n``, ``questions`` (null if
+        unknown), ``thinking`` and ``model_kind`` ("" if unknown).
     """
     return rows.filter(is_aggregate(), pl.col("value").fill_nan(None).is_not_null()).select(
         "model",
@@ -128,20 +127,20 @@ class GroupScore:
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
-        dimension: What the questions are grouped by.
-        group: The value that they have in common; ``all`` for ``overall``, the number of a repeat for ``run``.
+        variant: Name of the variant, "" if there is only one.
+        dimension: Dimension of the groups.
+        group: The value in common; ``all`` for ``overall``, the number of a repeat for ``run``.
         measure: One of ``MEASURES``.
-        n: Repeats behind each question: those that most questions have for ``mean``, the first n for the others.
-        score: The figure, in [0, 1].
+        n: Repeats of each question: those that most questions have for ``mean``, the first n for the others.
+        score: The score, in [0, 1].
         interval: Its 95% interval; None for a published average.
-        questions: Number of questions; None where it is not known.
-        note: What the reader should know; "" if nothing.
-        other: Of ``mean``, the mean by the other choice of ``unanswered``; None elsewhere.
-        unanswered: Replies behind it that were not answered.
-        cut: Replies behind it that the output cap cut off.
-        overflow: Prompts behind it that did not fit.
-        missing: Replies behind it that are missing.
+        questions: Number of questions; None if unknown.
+        note: Caveats; "" if none.
+        other: For ``mean``, the mean under the other choice of ``unanswered``; None otherwise.
+        unanswered: Number of unanswered replies.
+        cut: Number of replies truncated at the output cap.
+        overflow: Number of prompts that did not fit the window.
+        missing: Number of missing replies.
     """
 
     model: str
@@ -171,33 +170,33 @@ def breakdown(
 ) -> list[GroupScore]:
     """Scores by groups of questions, per model and variant.
 
-    Intervals take every question as drawn for itself: questions that share a context are not told apart, so that they
-    are too narrow where an item has many. A repeat without a score is left out of the mean of its question and is none
-    of the first n; a question without any is in no group. A group with questions of a cell that is not measured has no
-    score (``fathom.stats.outcomes``).
+    Intervals resample single questions, also those that share a context, so that they are too narrow if an item has
+    many. A repeat without a score is left out of the mean of its question and not counted among the first n; a question
+    without any score is in no group. A group with questions of a cell without a score has no score
+    (``fathom.stats.outcomes``).
 
     Args:
         rows: A rows table; may be empty. Published averages are passed through, without an interval.
-        by: What to group by: ``overall``, ``language``, ``length``, ``task``, ``suite``, ``run`` (each repeat of all
-            questions), or a facet of the samples. Questions without it are in no group of it.
+        by: Dimensions: ``overall``, ``language``, ``length``, ``task``, ``suite``, ``run`` (each repeat of all
+            questions), or a facet of the samples. Questions without it are in no group.
         measures: Any of ``MEASURES``; the last two for n from 1 to the number of repeats that most questions have.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over questions).
 
     Returns:
-        Scores in the order in which the rows name models, then by dimension as ``by`` has them, group, measure and n.
+        Scores in the order in which the rows name models, then by dimension in the order of ``by``, group, measure, n.
 
     Raises:
-        FathomError: Unknown measure or none, ``run`` without ``mean``, or no question has what is to be grouped by,
-            unless ``by`` is left as it is.
+        FathomError: Unknown measure or none, ``run`` without ``mean``, or no question has a dimension of ``by``
+            that was given explicitly.
     """
     check_dimensions(by)
     if wrong := [name for name in measures if name not in MEASURES]:
         raise FathomError(f"unknown measure {wrong[0]!r}: choose {', '.join(MEASURES)}")
     if not measures:
-        raise FathomError(f"nothing to measure by: choose {', '.join(MEASURES)}")
+        raise FathomError(f"no measure given: choose {', '.join(MEASURES)}")
     if RUN in by and "mean" not in measures:
-        raise FathomError(f"{RUN!r} groups single repeats, which have a mean only: add mean to the measures")
+        raise FathomError(f"{RUN!r} groups single repeats, which only have a mean: add mean to the measures")
     known = asked(rows, unanswered)
     found = [*_measured(known, by, measures, seed), *_published(rows, by, measures)]
     lacking = [name for name in by if all(one.dimension != name for one in found)]
@@ -237,7 +236,7 @@ def _published(rows: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """One model in one group: a score of each question (rows) by each measure and n (columns), and all replies."""
+    """One model in one group: a score of each question (rows) for each measure and n (columns), and all replies."""
 
     asked: Asked
     dimension: str
@@ -275,7 +274,7 @@ def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_
 
 
 def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]], Floats]:
-    """Scores of every question by every measure, and n of each."""
+    """Scores of every question for every measure, and n of each."""
     passing = passed(one.tries, one.threshold[:, None])
     tables: Mapping[str, Floats] = {"best_of": one.tries, "pass_at": passing}
     found = [(("mean", one.runs), row_means(one.scores))] if "mean" in measures else []

@@ -1,11 +1,11 @@
-"""Averages as LongBench makes them: items within a task, tasks within a category, categories overall.
+"""Averages as in LongBench: items within a task, tasks within a category, categories overall.
 
-Every task has equal weight in its category, and every category in the whole, whatever their numbers of items
-(LongBench, table 2; MiniLongBench). A breakdown by any other facet of the samples takes the mean over tasks within each
-group, as the length buckets of LongBench-E do, and over the tasks with all of their items for the whole, so that the
-whole of LongBench v2, which is one task, is the share of its questions that are answered right.
+Every task has equal weight in its category, and every category in the overall score, whatever their numbers of items
+(LongBench, table 2; MiniLongBench). A breakdown by another facet of the samples is the mean over tasks within each
+group, as for the length buckets of LongBench-E, and over tasks with all of their items overall. So the overall score of
+LongBench v2, which is one task, is the share of its questions with a correct answer.
 
-A reply that chose nothing can be given the chance level instead of 0: v2's released code calls that compensated.
+A reply without a choice can get the chance level instead of 0, which v2's released code calls compensated.
 """
 
 import json
@@ -22,7 +22,7 @@ from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
 
 CATEGORY = "category"
-# The order of the papers, for the groups that they have; others follow in the order of their names.
+# The order of the papers, for groups that they have; others follow by name.
 _ORDER = (
     *("single_doc_qa", "multi_doc_qa", "summarization", "few_shot", "synthetic", "code"),
     *("easy", "hard", "short", "medium", "long"),
@@ -35,19 +35,19 @@ class CategoryScore:
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
-        group: Value of the facet; ``all`` for the whole.
+        variant: Name of the variant, "" if there is only one.
+        group: Value of the facet; ``all`` for the overall score.
         task: Name of the task; ``all`` for the mean over tasks.
         score: The mean, in [0, 1].
         interval: Its 95% interval.
-        tasks: Number of tasks behind it.
-        items: Number of items behind it.
-        note: What the reader should know; "" if nothing.
-        other: The mean by the other choice of ``unanswered``; None where there is none.
-        unanswered: Replies behind it that were not answered.
-        cut: Replies behind it that the output cap cut off.
-        overflow: Prompts behind it that did not fit.
-        missing: Replies behind it that are missing.
+        tasks: Number of tasks.
+        items: Number of items.
+        note: Caveats; "" if none.
+        other: The mean under the other choice of ``unanswered``; None without one.
+        unanswered: Number of unanswered replies.
+        cut: Number of replies truncated at the output cap.
+        overflow: Number of prompts that did not fit the window.
+        missing: Number of missing replies.
     """
 
     model: str
@@ -68,7 +68,7 @@ class CategoryScore:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """Items of one model in one task and group: their mean, and the sums that replicates of it are made of."""
+    """Items of one model in one task and group: their mean, and the resampled sums of its replicates."""
 
     task: str
     mean: float
@@ -85,25 +85,25 @@ def categories(
     seed: int = 0,
     unanswered: Unanswered = "zero",
 ) -> list[CategoryScore]:
-    """Averages per model and variant: each group's tasks, then the group; at last the whole.
+    """Averages per model and variant: each group's tasks, then the group, then overall.
 
     Args:
         rows: A rows table; may be empty. Epochs of an item, and its rows at several lengths, are averaged first.
-        by: Facet of the samples that names the groups. ``category``: the whole is the mean over the groups; any other:
-            the mean over tasks, each with all of its items that have the facet.
-        compensated: Whether a reply of the wrong form counts as much as chance; one that was not answered never does.
+        by: Facet of the samples that names the groups. ``category``: the overall score is the mean over groups; any
+            other: the mean over tasks, each with all of its items that have the facet.
+        compensated: Whether an invalid reply counts as much as chance; an unanswered one never does.
         seed: Seed of the intervals (Bayesian bootstrap over items, within each task).
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
 
     Returns:
-        Scores in the order in which the rows name models; empty where no row has a score. A mean that a cell belongs to
-        which is not measured (``fathom.stats.outcomes``) is left out.
+        Scores in the order in which the rows name models; empty if no row has a score. A mean over a cell without a
+        score (``fathom.stats.outcomes``) is left out.
 
     Raises:
         FathomError: No row with a score has the facet, or tasks or groups are named ``all``.
     """
     if not by.isidentifier():
-        raise FathomError(f"{by!r} is no name of a facet: letters, digits and underscores, for instance {CATEGORY!r}")
+        raise FathomError(f"{by!r} is not the name of a facet: expected letters, digits and _, such as {CATEGORY!r}")
     scored = scored_rows(rows, unanswered)
     blank = _blank(scored, by)
     items = _items(scored, by, compensated)
@@ -111,7 +111,7 @@ def categories(
     if table.is_empty() and not items.is_empty():
         raise FathomError(f"no row with a score has the facet {by!r} to group by; {_facets(rows)}")
     if ((table["task"] == ALL) | (table["group"] == ALL)).any():
-        raise FathomError(f"A task or group is named {ALL!r}, which stands for the mean. Rename it in the rows.")
+        raise FathomError(f"A task or group is named {ALL!r}, the reserved name of the mean. Rename it in the rows.")
     widest = {str(group): tasks for group, tasks in table.group_by("group").agg(pl.col("task").n_unique()).iter_rows()}
     widest[ALL] = table["task"].n_unique()
     lacking = items.filter(pl.col("group").is_null()).group_by("model", "variant").len()
@@ -130,7 +130,7 @@ def categories(
 
 
 def _of(one: CategoryScore, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> Iterable[Mapping[str, int]]:
-    """The tallies of what a mean is over."""
+    """The tallies of the cells that a mean is over."""
     for (model, variant, group, task), tally in numbers.items():
         system = (model, variant) == (one.model, one.variant)
         if system and group is not None and one.group in (ALL, group) and one.task in (ALL, task):
@@ -138,7 +138,7 @@ def _of(one: CategoryScore, numbers: Mapping[tuple[object, ...], Mapping[str, in
 
 
 def category_scores(rows: pl.DataFrame, *, seed: int = 0) -> list[CategoryScore]:
-    """Scores of categories for a report: none where the rows do not have two of them or more.
+    """Scores of categories for a report; empty if the rows have fewer than two.
 
     Args:
         rows: A rows table.
@@ -160,7 +160,7 @@ def _items(rows: pl.DataFrame, by: str, compensated: bool) -> pl.DataFrame:
 
 
 def _blank(rows: pl.DataFrame, by: str) -> dict[tuple[str, str], frozenset[tuple[str, str]]]:
-    """Groups and tasks of each model, ``all`` tasks too, with a cell that is not measured."""
+    """Groups and tasks of each model, ``all`` included, with a cell without a score."""
     found: dict[tuple[str, str], set[tuple[str, str]]] = {}
     lost = rows.filter("blank").with_columns(group=facet(by)).select("model", "variant", "group", "task")
     for model, variant, group, task in lost.drop_nulls().unique().iter_rows():
@@ -193,7 +193,7 @@ def _of_model(
 def _over(
     system: tuple[str, str], group: str, parts: Sequence[Sequence[_Cell]], widest: Mapping[str, int], seed: int
 ) -> CategoryScore:
-    """The mean over several tasks, marked where others of these rows have more of them."""
+    """The mean over several tasks, with a note if other models have more of them."""
     cells = [cell for part in parts for cell in part]
     tasks = len({cell.task for cell in cells})
     note = f"{tasks} of the {widest[group]} tasks of these rows" if tasks < widest[group] else ""
@@ -203,7 +203,7 @@ def _over(
 
 
 def _other(parts: Sequence[Sequence[_Cell]]) -> float | None:
-    """The mean by the other choice of ``unanswered``; None where a cell has none."""
+    """The mean under the other choice of ``unanswered``; None if a cell has none."""
     mean = float(np.mean([np.mean([cell.other for cell in part]) for part in parts]))
     return None if np.isnan(mean) else mean
 
@@ -222,7 +222,7 @@ def _cells(items: pl.DataFrame, group: str, seed: int) -> list[_Cell]:
 
 
 def _mean(parts: Sequence[Sequence[_Cell]], seed: int, stratum: str) -> tuple[float, Interval]:
-    """Mean over parts of the means over their cells; all cells together hold one pseudo-item."""
+    """Mean over parts of the means over their cells; all cells share one pseudo-item."""
     prior = 1 / sum(map(len, parts))
     rng = generator(seed, stratum)
     point = float(np.mean([np.mean([cell.mean for cell in part]) for part in parts]))

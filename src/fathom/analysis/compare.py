@@ -1,7 +1,7 @@
 """Paired comparison of two models on the questions that both have a score for.
 
-Intervals and p-values come from the same replicates (``fathom.stats.differences``). An item's differences at all
-lengths are drawn together, tasks independently.
+Intervals and p-values come from the same replicates (``fathom.stats.differences``). The differences of an item at all
+lengths are resampled together, tasks independently.
 """
 
 from collections.abc import Mapping
@@ -35,12 +35,12 @@ class Comparison:
         items: Shared items.
         variant_a: Variant of the first model.
         variant_b: Variant of the second model.
-        unanswered_a: Replies of the first model behind it that were not answered.
-        unanswered_b: Those of the second.
-        cut_a: Replies of the first model that the output cap cut off.
-        cut_b: Those of the second.
-        missing_a: Replies of the first model that are missing.
-        missing_b: Those of the second.
+        unanswered_a: Number of unanswered replies of the first model.
+        unanswered_b: The same for the second.
+        cut_a: Number of replies of the first model truncated at the output cap.
+        cut_b: The same for the second.
+        missing_a: Number of missing replies of the first model.
+        missing_b: The same for the second.
     """
 
     model_a: str
@@ -75,10 +75,10 @@ def compare(
     """Compares two models on shared items, per task and length, over lengths (None) and over tasks (``all``).
 
     Only samples (a question of an item at a length) that both models have a score for are used; they are averaged
-    within the item, which is what intervals and p-values are over. Over lengths, the differences at the
-    lengths are averaged with equal weight; over tasks, those of the tasks. ``all`` at a length needs every shared task
-    there. Where a cell of one of the two is not measured (``fathom.stats.outcomes``) there is no comparison at its
-    length, and none of a mean that it belongs to.
+    within the item, the unit of intervals and p-values. Over lengths, the differences at the lengths are averaged with
+    equal weight; over tasks, those of the tasks. ``all`` at a length needs every shared task there. If a cell of one of
+    the two has no score (``fathom.stats.outcomes``), there is no comparison at its length or of a mean that includes
+    it.
 
     Args:
         rows: A rows table with both models.
@@ -86,12 +86,12 @@ def compare(
         model_b: Second model.
         variant_a: Variant of the first model.
         variant_b: Variant of the second model.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of intervals and p-values.
         replicates: Number of replicates; the smallest p-value is 2 / (replicates + 1).
 
     Returns:
-        Comparisons; empty where the models share no scored item.
+        Comparisons; empty if the models share no scored item.
 
     Raises:
         FathomError: A model has no rows, or both are the same.
@@ -100,9 +100,9 @@ def compare(
     for model, variant in ((model_a, variant_a), (model_b, variant_b)):
         if (model, variant) not in systems:
             known = ", ".join(map(repr, sorted(systems))) or "none"
-            raise FathomError(f"no rows of model {model!r}, variant {variant!r}; models and variants there: {known}")
+            raise FathomError(f"no rows of model {model!r}, variant {variant!r}; the rows have {known}")
     if (model_a, variant_a) == (model_b, variant_b):
-        raise FathomError(f"cannot compare model {model_a!r} with itself; name two models or two variants")
+        raise FathomError(f"cannot compare model {model_a!r} with itself; give two models or two variants")
     counts = scored_rows(rows, unanswered)
     first, second = (
         counts.filter(pl.col("model") == model, pl.col("variant") == variant)
@@ -126,7 +126,7 @@ def compare(
     for task, pair in shared.items():
         comparisons += _compared({task: pair}, drawn, task, named)
     blank = blank_means(first, second)
-    # A task that both were asked and that is measured nowhere is missing from every mean over tasks.
+    # A task that both were asked and that has no score anywhere is missing from every mean over tasks.
     if all(task in shared for task, _ in blank if task != ALL):
         comparisons += _compared(shared, drawn, ALL, named)
     numbers = tallies(both, ("model", "variant", "task", "length"))
@@ -134,7 +134,7 @@ def compare(
 
 
 def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:
-    """How many replies behind a comparison were unanswered, cut or missing, on each side."""
+    """How many replies were unanswered, truncated or missing, on each side."""
     found: dict[str, Any] = {}
     for side, system in (("a", (one.model_a, one.variant_a)), ("b", (one.model_b, one.variant_b))):
         tally = added(
@@ -155,7 +155,7 @@ def _shared(*systems: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Scores of both models on shared cells, items x lengths; NaN in both where either is."""
+    """Scores of both models on shared cells, items x lengths; NaN in both if either is."""
 
     names: tuple[str, ...]
     lengths: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Counts: what became of every reply, so that no mean hides what it leaves out."""
+"""Counts of replies by outcome, so that every mean shows what it leaves out."""
 
 from dataclasses import dataclass
 
@@ -9,33 +9,33 @@ from fathom.stats.side_rows import is_aggregate, is_side_row
 
 _TASK = ["model", "variant", "task"]
 JUDGE = "judge"
-"""Names of graders that are models begin with this word."""
+"""Prefix of the names of graders that are models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What became of the replies of one model, or of one model on one task at one length.
+    """Outcomes of the replies of one model, or of one model on one task at one length.
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
-        task: Name of the task; None where counted over all tasks.
-        length: Length in tokens; None where counted over all lengths.
+        variant: Name of the variant, "" if there is only one.
+        task: Name of the task; None if counted over all tasks.
+        length: Length in tokens; None if counted over all lengths.
         replies: Rows, one per sample and epoch.
-        scored: Rows whose reply says something and has a score, ``cut`` ones among them.
-        valid: Those of them whose reply had the asked form.
-        invalid: Those of them whose reply had not; they stay in every mean.
-        cut: Those of them that the output cap cut off.
+        scored: Rows whose reply has content and a score, including ``cut`` ones.
+        valid: Those of them in the requested form.
+        invalid: Those of them in another form; they stay in every mean.
+        cut: Those of them that were truncated at the output cap.
         unanswered: Rows of a refusal, or without any visible text: they count 0.
-        overflow: Rows whose prompt did not fit.
-        missing: Rows whose request failed, or whose reply nobody has judged or could score.
+        overflow: Rows whose prompt did not fit the window.
+        missing: Rows whose request failed, or whose reply was not judged or could not be scored.
         refused: Those among ``unanswered`` that the model or provider refused.
         error: Those among ``missing`` whose request failed.
-        truncated: Rows whose prompt was cut by the overflow policy.
+        truncated: Rows whose prompt was truncated by the overflow policy.
         tokens_in: Prompt tokens as the provider counts them, summed where known.
         tokens_out: Completion tokens, summed where known.
         tokens_reasoning: Reasoning tokens, summed where known.
-        cost: US dollars, summed where known; None where no row has a price.
+        cost: US dollars, summed where known; None if no row has a price.
         seconds: Sum of request times, where known.
     """
 
@@ -64,8 +64,8 @@ class Counts:
 def counts(rows: pl.DataFrame) -> list[Counts]:
     """Counts per model and variant (``task`` and ``length`` are None), in the order in which the rows name them.
 
-    All replies count, those without a long context or over a cut one too: they were asked and paid for. Published
-    averages are no replies.
+    All replies count, including closed-book ones and those to truncated prompts: they were requested and paid for.
+    Published averages are not replies.
 
     Args:
         rows: A rows table, not counted by ``fathom.stats.outcomes``; may be empty.
@@ -76,8 +76,7 @@ def counts(rows: pl.DataFrame) -> list[Counts]:
 def cell_counts(rows: pl.DataFrame) -> list[Counts]:
     """Counts per model, variant, task and length; lengths ascending within a task.
 
-    Questions asked without their long context are at no length and not among them, nor are prompts that were cut, nor
-    published averages.
+    Closed-book questions, truncated prompts and published averages are left out.
 
     Args:
         rows: A rows table; may be empty.
@@ -109,14 +108,14 @@ def _counts(rows: pl.DataFrame, keys: list[str]) -> list[Counts]:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """What one grader scored of one task.
+    """Rows of one task that one grader scored.
 
     Attributes:
         task: Name of the task.
         metric: Name of the score.
         grader: Name of the rule or judge.
-        scored: Rows that it gave a score.
-        failed: Rows with a reply that it could not score; a judge whose own reply could not be read, say.
+        scored: Rows that it scored.
+        failed: Rows with a reply that it could not score, for example because a judge's reply was unreadable.
     """
 
     task: str

@@ -18,24 +18,24 @@ class CurvePoint:
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for the mean over tasks.
         length: Length in tokens.
-        mean: Mean over scored items, epochs averaged first, in [0, 1]; None where nothing was scored.
-        interval: 95% interval of the mean; None where ``mean`` is.
+        mean: Mean over scored items, epochs averaged first, in [0, 1]; None without a score.
+        interval: 95% interval of the mean; None if ``mean`` is.
         items: Items with at least one reply at this length, scored or not.
         scored: Items with at least one scored reply.
         chance: Expected score of a valid answer drawn at random, averaged like the mean; None if unknown.
-        complete: For ``all``: every task of this model has scored items at this length; where False, the mean is over
+        complete: For ``all``: every task of this model has scored items at this length; if False, the mean is over
             fewer tasks than at other lengths and must not be compared with them. For one task: ``scored > 0``.
         tasks: The tasks of this model, for ``all``; the task itself otherwise.
-        note: What the reader of the whole curve should know; "" if nothing.
-        gap: Why nothing may rest on the score here ("18 of 20 prompts did not fit"); "" elsewhere.
-        other: The mean by the other choice of ``unanswered``; None where there is none.
-        unanswered: Replies behind it that were not answered.
-        cut: Replies behind it that the output cap cut off.
-        overflow: Prompts behind it that did not fit.
-        missing: Replies behind it that are missing.
+        note: Caveats about the whole curve; "" if none.
+        gap: Why the score cannot be used in a mean ("18 of 20 prompts did not fit"); "" otherwise.
+        other: The mean under the other choice of ``unanswered``; None without one.
+        unanswered: Number of unanswered replies.
+        cut: Number of replies truncated at the output cap.
+        overflow: Number of prompts that did not fit the window.
+        missing: Number of missing replies.
     """
 
     model: str
@@ -61,13 +61,13 @@ class CurvePoint:
 def curve(rows: pl.DataFrame, *, seed: int = 0, unanswered: Unanswered = "zero") -> list[CurvePoint]:
     """Mean score per model, variant, task and length, for every task and for ``all``.
 
-    Replies of the wrong form are scored by the scorer (0, as a rule) and stay in the mean. For ``all`` tasks have equal
+    Invalid replies get the score of the scorer (usually 0) and stay in the mean. For ``all`` tasks have equal
     weight.
 
     Args:
         rows: A rows table; may be empty.
         seed: Seed of the intervals.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
 
     Returns:
         Points in the order in which the rows name models and tasks (``all`` after a model's tasks), lengths ascending.
@@ -76,7 +76,7 @@ def curve(rows: pl.DataFrame, *, seed: int = 0, unanswered: Unanswered = "zero")
 
 
 def curve_of(ready: Sequence[Profile]) -> list[CurvePoint]:
-    """The same from profiles that are there already."""
+    """The same from precomputed profiles."""
     return [point for profile in ready for point in _points(profile)]
 
 

@@ -1,25 +1,25 @@
-"""Difficulty: which questions even strong models get wrong, told from the replies of three tiers of models.
+"""Difficulty: which questions even strong models get wrong, from the replies of three tiers of models.
 
-LongBench Pro, section 3.5: a question is Extreme if at most one model of the high tier answers it right; else Hard if
-at most one of the middle tier does; else Moderate if at most one of the low tier does; else Easy. The paper has five
-models in each tier and asks each of them three times; it does not say when a model that was asked three times has
-answered right. Here more than half of its scored repeats must pass, unless another rule is chosen.
+LongBench Pro, section 3.5: a question is Extreme if at most one model of the high tier answers it correctly; else Hard
+if at most one of the middle tier does; else Moderate if at most one of the low tier does; else Easy. The paper has five
+models in each tier and asks each of them three times, but does not define a correct answer of a model that was asked
+three times. Here more than half of its scored repeats must pass, unless another rule is chosen.
 
-The labels depend on which models stand for a tier. Their stability says how much: how likely as many other models of
-the same tiers give a question the same label. Drawing from the models themselves would be too kind, as a tier in which
-nobody is right stays so in every draw; and a question that is hard for one tier tends to be hard for another, so that
-the tiers cannot be judged each for itself. Both are fitted to the replies.
+The labels depend on the models of a tier. Their stability is the probability that as many other models of the same
+tiers give a question the same label. Resampling the models themselves would overestimate it, because a tier without
+any correct model stays so in every draw; and because difficulty is correlated between tiers, the tiers cannot be
+treated separately. Both are fitted to the replies.
 
-The model of what other models of the tiers would answer is a logistic-normal model of random effects (as in item
+The model for the answers of other models of the tiers is a logistic-normal model of random effects (as in item
 response theory; Bock and Aitkin 1981, Psychometrika 46, for the marginal likelihood by quadrature). Of the models of
-tier t, Binomial(size, p) are right on question q:
+tier t, Binomial(size, p) answer question q correctly:
 
     logit p = centre_t + spread_t * (sin(a) * u_q + cos(a) * e_qt)
 
-u is the easiness of the question for all tiers, e what is its own for the tier; both are standard normal. sin(a)^2 is
-the correlation of two tiers: a question that is hard for one tends to be hard for another, which decides how likely it
-is that other models agree on all three. Given u, the tiers are independent, so that the sums over e are done for each
-tier by itself and nothing larger than nodes x questions is held.
+u is the easiness of the question for all tiers, e its deviation for the tier; both are standard normal. sin(a)^2 is the
+correlation of two tiers, which determines how likely other models agree on all three. Given u, the tiers are
+independent, so that the sums over e are computed for each tier separately and no array is larger than nodes x
+questions.
 """
 
 import math
@@ -41,19 +41,19 @@ from fathom.stats.outcomes import outcome, scored_rows
 from fathom.types import FathomError
 
 TIERS = ("high", "mid", "low")
-_EXPECTED = 'expected three lists of models, for instance high = ["model a", "model b"], and mid and low likewise'
-# Values of u and of e at which the model is computed. They are evenly spaced: where logistic curves are steep, nodes of
-# Gauss and Hermite lie too far apart in the middle, and twice as many were still worse.
+_EXPECTED = 'expected three lists of models, for example high = ["model a", "model b"], and mid and low likewise'
+# Values of u and of e at which the model is computed. They are evenly spaced: for steep logistic curves, the nodes of
+# Gauss-Hermite quadrature are too far apart in the middle, and twice as many were still worse.
 NODES = np.linspace(-4.0, 4.0, 33)
 WEIGHTS = np.exp(-(NODES**2) / 2)
 WEIGHTS /= WEIGHTS.sum()
 # Means and standard deviations of weak normal priors of the three centres, the three spreads and the angle. They matter
-# where there are few questions, or none that differ; with the bounds they keep every estimate finite.
+# with few or identical questions; with the bounds they keep every estimate finite.
 MEANS = np.array([0.0] * 3 + [2.0] * 3 + [math.pi / 4])
 DEVIATIONS = np.array([2.0] * 6 + [0.5])
 BOUNDS = [(-8.0, 8.0)] * 3 + [(0.0, 6.0)] * 3 + [(0.0, math.pi / 2)]
 TINY = 1e-300
-"""Added where a product of many chances may be too small for a number."""
+"""Added to products of probabilities that may underflow."""
 Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
 CORRECT: tuple[Correct, ...] = get_args(Correct)
 LABELS = ("Easy", "Moderate", "Hard", "Extreme")
@@ -63,7 +63,7 @@ def read_tiers(path: Path) -> dict[str, tuple[str, ...]]:
     """Reads tiers from a TOML file with the lists ``high``, ``mid`` and ``low``.
 
     Raises:
-        FathomError: It cannot be read, or see ``checked_tiers``.
+        FathomError: It cannot be read, or is invalid (see ``checked_tiers``).
     """
     try:
         with path.open("rb") as stream:
@@ -75,14 +75,14 @@ def read_tiers(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def checked_tiers(given: Mapping[str, object], source: str = "") -> dict[str, tuple[str, ...]]:
-    """Tiers with the three lists of names that they must have.
+    """Tiers with the three required lists of names.
 
     Args:
         given: The lists by the name of their tier.
-        source: Where they are from, for messages.
+        source: Their source, for messages.
 
     Raises:
-        FathomError: A tier is missing, unknown, empty or no list of texts, or a model is named twice.
+        FathomError: A tier is missing, unknown, empty or not a list of texts, or a model is listed twice.
     """
     if other := sorted(set(given) - set(TIERS)):
         raise FathomError(f"{source}unknown tier {other[0]!r}; {_EXPECTED}")
@@ -92,7 +92,7 @@ def checked_tiers(given: Mapping[str, object], source: str = "") -> dict[str, tu
         if names is None:
             raise FathomError(f"{source}no tier {tier!r}; {_EXPECTED}")
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise FathomError(f"{source}tier {tier!r} is no list of texts; {_EXPECTED}")
+            raise FathomError(f"{source}tier {tier!r} is not a list of texts; {_EXPECTED}")
         if not names:
             raise FathomError(f"{source}tier {tier!r} names no model; {_EXPECTED}")
         tiers[tier] = tuple(names)
@@ -104,12 +104,12 @@ def models_of(tiers: Mapping[str, Sequence[str]], known: Sequence[Asked]) -> dic
     """The replies of the models of each tier.
 
     Args:
-        tiers: Names as ``checked_tiers`` gives them: of a model that has one variant, with its provider or without, or
+        tiers: Names from ``checked_tiers``: of a model with one variant, with its provider or without, or
             ``model · variant``.
-        known: What models were asked.
+        known: The models with their replies.
 
     Raises:
-        FathomError: There is no such model, it has several variants or providers, or two names are of the same one.
+        FathomError: There is no such model, it has several variants or providers, or two names are of the same model.
     """
     full = {system_name(one.model, one.variant): one for one in known}
     chosen = {tier: tuple(_find(name, full) for name in names) for tier, names in tiers.items()}
@@ -128,10 +128,10 @@ def _find(name: str, full: Mapping[str, Asked]) -> Asked:
         if name in (last := one.model.rpartition("/")[2], system_name(last, one.variant))
     ]
     if len(variants) > 1:
-        raise FathomError(f"model {name!r} has several variants: name one of them, {', '.join(map(repr, variants))}")
+        raise FathomError(f"model {name!r} has several variants: choose one of {', '.join(map(repr, variants))}")
     if not full:
         raise FathomError(
-            f"no reply of model {name!r}, or of any other, has a score: questions cannot be labelled from averages"
+            f"no reply of model {name!r}, or of any other, has a score: averages alone cannot label questions"
         )
     if not variants:
         raise unknown("model", name, full, "fathom analyze counts")
@@ -143,7 +143,7 @@ def _check_once(named: Iterable[tuple[str, str]], source: str = "") -> None:
     for tier, name in named:
         if name in seen:
             where = f"in the tiers {seen[name]!r} and {tier!r}" if seen[name] != tier else f"twice in the tier {tier!r}"
-            raise FathomError(f"{source}model {name!r} is {where}; name it once")
+            raise FathomError(f"{source}model {name!r} is {where}; list it once")
         seen[name] = tier
 
 
@@ -153,7 +153,7 @@ def beyond_others(right: NDArray[np.int64], sizes: tuple[int, int, int], allowed
     Args:
         right: How many models of each tier are right, questions x 3.
         sizes: Models of each tier.
-        allowed: How many models of a tier may be right in spite of which a question is beyond it.
+        allowed: How many models of a tier may be correct on a question that is beyond it.
 
     Returns:
         Shape (questions, 2, 2, 2): 1 on the axis of each tier that the question is beyond, else 0.
@@ -162,7 +162,7 @@ def beyond_others(right: NDArray[np.int64], sizes: tuple[int, int, int], allowed
     if not len(kinds):
         return np.zeros((0, 2, 2, 2))
     packed = _fitted(kinds, times.astype(np.float64), sizes)
-    easiness = WEIGHTS * np.ones((len(kinds), 1))  # what is known of u, kinds x nodes
+    easiness = WEIGHTS * np.ones((len(kinds), 1))  # distribution of u, kinds x nodes
     sides = []
     for tier, (size, chances) in enumerate(zip(sizes, _chances(packed), strict=True)):
         table = _binomial(size, chances)
@@ -177,7 +177,7 @@ def beyond_others(right: NDArray[np.int64], sizes: tuple[int, int, int], allowed
 
 
 def _fitted(kinds: NDArray[np.int64], times: Floats, sizes: tuple[int, int, int]) -> Floats:
-    """The three centres, the three spreads and the angle that are most probable, from counts and how often they are."""
+    """The most probable three centres, three spreads and angle, from counts and their frequencies."""
     from scipy.optimize import minimize
 
     def loss(packed: Floats) -> float:
@@ -192,7 +192,7 @@ def _fitted(kinds: NDArray[np.int64], times: Floats, sizes: tuple[int, int, int]
 
 
 def _chances(packed: Floats) -> Floats:
-    """Probability that a model of each tier is right, 3 x nodes of u x nodes of e."""
+    """Probability that a model of each tier is correct, 3 x nodes of u x nodes of e."""
     from scipy.special import expit
 
     mixed = math.sin(packed[6]) * NODES[:, None] + math.cos(packed[6]) * NODES
@@ -201,7 +201,7 @@ def _chances(packed: Floats) -> Floats:
 
 
 def _binomial(size: int, chances: Floats) -> Floats:
-    """Probability that 0, 1, ... of so many models are right, (size + 1) x the shape of the chances."""
+    """Probability that 0, 1, ... of the models are correct, (size + 1) x the shape of the chances."""
     from scipy.special import comb
 
     counts = np.arange(size + 1).reshape(-1, *[1] * chances.ndim)
@@ -215,9 +215,9 @@ class Label:
 
     Attributes:
         suite: Name of its suite.
-        item: Name of its item; of its sample, where items of these rows have several.
+        item: Name of its item, or of its sample if items have several.
         label: One of ``LABELS``.
-        right: How many models of the high, mid and low tier answer it right.
+        right: How many models of the high, mid and low tier answer it correctly.
         stability: Probability that other models of the same tiers give it the same label.
     """
 
@@ -235,10 +235,10 @@ class Difficulty:
     Attributes:
         labels: One for each question that all models of the tiers were asked, by the names of suites and items.
         counts: Questions by label, in the order of ``LABELS``.
-        agreement: Mean stability of the labels; NaN where there are none.
-        moved: For a label and one that other models may give: the mean probability of it, over the questions with the
-            first. Those that stay are there too, so that the shares of each label add up to 1.
-        notes: What the reader should know, as sentences.
+        agreement: Mean stability of the labels; NaN without labels.
+        moved: For a label and one that other models may give: its mean probability over the questions with the first.
+            Unchanged labels are included, so that the shares of each label add up to 1.
+        notes: Caveats, as sentences.
     """
 
     labels: tuple[Label, ...]
@@ -255,24 +255,24 @@ def difficulty(
     correct: Correct = "majority",
     allowed: int = 1,
 ) -> Difficulty:
-    """Labels of all questions, and how much they depend on the models chosen.
+    """Labels of all questions, and how much they depend on the models.
 
-    A prompt that did not fit and a reply that was not answered count as not right. What is missing (a request that
-    failed, a reply that nobody has judged) counts as not asked, question by question; a question that some model of the
-    tiers was not asked has no label.
+    A prompt that did not fit and an unanswered reply count as not correct. Missing replies (failed requests, replies
+    without a judgement) count as not asked, question by question; a question that some model of the tiers was not asked
+    has no label.
 
     Args:
         rows: A rows table with the replies of all models named, not counted by ``fathom.stats.outcomes``.
-        tiers: Names of models by tier, ``high``, ``mid`` and ``low``; ``model · variant`` where a model has several.
-        correct: When a model answers a question right: ``majority``, more than half of its repeats pass; ``any`` or
+        tiers: Names of models by tier, ``high``, ``mid`` and ``low``; ``model · variant`` if a model has several.
+        correct: When a model answers a question correctly: ``majority``, more than half of its repeats pass; ``any`` or
             ``all`` of them do; ``mean``, their mean score would pass.
-        allowed: How many models of a tier may answer right in spite of which a question is beyond the tier.
+        allowed: How many models of a tier may answer a question correctly that is beyond the tier.
 
     Raises:
         FathomError: A tier or one of its models is wrong, or a tier is no larger than ``allowed``.
     """
     if correct not in CORRECT:
-        raise FathomError(f"unknown rule of what is right {correct!r}: choose {', '.join(CORRECT)}")
+        raise FathomError(f"unknown rule for correct answers {correct!r}: choose {', '.join(CORRECT)}")
     chosen = models_of(checked_tiers(tiers), asked(_known_of_each(rows)))
     _check_sizes(chosen, allowed)
     about = _questions(chosen)
@@ -309,7 +309,7 @@ def difficulty(
 
 
 def _known_of_each(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the score of each reply, null where it is missing; whole cells are no part of labels of questions."""
+    """Rows with the score of each reply, null if missing; cells do not matter for labels of questions."""
     ended = outcome()
     known = pl.when(ended.is_in(["answered", "cut"])).then("value").when(ended != "missing").then(0.0)
     return scored_rows(rows.with_columns(_known=known)).with_columns(value="_known", blank=pl.lit(value=False))
@@ -317,7 +317,7 @@ def _known_of_each(rows: pl.DataFrame) -> pl.DataFrame:
 
 def label_table(found: Difficulty) -> pl.DataFrame:
     """The labels as a table: ``suite``, ``item``, ``id`` (the last part of the item), ``label``, the number of models
-    of each tier that are right, and ``stability``."""
+    of each tier that are correct, and ``stability``."""
     columns: dict[str, list[str] | list[int] | list[float]] = {
         "suite": [one.suite for one in found.labels],
         "item": [one.item for one in found.labels],
@@ -331,12 +331,12 @@ def label_table(found: Difficulty) -> pl.DataFrame:
 
 def _check_sizes(chosen: Mapping[str, Sequence[Asked]], allowed: int) -> None:
     if allowed < 0:
-        raise FathomError(f"{allowed} models are allowed to be right: expected 0 or more")
+        raise FathomError(f"--allowed {allowed}: expected 0 or more models")
     for tier, models in chosen.items():
         if len(models) <= allowed:
             raise FathomError(
-                f"tier {tier!r} has too few models ({len(models)}): {allowed} may be right although a question is "
-                "beyond it, so that no question could be within it. Name more models, or allow fewer"
+                f"tier {tier!r} has too few models ({len(models)}): {allowed} may be correct on a question beyond the "
+                "tier, so that no question can be within it. Give more models, or allow fewer"
             )
 
 
@@ -351,7 +351,7 @@ def _names(about: pl.DataFrame) -> pl.Series:
 
 
 def _right(models: Sequence[Asked], names: pl.Series, correct: Correct) -> Floats:
-    """Which models answer which questions right, questions x models; NaN where one was not asked."""
+    """Which models answer which questions correctly, questions x models; NaN if not asked."""
     line = pl.Enum(names)
     table = np.full((len(names), len(models)), np.nan)
     for column, one in enumerate(models):
@@ -368,7 +368,7 @@ def _answers(one: Asked, correct: Correct) -> Floats:
 
 
 def _codes(right: Sequence[Floats], allowed: int) -> NDArray[np.int64]:
-    """Number of each question's label, from how many models of the high, mid and low tier are right."""
+    """Number of each question's label, from how many models of the high, mid and low tier are correct."""
     high, mid, low = (counts <= allowed for counts in right)
     return np.where(high, 3, np.where(mid, 2, np.where(low, 1, 0))).astype(np.int64)
 
@@ -384,9 +384,9 @@ def _shares(right: Sequence[Floats], allowed: int) -> Floats:
 
 def _notes(labelled: pl.DataFrame, codes: NDArray[np.int64], asked_of_any: int) -> Iterable[str]:
     if without := asked_of_any - len(labelled):
-        yield f"{without} of {asked_of_any} questions have no label: not every model of the tiers has a reply to them."
+        yield f"{without} of {asked_of_any} questions have no label: some models of the tiers have no reply to them."
     stated = labelled.select(facet("difficulty").alias("stated"))["stated"]
     known = stated.is_in(LABELS).fill_null(False)
     if known.any():
         same = sum(LABELS[code] == name for code, name in zip(codes, stated, strict=True))
-        yield f"{same} of {int(known.sum())} questions have the label that their own records give."
+        yield f"{same} of {int(known.sum())} questions have the same label as in their records."

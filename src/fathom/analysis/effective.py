@@ -1,23 +1,23 @@
-"""Effective context length: how far a model can be trusted, under three definitions.
+"""Effective context length: the length up to which a model is reliable, under three definitions.
 
 ``ruler``: the longest tested length whose mean score is at least 0.856 there and at every shorter tested length. RULER
-(Hsieh et al. 2024) asks for 85.6 (Llama-2-7B at 4k) at that length alone; a length that passes beyond one that fails is
-no promise to a reader, so the first failure ends it here.
+(Hsieh et al. 2024) requires 85.6 (Llama-2-7B at 4k) at that length alone; here the first failure ends it, because a
+model that fails at a shorter length is not reliable up to a longer one.
 
 ``own_base``: the same with 0.85 times the model's own base (NoLiMa, Modarressi et al. 2025). The base is that of
-LongScore, or the score at the shortest tested length where no base length was scored.
+LongScore, or the score at the shortest tested length if no base length was scored.
 
-``half_base``: the length at which the fitted curve crosses half of the own base. The fit is a falling step curve
+``half_base``: the length at which the fitted curve crosses half of the own base. The fit is a decreasing step curve
 (isotonic regression, weighted by scored items) with log-linear interpolation between tested lengths. The other
 candidate was a logistic curve in log length with two parameters. In simulations with a known truth
-(`performance/coverage.py`, 50 items) both points are off by 0.1 octaves where the truth is logistic; behind a window,
-where it is not, isotonic is off by 0.1 and logistic by 0.25 octaves, and the logistic fit's own intervals hold the
-truth in 76% to 93% of cases, against 93% to 99%. Where a score drops at a sharp edge between two tested lengths,
-neither fit's own interval ever holds it.
+(`performance/coverage.py`, 50 items) both points are off by 0.1 octaves if the truth is logistic; for a window, where
+it is not, isotonic is off by 0.1 and logistic by 0.25 octaves, and the logistic fit's own intervals contain the
+truth in 76% to 93% of cases, against 93% to 99%. If a score drops sharply between two tested lengths, neither fit's own
+interval ever contains it.
 
-Intervals are honest about the grid of tested lengths. Between the last length that passes and the first that fails
-nothing was measured, so an interval runs from the 2.5% quantile of the last passing length to the 97.5% quantile of the
-first failing one. Interpolation gives a point inside, never a narrower interval.
+Intervals account for the grid of tested lengths. Between the last length that passes and the first that fails
+nothing was measured, so an interval extends from the 2.5% quantile of the last passing length to the 97.5% quantile of
+the first failing one. Interpolation gives a point inside, never a narrower interval.
 """
 
 import math
@@ -58,17 +58,17 @@ class EffectiveLength:
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for the mean over tasks.
         definition: ``ruler``, ``own_base`` or ``half_base``.
-        tokens: The length; None where it lies below the shortest tested length, or is undefined.
-        interval: 95% interval in tokens; ``high`` is ``math.inf`` where the longest tested length may still pass,
-            ``low`` is 0 where the shortest may already fail. None where undefined.
+        tokens: The length; None if it is below the shortest tested length, or undefined.
+        interval: 95% interval in tokens; ``high`` is ``math.inf`` if the longest tested length may still pass,
+            ``low`` is 0 if the shortest may already fail. None if undefined.
         censored: ``above``: it passes at the longest tested length, so the true length is ``tokens`` or more;
-            ``below``: it fails at the shortest; ``unmeasured``: it passes up to a length that was asked and is not
-            measured (``note`` says why); "" otherwise.
-        threshold: The score that a length must reach, in [0, 1]; NaN where there is none (no base).
-        note: Why it is undefined, or what base was used; "" if nothing needs saying.
+            ``below``: it fails at the shortest; ``unmeasured``: it passes up to a length that was asked and has no
+            score (``note`` says why); "" otherwise.
+        threshold: The score that a length must reach, in [0, 1]; NaN without one (no base).
+        note: Why it is undefined, or which base was used; "" if nothing.
     """
 
     model: str
@@ -84,7 +84,7 @@ class EffectiveLength:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a curve stays at or above a threshold; the fields are those of ``EffectiveLength``."""
+    """The length up to which a curve stays at or above a threshold; fields as in ``EffectiveLength``."""
 
     tokens: int | float | None
     interval: Interval
@@ -100,15 +100,15 @@ def effective_length(
 ) -> list[EffectiveLength]:
     """Effective context length per model, variant, task and definition.
 
-    Over all tasks, lengths at which some task has no score are left out and named in ``note``; what comes after
-    a length that was asked and is not measured does not count. Under ``own_base`` and ``half_base`` there is no length
-    where the base cannot be told from chance, or where guessing would pass.
+    Over all tasks, lengths at which some task has no score are left out and named in ``note``; lengths after one
+    that was asked and has no score do not count. ``own_base`` and ``half_base`` are undefined if the base is not
+    distinguishable from chance, or if guessing would pass.
 
     Args:
         rows: A rows table; may be empty.
         base_lengths: Lengths in tokens whose mean score is the own base.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
 
     Returns:
         Three per model and task, in the order of ``DEFINITIONS``; models and tasks as the rows name them.
@@ -117,7 +117,7 @@ def effective_length(
 
 
 def effective_length_of(ready: Sequence[Profile], base_lengths: Sequence[int] = BASE_LENGTHS) -> list[EffectiveLength]:
-    """The same from profiles that are there already."""
+    """The same from precomputed profiles."""
     return [found for profile in ready for found in _effective_lengths(profile, base_lengths)]
 
 
@@ -197,20 +197,20 @@ def _measured(
 def reach(
     lengths: NDArray[np.int64], curves: tuple[Floats, Floats], thresholds: tuple[float, Floats], *, interpolated: bool
 ) -> Reach:
-    """How far a curve stays at or above a threshold, with its interval over replicates.
+    """The length up to which a curve stays at or above a threshold, with its interval over replicates.
 
     Args:
         lengths: Lengths in tokens, ascending.
-        curves: The curve, one line; and its replicates, one line each.
+        curves: The curve in the first row, and its replicates.
         thresholds: The threshold, and that of each replicate.
-        interpolated: Whether the point is where the curve, straight in log length, crosses the threshold; else it is
-            the last length that passes.
+        interpolated: Whether the point is where the curve, linear in log length, crosses the threshold; otherwise it
+            is the last length that passes.
     """
     means, draws = curves
     passed = int(_passing(means, np.array([thresholds[0]]))[0])
     replicates = _passing(draws, thresholds[1])
     ends = np.concatenate([[0.0], lengths.astype(np.float64), [math.inf]])
-    # Quantiles that are tested lengths themselves, never a blend of two; infinity is one of them.
+    # Quantiles without interpolation, so that they are tested lengths or infinity.
     replicates.sort()
     tail = (1 - LEVEL) / 2 * (len(replicates) - 1)
     low = min(float(ends[replicates[math.floor(tail)]]), float(ends[passed]))
@@ -222,7 +222,7 @@ def reach(
 
 
 def ending(found: Reach, *, whole: bool) -> Reach:
-    """A reach of a curve that was measured at all lengths that were asked, or (not ``whole``) ends before one."""
+    """A reach of a curve with scores at all lengths that were asked, or (not ``whole``) with a missing one after it."""
     return replace(found, censored="unmeasured") if found.censored == "above" and not whole else found
 
 
@@ -241,17 +241,17 @@ def _undefined(profile: Profile, definition: Definition, threshold: float, note:
 
 
 def _passing(curves: Floats, thresholds: Floats) -> NDArray[np.int64]:
-    """How many lengths, from the shortest on, reach the threshold without a gap; one number per curve."""
-    # The slack is for sums in another order: 6/7 of a base of 1 must not fail on the last bit.
+    """How many lengths, from the shortest, reach the threshold without a gap; one number per curve."""
+    # The tolerance is for rounding: 6/7 of a base of 1 must not fail on the last bit.
     above = curves >= thresholds[:, None] - 1e-12
     passing: NDArray[np.int64] = np.cumprod(above, axis=1).sum(axis=1)
     return passing
 
 
 def falling_fit(curves: Floats, weights: Floats) -> Floats:
-    """Isotonic regression: the falling curve nearest to each curve in weighted squares, all curves at once.
+    """Isotonic regression: the decreasing curve nearest to each curve in weighted squares, all curves at once.
 
-    The min-max formula (Barlow et al. 1972): the fit at j is the least over s <= j of the greatest over t >= j of the
+    The min-max formula (Barlow et al. 1972): the fit at j is the minimum over s <= j of the maximum over t >= j of the
     weighted mean from s to t.
 
     Args:
@@ -273,7 +273,7 @@ def falling_fit(curves: Floats, weights: Floats) -> Floats:
 
 
 def _crossing(lengths: NDArray[np.int64], fitted: Floats, passed: int, threshold: float) -> float:
-    """Where the fitted curve, straight in log length between tested lengths, meets the threshold."""
+    """Where the fitted curve, linear in log length between tested lengths, meets the threshold."""
     before, after = float(fitted[passed - 1]), float(fitted[passed])
     share = (before - threshold) / (before - after)
     return float(lengths[passed - 1] * (lengths[passed] / lengths[passed - 1]) ** share)

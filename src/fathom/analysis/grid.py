@@ -1,12 +1,12 @@
 """Grids: the scores of one model on one task, items x lengths.
 
-Rows with several epochs, or several depths of one item at one length, are averaged within the item first, so that an
-item counts once however often it was asked; so are several questions over one context.
+Rows with several epochs, or several depths of one item at one length, are averaged within the item first, so that every
+item has the same weight however often it was asked; the same holds for several questions with one context.
 
-Questions that were asked without their long context, or over a prompt that was cut (``is_side_row``), are no point of
-any curve: they are dropped here once for every analysis (``fathom.stats.outcomes.scored_rows``). Only the base of the
-released code looks at the first (``Grid.alone``), and the truncation study at the others. In logs of other harnesses a
-length of 0 says something else: that the length is not known.
+Closed-book questions and truncated prompts (``is_side_row``) are not points of any curve: they are dropped here for all
+analyses (``fathom.stats.outcomes.scored_rows``). Only the base of the released code uses the former
+(``Grid.alone``), and the truncation study the latter. In logs of other harnesses a length of 0 means that the length is
+unknown.
 """
 
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ Means: TypeAlias = frozenset[tuple[str, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Scores of one model on one task: items x lengths, epochs averaged, NaN where nothing was scored.
+    """Scores of one model on one task: items x lengths, epochs averaged, NaN without a score.
 
-    ``other`` are the scores by the other choice of ``unanswered``. ``gaps`` says of each length why nothing may rest on
-    its scores, None for most, and ``tallies`` how many replies were unanswered, cut or missing
-    (``fathom.stats.outcomes``). ``alone`` and ``alone_chance`` are those over the gold
-    document alone, one for each item; ``alone_gap`` says why nothing may rest on them, None if something may.
+    ``other`` are the scores under the other choice of ``unanswered``. ``gaps`` has for each length the reason why its
+    scores cannot be used, None for most, and ``tallies`` how many replies were unanswered, truncated or missing
+    (``fathom.stats.outcomes``). ``alone`` and ``alone_chance`` are those with the gold document alone, one per item;
+    ``alone_gap`` is the reason why they cannot be used, or None.
     """
 
     model: str
@@ -57,8 +57,8 @@ class Grid:
 def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     """Scores per model, variant and task, in the order in which the rows name them.
 
-    Suites may share a task: their items are then kept apart (an item is named by suite and item) and averaged
-    together. Analyse suites apart where that is not wanted.
+    Suites may share a task: their items are distinct (an item is named by suite and item) and averaged together.
+    To avoid that, analyse the suites separately.
 
     Raises:
         FathomError: A task has the reserved name ``all``.
@@ -68,7 +68,7 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     numbers = tallies(scored, ("model", "variant", "task", "length"))
     cells = _cells(over_suites(scored), "length")
     if (cells["task"] == ALL).any():
-        raise FathomError(f"A task is named {ALL!r}, which stands for the mean over tasks. Rename it in the rows.")
+        raise FathomError(f"A task is named {ALL!r}, the reserved name of the mean over tasks. Rename it in the rows.")
     over_gold = counted(rows.filter(is_side_row(), facet("context") == "alone"), unanswered)
     alone = _cells(over_suites(over_gold))
     lost: dict[tuple[object, ...], Unmeasured]
@@ -102,7 +102,7 @@ def _grid(
     model, variant, task = key
     lengths, column = np.unique(cells["length"].to_numpy(), return_inverse=True)
     names = cells["name"].unique().sort()
-    # Items in the order of their names: the same item then has the same weights for every model of equal items.
+    # Items sorted by name, so that the same item has the same weights for every model with the same items.
     line = cells["name"].cast(pl.Enum(names)).to_physical().to_numpy()
     scores = np.full((len(names), len(lengths)), np.nan)
     other, chance = scores.copy(), scores.copy()
@@ -131,7 +131,7 @@ def _grid(
 
 
 def blank_means(first: pl.DataFrame, second: pl.DataFrame) -> Means:
-    """Tasks and lengths, and means over them, with a cell that is not measured of one of two systems.
+    """Tasks and lengths, and means over them, with a cell without a score of one of two systems.
 
     Args:
         first: The counted rows of one system (``fathom.stats.outcomes``).

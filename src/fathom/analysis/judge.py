@@ -1,8 +1,8 @@
-"""How good a judge is: its scores beside those of people, or of a reference judge, on the same replies.
+"""Quality of a judge: its scores compared with those of people, or of a reference judge, on the same replies.
 
-Agreement alone flatters a judge where most replies are right; Cohen's kappa (1960) asks how far it goes beyond two
-judges who mark at random with the same frequencies. The quadratic weights of Cohen (1968) count a near miss less than a
-wide one. Bias says in which direction a judge errs, and by how much it moves a mean.
+Agreement overestimates a judge if most replies are correct; Cohen's kappa (1960) corrects for the agreement of two
+judges who mark at random with the same frequencies. The quadratic weights of Cohen (1968) count small differences less
+than large ones. Bias is the direction in which a judge errs, and how much it changes a mean.
 """
 
 import math
@@ -17,38 +17,38 @@ from fathom.stats.intervals import Floats, Interval, generator, interval_of, res
 from fathom.types import FathomError
 
 RIGHT = 0.5
-"""A score counts as right from here on, for ``kappa_right``."""
+"""Scores from here count as correct, for ``kappa_right``."""
 TOLERANCE = 0.1
 """Scores at most this far apart are close."""
-_DECIMALS = 2  # to which scores are the same mark: people write 1/3 as 0.33
+_DECIMALS = 2  # precision of equal marks: people write 1/3 as 0.33
 _TASK = ["suite", "task"]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """A judge beside the reference on one group of replies.
+    """A judge compared with the reference on one group of replies.
 
-    Means, bias and agreement are averaged within an item first, and their 95% intervals draw items; kappas and
-    correlations are over replies. What a group does not determine is None: a kappa where both give one and the same
-    mark throughout, a correlation where one of them does.
+    Means, bias and agreement are averaged within an item first, and their 95% intervals resample items; kappas and
+    correlations are over replies. Undefined measures are None: a kappa if both give one and the same mark throughout,
+    a correlation if one of them does.
 
     Attributes:
-        by: What the group shares: ``all``, ``task``, ``length`` or ``model``.
-        group: Which one; "" for all.
+        by: Dimension of the group: ``all``, ``task``, ``length`` or ``model``.
+        group: Its value; "" for all.
         replies: Replies that both have a score for.
         items: Items among them.
-        failed: Labelled replies that the judge has no score for; they are in no other figure.
-        unmatched: Labels that belong to no row, counted for all replies together.
+        failed: Labelled replies that the judge has no score for; they are not counted elsewhere.
+        unmatched: Labels without a row, counted for all replies together.
         judge: Mean score by the judge.
         reference: Mean score by the reference.
-        bias: ``judge`` minus ``reference``: above 0, the judge is too kind.
+        bias: ``judge`` minus ``reference``: above 0, the judge is too lenient.
         bias_interval: Its interval.
         exact: Share of replies with the same score, to two decimals.
         exact_interval: Its interval.
         close: Share of replies whose scores are at most the tolerance apart.
         kappa: Cohen's kappa of the scores as unordered marks, to two decimals. For few marks, not for shares.
         kappa_weighted: Cohen's kappa with the squared difference of the scores as weight.
-        kappa_right: Cohen's kappa of right (0.5 or more) and wrong.
+        kappa_right: Cohen's kappa of correct (0.5 or more) and wrong.
         spearman: Correlation of ranks.
         pearson: Correlation of scores.
     """
@@ -80,17 +80,17 @@ def judge_agreement(
 
     Args:
         rows: A rows table whose ``value`` is the judge's score.
-        labels: A column ``score`` in [0, 1], and columns that say which reply each is of: ``sample`` or ``item``, and
-            ``model``, ``variant``, ``epoch``, ``task``, ``suite`` or ``length`` where that alone is not enough. Several
-            labels of one reply are averaged.
-        tolerance: How far apart scores may be and still be close.
+        labels: A column ``score`` in [0, 1], and columns that identify the reply: ``sample`` or ``item``, and
+            ``model``, ``variant``, ``epoch``, ``task``, ``suite`` or ``length`` if necessary. Several labels of one
+            reply are averaged.
+        tolerance: Maximum difference of close scores.
         seed: Seed of the intervals.
 
     Returns:
-        All replies together, then by task, by length and by model where there are several of these.
+        All replies together, then by task, by length and by model if there are several.
 
     Raises:
-        FathomError: No label belongs to a row, a label belongs to several, or the judge scored no labelled reply.
+        FathomError: No label matches a row, a label matches several, or the judge scored no labelled reply.
     """
     labelled, unmatched = match_labels(rows, labels)
     return [
@@ -101,7 +101,7 @@ def judge_agreement(
 
 
 def match_labels(rows: pl.DataFrame, labels: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """The labelled rows, with the mean of their labels as the column ``reference``; and how many labels have no row.
+    """The labelled rows, with the mean of their labels as the column ``reference``, and how many labels have none.
 
     Raises:
         FathomError: See :func:`judge_agreement`.
@@ -112,7 +112,7 @@ def match_labels(rows: pl.DataFrame, labels: pl.DataFrame) -> tuple[pl.DataFrame
     found = meant.join(numbered, on=keys, how="inner", maintain_order="left")
     if found.is_empty():
         raise FathomError(
-            f"no label belongs to a reply: the first label has {_named(labels, keys)}, the first row "
+            f"no label matches a reply: the first label has {_named(labels, keys)}, the first row "
             f"{_named(rows, keys)}. Take the names from `fathom rows RUN --out rows.csv`."
         )
     several = found.filter(pl.struct(keys).is_duplicated())
@@ -121,9 +121,9 @@ def match_labels(rows: pl.DataFrame, labels: pl.DataFrame) -> tuple[pl.DataFrame
         first = several.filter(pl.struct(keys) == several.select(pl.struct(keys)).row(0)[0])
         differ = [name for name in apart if name not in keys and first[name].n_unique() > 1]
         raise FathomError(
-            f"the label of {_named(several, keys)} belongs to {len(first)} rows; "
+            f"the label of {_named(several, keys)} matches {len(first)} rows; "
             + (
-                f"add columns that tell them apart (they differ in {', '.join(differ)})"
+                f"add columns that distinguish them (they differ in {', '.join(differ)})"
                 if differ
                 else "drop the others"
             )
@@ -178,7 +178,7 @@ def _agreement(part: pl.DataFrame, by: str, group: str, unmatched: int, toleranc
 
 
 def _means_within_items(both: pl.DataFrame, table: Floats) -> Floats:
-    """One line an item."""
+    """One row per item."""
     names = both.select(pl.concat_str(*_TASK, "item", separator="\x1f")).to_series()
     _, lines, counts = np.unique(names.to_numpy(), return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), table.shape[1]))
@@ -191,11 +191,11 @@ def cohen_kappa(first: Floats, second: Floats) -> float | None:
     """Cohen's kappa of two sequences of marks: (observed - expected) / (1 - expected) agreement.
 
     Args:
-        first: One mark a reply.
+        first: One mark per reply.
         second: Marks of the same replies.
 
     Returns:
-        1 for full agreement, 0 for what chance gives, below 0 for less; None where both give one same mark throughout.
+        1 for full agreement, 0 for agreement by chance, below 0 for less; None if both give one mark throughout.
     """
     observed = float(np.mean(first == second))
     expected = sum(float(np.mean(first == mark)) * float(np.mean(second == mark)) for mark in np.unique(first))
@@ -209,7 +209,7 @@ def weighted_kappa(first: Floats, second: Floats) -> float | None:
     correlation coefficient of Lin (1989).
 
     Args:
-        first: One score a reply.
+        first: One score per reply.
         second: Scores of the same replies.
 
     Returns:
@@ -228,7 +228,7 @@ def _correlation(first: Floats, second: Floats) -> float | None:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks, equal values sharing the mean of theirs."""
+    """Ranks; equal values share their mean rank."""
     from scipy.stats import rankdata
 
     ranks: Floats = rankdata(values)

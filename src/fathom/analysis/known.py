@@ -1,12 +1,12 @@
-"""Prior knowledge: a question that a model answers without any context says nothing of how it reads.
+"""Closed-book questions: those that a model answers without the context do not measure how it uses the context.
 
 Source: 100-LongBench, section 3.1, "QA Filtering Mechanism". A model is asked every question without the long context
-(closed book, see ``Suite.closed_book``); questions that it answers with a score of the threshold or more are left out
-of its results. There each model loses its own questions, so that two models are averaged over different ones; the
-policies ``panel`` and ``intersection`` keep the same questions for all.
+(see ``Suite.closed_book``); questions with a closed-book score of the threshold or more are excluded from its results.
+In the paper each model excludes its own questions, so that two models are averaged over different ones; the policies
+``panel`` and ``intersection`` keep the same questions for all.
 
 A closed-book row has length 0 and the facet ``context`` "none". The facet ``question`` is the number of the question
-where an item has several over one context.
+if an item has several with one context.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from fathom.stats.outcomes import outcome
 from fathom.types import FathomError
 
 ABSTAINED = ("unanswerable", "无法回答")
-"""An answer with one of these words, which the prompts ask for, says that the model does not know."""
+"""Words in an answer, requested by the prompts, that mean that the model does not know."""
 
 SYSTEM = ["model", "variant"]
 QUESTION = ["suite", "task", "item", "question", "gold"]
@@ -35,21 +35,21 @@ THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What one model knows of one task without reading, and what is left of its results.
+    """Closed-book answers of one model on one task, and what remains of its results.
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         task: Name of the task.
-        questions: Questions that it was asked with a context, each counted once at however many lengths.
-        asked: Questions that it was asked without any context.
-        unscored: Those among ``asked`` whose answer has no score: whether they are known is not known.
+        questions: Questions asked with a context, each counted once over all lengths.
+        asked: Questions asked closed-book.
+        unscored: Those among ``asked`` whose answer has no score.
         abstained: Those among ``asked`` whose answers say that they cannot be answered.
-        known: Those among ``asked`` that it knows.
-        removed: Those among ``questions`` that the policy removes from its results.
-        score: Mean score without context in [0, 1], epochs and then the questions of an item averaged first; answers
-            that abstain count 0. None where nothing was scored.
-        interval: 95% interval of ``score``; None where that is.
+        known: Those among ``asked`` that it answers.
+        removed: Those among ``questions`` that the policy excludes from its results.
+        score: Mean closed-book score in [0, 1], epochs and then the questions of an item averaged first; abstentions
+            count 0. None without a score.
+        interval: 95% interval of ``score``; None if that is.
     """
 
     model: str
@@ -66,7 +66,7 @@ class Known:
 
     @property
     def share(self) -> float | None:
-        """Share of its questions that are removed; None where it has none."""
+        """Share of its questions that are excluded; None without questions."""
         return self.removed / self.questions if self.questions else None
 
 
@@ -80,14 +80,14 @@ def marked(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def answers_of(rows: pl.DataFrame) -> pl.DataFrame:
-    """One line for each model and question asked without any context: its score, and whether it abstained.
+    """One row per model and closed-book question: its score, and whether the model abstained.
 
-    Not answering is not knowing: it scores 0. A question of which every answer is missing has no score.
+    An unanswered reply scores 0. A question without any reply has no score.
     """
     abstained = pl.col("answer").fill_null("").str.to_lowercase().str.contains_any(list(ABSTAINED))
     said = outcome().is_in(["answered", "cut"])
     value = pl.when(abstained | (outcome() == "unanswered")).then(0.0).when(said).then("value")
-    # An answer that is missing counts 0 beside others: without it the mean would be higher.
+    # A missing answer counts 0 next to others; otherwise the mean would be higher.
     mean = pl.when(pl.col("value").is_not_null().any()).then(pl.col("value").fill_null(0.0).mean())
     return (
         marked(rows)
@@ -101,13 +101,13 @@ def answers_of(rows: pl.DataFrame) -> pl.DataFrame:
 def counted(
     questions: pl.DataFrame, answers: pl.DataFrame, lost: pl.DataFrame, threshold: float, seed: int
 ) -> Iterator[Known]:
-    """What each model knows of each task.
+    """Closed-book results of each model on each task.
 
     Args:
-        questions: What it was asked with a context, in the columns of ``SYSTEM`` and ``QUESTION``.
-        answers: What it answered without, see :func:`answers_of`.
-        lost: Those of ``questions`` that are removed.
-        threshold: Score from which on a question is known.
+        questions: Questions with a context, in the columns of ``SYSTEM`` and ``QUESTION``.
+        answers: Closed-book answers, see :func:`answers_of`.
+        lost: Those of ``questions`` that are excluded.
+        threshold: Minimum score of an answered question.
         seed: Seed of the intervals.
     """
     keys = [*SYSTEM, "task"]
@@ -136,17 +136,17 @@ def counted(
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """Rows without the questions that are known.
+    """Rows without the questions that are answered closed-book.
 
     Attributes:
-        rows: The rows that stay, in their order; those without any context stay all.
+        rows: The remaining rows, in their order, and all closed-book rows.
         before: The rows before the filter.
-        policy: Who must know a question for it to be removed.
-        threshold: Closed-book score from which on a question is known.
-        removed: What each model knows and loses, for every task with closed-book rows; empty where there are none.
-        unfiltered: Model, variant and task where others were asked without context and this model was not.
-        notes: What a reader of the results must know, as sentences.
-        distinct: Questions that are removed for some model, and all questions, each counted once over all models.
+        policy: Models whose answers exclude a question.
+        threshold: Minimum closed-book score of an answered question.
+        removed: Closed-book results for every task with closed-book rows; empty without any.
+        unfiltered: Model, variant and task of models that were not asked closed-book although others were.
+        notes: Caveats, as sentences.
+        distinct: Questions that are excluded for some model, and all questions, each counted once over all models.
     """
 
     rows: pl.DataFrame
@@ -167,23 +167,23 @@ def known_filter(
     panel: pl.DataFrame | Sequence[str] | None = None,
     seed: int = 0,
 ) -> Filtered:
-    """Removes the questions that are known without reading, at all lengths and epochs.
+    """Excludes the questions that are answered closed-book, at all lengths and epochs.
 
-    A question is known where the mean of its closed-book scores over the epochs is ``threshold`` or more; an answer
+    A question is answered if the mean of its closed-book scores over the epochs is ``threshold`` or more; an answer
     that says "unanswerable" counts 0. Questions are matched by suite, task, item, number and gold answer. Tasks
-    without closed-book rows stay as they are, and so do questions whose closed-book answer has no score.
+    without closed-book rows are unchanged, and so are questions whose closed-book answer has no score.
 
     Args:
         rows: A rows table; may be empty.
-        policy: ``own``: each model loses what it knows itself (the paper). ``intersection``: a question that any model
-            of the rows knows is removed for all; for a single model that is ``own``. ``panel``: a question that any
-            model of ``panel`` knows is removed for all. ``none``: nothing is removed.
-        threshold: Closed-book score in (0, 1] from which on a question is known.
+        policy: ``own``: for each model those that it answers itself (the paper). ``intersection``: a question that any
+            model in the rows answers is excluded for all; for a single model that is ``own``. ``panel``: a question
+            that any model of ``panel`` answers is excluded for all. ``none``: nothing is excluded.
+        threshold: Minimum closed-book score of an answered question, in (0, 1].
         panel: A rows table with the panel's closed-book rows, or names of models in ``rows``.
         seed: Seed of the intervals.
 
     Raises:
-        FathomError: Unknown policy, a threshold outside (0, 1], or a panel that is absent, empty or not asked for.
+        FathomError: Unknown policy, a threshold outside (0, 1], or a missing, empty or unexpected panel.
     """
     _check(policy, threshold, panel)
     table, answers = marked(rows), answers_of(rows)
@@ -220,23 +220,23 @@ def known_filter(
 
 def _check(policy: str, threshold: float, panel: pl.DataFrame | Sequence[str] | None) -> None:
     if policy not in POLICIES:
-        raise FathomError(f"policy of the prior-knowledge filter is {policy!r}: choose {', '.join(POLICIES)}")
+        raise FathomError(f"policy of the closed-book filter is {policy!r}: choose {', '.join(POLICIES)}")
     if not 0 < threshold <= 1:
         raise FathomError(
-            f"threshold of the prior-knowledge filter is {threshold:g}, expected more than 0 and at most 1; "
+            f"threshold of the closed-book filter is {threshold:g}, expected more than 0 and at most 1; "
             "the policy 'none' turns the filter off"
         )
     if policy == "panel" and panel is None:
-        raise FathomError("the policy 'panel' needs a panel: name its models, or runs with closed-book rows")
+        raise FathomError("the policy 'panel' needs a panel: give its models, or runs with closed-book rows")
     if policy != "panel" and panel is not None:
-        raise FathomError(f"a panel has no part in the policy {policy!r}: choose 'panel', or name none")
+        raise FathomError(f"the policy {policy!r} uses no panel: choose 'panel', or give none")
 
 
 def _panel_answers(answers: pl.DataFrame, panel: pl.DataFrame | Sequence[str] | None) -> pl.DataFrame:
     if isinstance(panel, pl.DataFrame):
         voices = answers_of(panel)
         if voices.is_empty():
-            raise FathomError("the panel has no closed-book rows; run it on a suite that asks closed book too")
+            raise FathomError("the panel has no closed-book rows; run it on a suite with closed-book questions")
         return voices
     there = set(answers["model"])
     missing = [name for name in panel or () if name not in there]
@@ -246,7 +246,7 @@ def _panel_answers(answers: pl.DataFrame, panel: pl.DataFrame | Sequence[str] | 
     return answers.filter(pl.col("model").is_in(list(panel)))
 
 
-# ----------------------------------------------------------------------------------------------------------- notes
+# Notes
 
 
 def _differences(questions: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
@@ -276,12 +276,12 @@ def _by_system(questions: pl.DataFrame) -> dict[tuple[str, str], set[tuple[str, 
 
 
 def _untested(removed: Sequence[Known], policy: Policy) -> Iterator[str]:
-    what = "the others stay for it" if policy == "own" else "whether it knows the others is not taken into account"
+    what = "the others are kept" if policy == "own" else "the others have no effect on the filter"
     for one in removed:
         if one.asked < one.questions:
             yield (
                 f"{system_name(one.model, one.variant)} was asked {one.asked} of {one.questions} questions of "
-                f"{one.task} without context: {what}."
+                f"{one.task} closed-book: {what}."
             )
 
 
@@ -289,19 +289,16 @@ def _beyond_panel(questions: pl.DataFrame, voices: pl.DataFrame) -> Iterator[str
     every = questions.select(QUESTION).unique()
     beyond = len(every.join(voices, on=QUESTION, how="anti"))
     if beyond:
-        yield f"The panel was not asked {beyond} of {len(every)} questions without context: they are kept."
+        yield f"The panel was not asked {beyond} of {len(every)} questions closed-book: they are kept."
 
 
 def _uncertain(removed: Sequence[Known]) -> Iterator[str]:
     count, asked = sum(one.unscored for one in removed), sum(one.asked for one in removed)
     if count:
-        yield (
-            f"{count} of {asked} answers without context have no score: whether those questions are known is not "
-            "known, and they are kept."
-        )
+        yield (f"{count} of {asked} closed-book answers have no score: their questions are kept.")
 
 
 def _emptied(removed: Sequence[Known]) -> Iterator[str]:
     for one in removed:
         if one.questions and one.removed == one.questions:
-            yield f"No question of {one.task} is left for {system_name(one.model, one.variant)}: all are known."
+            yield f"No question of {one.task} is left for {system_name(one.model, one.variant)}: all are excluded."

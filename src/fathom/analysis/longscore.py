@@ -2,11 +2,11 @@
 
 Source: 100-LongBench, section 3.2, equations 1 and 2. Base Ability is the mean of the scores at 2k, 4k and 6k, and
 ``LC_l = (S_l - Base) / Base``. Over several tasks the tasks are averaged first at each length and the ratio is taken of
-the means, as the paper's own analysis does; a model's summary is the mean of LC over the lengths beyond the base.
+the means, as in the paper's own analysis; a model's summary is the mean of LC over the lengths beyond the base.
 
-The ratio means nothing where Base is noise: the paper's own outputs rank a model with 4 right of 99 first of eight.
-Here LongScore is undefined where the interval of ``Base - chance`` reaches 0: from there on no interval of the ratio
-has an end (Fieller 1954). Where it does not, but spans a factor of 2 or more, a note says so.
+The ratio is meaningless if Base is noise: the paper's own outputs rank a model with 4 correct of 99 first of eight.
+Here LongScore is undefined if the interval of ``Base - chance`` contains 0: then no interval of the ratio is bounded
+(Fieller 1954). If it does not, but spans a factor of 2 or more, a note says so.
 """
 
 import math
@@ -41,22 +41,22 @@ class LongScore:
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for tasks averaged first.
-        base: Base Ability, in [0, 1]; None where no base length was scored.
+        base: Base Ability, in [0, 1]; None if no base length was scored.
         base_interval: 95% interval of ``base``.
         points: One per length beyond the base lengths, ascending.
-        average: Mean of the points' values; None where undefined, and where a length beyond the base was asked and is
-            not measured (``note`` says why).
+        average: Mean of the points' values; None if undefined, or if a length beyond the base was asked and has no
+            score (``note`` says why).
         average_interval: 95% interval of ``average``.
-        undefined: Why there is no LongScore, with figures; "" where there is one.
-        chance: Chance level at the base lengths; None if the rows do not say.
+        undefined: Why it is undefined, with numbers; "" if it is defined.
+        chance: Chance level at the base lengths; None if unknown.
         base_lengths: The base lengths that were scored and used.
-        note: What the reader should know (missing base lengths, unknown chance, ...); "" if nothing.
+        note: Caveats (missing base lengths, unknown chance, ...); "" if none.
         shared_lengths: The lengths of ``points`` that all models with a LongScore on the task have.
-        shared_average: Mean of the values there, to be compared between models; None where undefined.
+        shared_average: Mean of the values there, comparable between models; None if undefined.
         shared_interval: 95% interval of ``shared_average``.
-        base_factor: Upper over lower end of the interval of the base above chance; None where undefined.
+        base_factor: Upper over lower end of the interval of the base above chance; None if undefined.
     """
 
     model: str
@@ -78,7 +78,7 @@ class LongScore:
 
 
 def longscore_of_means(base: float, score: float) -> float | None:
-    """``(score - base) / base`` (100-LongBench, equation 2); None where ``base`` is not positive.
+    """``(score - base) / base`` (100-LongBench, equation 2); None if ``base`` is not positive.
 
     Args:
         base: Base Ability, on any scale.
@@ -97,14 +97,14 @@ def longscore(
 ) -> list[LongScore]:
     """LongScore per model, variant and task, and over all tasks.
 
-    Values are fractions. Lengths that are neither base lengths nor longer than all of them have no part in it. Over all
+    Values are fractions. Lengths that are neither base lengths nor longer than all of them are ignored. Over all
     tasks, lengths at which some task has no score are left out and named in ``note``.
 
     Args:
         rows: A rows table; may be empty.
         base_lengths: Lengths in tokens whose mean score is the base; those that were not tested are named in ``note``.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         base: ``paper``, or ``code`` for the base of the released code (``fathom.analysis.base``).
 
     Returns:
@@ -114,12 +114,12 @@ def longscore(
 
 
 def longscore_of(ready: Sequence[Profile], base_lengths: Sequence[int] = BASE_LENGTHS) -> list[LongScore]:
-    """The same from profiles that are there already."""
+    """The same from precomputed profiles."""
     found = [_longscore(profile, base_lengths) for profile in ready]
     shared = shared_lengths(
         (system_name(one.model, one.variant), one.task, _lengths(one)) for one in found if one.average is not None
     )
-    notes = uneven_notes(shared, "LongScores are averaged over {named}, which all have")
+    notes = uneven_notes(shared, "LongScores are averaged over {named}, which all models have")
     return [
         _compared(one, profile, base_lengths, shared[one.task].lengths, notes.get(one.task, ""))
         if one.average is not None
@@ -169,7 +169,7 @@ def _longscore(profile: Profile, base_lengths: Sequence[int]) -> LongScore:
             LongScorePoint(int(length), float(value), interval_of(draws[:, column], float(value)))
             for column, (length, value) in enumerate(zip(profile.lengths[later], values, strict=True))
         )
-        if not gaps:  # a mean over the lengths that went well would be that of an easier test
+        if not gaps:  # a mean over the other lengths would be that of an easier test
             average = float(values.mean())
             average_interval = interval_of(mean_draws(profile, later) / base.draws - 1, average)
     return LongScore(

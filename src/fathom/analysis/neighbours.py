@@ -1,8 +1,8 @@
-"""Neighbours: models in the order of their scores, and whether each is ahead of the next one below.
+"""Adjacent comparisons: models in the order of their scores, each compared with the next one below.
 
-Gaps are paired: both models' scores of the same question are compared, so that hard questions are hard for both. The
-order itself is that of the plain means, which a gap over shared questions need not follow where models were asked
-different ones.
+Differences are paired: both models' scores of the same question are compared, which removes its difficulty. The order
+is that of the plain means; a difference over shared questions may have another sign if models were asked different
+questions.
 """
 
 from dataclasses import dataclass
@@ -21,26 +21,26 @@ from fathom.stats.outcomes import Unanswered, tally
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One model in the order of scores, and how far the next one below is.
+    """One model in the order of scores, and its difference to the next one below.
 
     Attributes:
-        rank: Place in the order of scores, from 1.
-        best: Best rank that the data allow (``fathom.stats.ranks``).
-        worst: Worst rank that the data allow.
+        rank: Position in the order of scores, from 1.
+        best: Best rank of its range (``fathom.stats.ranks``).
+        worst: Worst rank of its range.
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         score: Mean over its questions, repeats averaged first.
         interval: 95% interval of the score.
         questions: Number of its questions.
-        gap: Mean difference to the next one below on the questions of both; None for the last, and where they share
-            none.
+        gap: Mean difference to the next one below on the questions of both; None for the last, and without common
+            questions.
         gap_interval: 95% interval of the gap, paired over questions.
-        tied: Whether that interval holds 0; None where there is none.
-        other: The mean by the other choice of ``unanswered``; None where there is none.
-        unanswered: Replies behind it that were not answered.
-        cut: Replies behind it that the output cap cut off.
-        overflow: Prompts behind it that did not fit.
-        missing: Replies behind it that are missing.
+        tied: Whether that interval contains 0; None without one.
+        other: The mean under the other choice of ``unanswered``; None without one.
+        unanswered: Number of unanswered replies.
+        cut: Number of replies truncated at the output cap.
+        overflow: Number of prompts that did not fit the window.
+        missing: Number of missing replies.
     """
 
     rank: int
@@ -64,13 +64,13 @@ class Neighbour:
 def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Neighbour]:
     """Models and variants from the highest score to the lowest.
 
-    Every question is taken as drawn for itself, whether or not it shares a context with others. The intervals are of
-    two models at a time: among many models some gap is found by chance. Ranks take all differences together.
+    Questions are resampled one by one, also if they share a context. The intervals are for single pairs of models:
+    among many models some differences are significant by chance. Ranks account for all differences.
 
     Args:
-        rows: A rows table; may be empty. Models of which only averages are published are left out: how their scores
-            move together is not known; so are models with a cell that is not measured (``fathom.stats.outcomes``).
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        rows: A rows table; may be empty. Models with only published averages are left out, because pairing needs their
+            replies; so are models with a cell without a score (``fathom.stats.outcomes``).
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over questions).
     """
     models = {(one.model, one.variant): one for one in asked(rows, unanswered)}
@@ -81,7 +81,7 @@ def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int
 
 
 def shared_questions(first: Asked, second: Asked) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Which questions both were asked and have a score for: their lines in each."""
+    """The questions that both have a score for, as row numbers in each."""
     _, one, other = np.intersect1d(
         first.about["name"].to_numpy(), second.about["name"].to_numpy(), assume_unique=True, return_indices=True
     )

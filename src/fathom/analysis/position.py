@@ -1,15 +1,15 @@
-"""Score by position: does a model read the middle as well as the ends?
+"""Score by position: is the middle of the context used as well as its ends?
 
-Position is the facet ``depth``: where in the context the gold text lies, 0 for its start and 1 for its end. Source of
-the plot: "Lost in the Middle" (Liu et al. 2024), with intervals.
+Position is the facet ``depth``: the position of the gold text in the context, 0 for its start and 1 for its end. Source
+of the plot: "Lost in the Middle" (Liu et al. 2024), with intervals.
 
-Contrasts compare front, middle and end of the context, as differences with intervals. Where depths were swept
-(``fathom build --depths front,middle,end``) each item is its own control. Where they were drawn at random, other items
-lie in each third of the context, and the differences are unpaired.
+Contrasts compare front, middle and end of the context, as differences with intervals. For chosen depths
+(``fathom build --depths front,middle,end``) each item is compared with itself. For random depths, each third of the
+context has other items, and the differences are unpaired.
 
-A depth grid has a few depths in equal steps, each at every length: the picture is that of "needle in a haystack"
-(Kamradt 2023), which LongLeader's Needle repeats (table 3: 11 depths at 16 and at 64 lengths). A cell holds one item or
-few, so that it has no interval; ``position`` pools depths where intervals are wanted.
+A depth grid has a few evenly spaced depths, each at every length, as in "needle in a haystack" (Kamradt 2023) and
+LongLeader's Needle (table 3: 11 depths at 16 and at 64 lengths). A cell has one item or few and therefore no interval;
+``position`` pools depths to give intervals.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,20 +27,20 @@ from fathom.stats.outcomes import over_suites, scored_rows
 from fathom.types import FathomError
 
 SWEPT_AT_MOST = 21
-"""More different depths than this were drawn at random."""
+"""More different depths than this are taken as random."""
 Place: TypeAlias = Literal["front", "middle", "rear"]
 PAIRS: tuple[tuple[Place, Place], ...] = (("front", "middle"), ("rear", "middle"), ("front", "rear"))
 LEAST_DEPTHS = 3
-"""Depths at least; two can be told apart without a picture."""
-_ROUNDED = 0.001  # what may be lost of a depth as rows have it
+"""Minimum number of depths; two need no picture."""
+_ROUNDED = 0.001  # rounding of depths in rows
 
 
 @dataclass(frozen=True, slots=True)
 class PositionPoint:
     """Mean score at one range of depths (0 = start of the context, 1 = end).
 
-    ``depth_low == depth_high`` where depths were swept over fixed values; otherwise the bin is
-    ``[depth_low, depth_high)`` and the last bin holds its upper end. ``items`` counts scored items.
+    ``depth_low == depth_high`` for chosen depths; otherwise the bin is ``[depth_low, depth_high)`` and the last bin
+    includes its upper end. ``items`` counts scored items.
     """
 
     model: str
@@ -55,11 +55,11 @@ class PositionPoint:
 
 
 def position(rows: pl.DataFrame, *, bins: int = 5, seed: int = 0) -> list[PositionPoint]:
-    """Mean score by depth per model, variant, task and length, where depths vary.
+    """Mean score by depth per model, variant, task and length, if depths vary.
 
-    Depths that were swept (few values, each with several items) are points of their own; depths that were drawn at
-    random fall into ``bins`` equal parts. Epochs are averaged within an item first. An item asked at several depths has
-    one weight in all of them.
+    Chosen depths (few values, each with several items) are separate points; random depths are grouped into ``bins``
+    equal parts. Epochs are averaged within an item first. An item asked at several depths has the same weight in all
+    of them.
 
     Args:
         rows: A rows table; may be empty.
@@ -127,7 +127,7 @@ def _points(group: pl.DataFrame, bins: int, seed: int) -> list[PositionPoint]:
 
 
 def _bins(cell: pl.DataFrame, bins: int) -> tuple[list[float], list[float], NDArray[np.int64]]:
-    """Lower and upper ends of the bins of one length, and the bin of each row; no bins where depth does not vary."""
+    """Lower and upper ends of the bins of one length, and the bin of each row; no bins if depth does not vary."""
     depths = cell["depth"].to_numpy()
     values = np.unique(depths)
     if len(values) < 2:
@@ -139,7 +139,7 @@ def _bins(cell: pl.DataFrame, bins: int) -> tuple[list[float], list[float], NDAr
 
 
 def is_swept(cell: pl.DataFrame, values: Floats) -> bool:
-    """Whether the depths of one length were chosen, a few values with several items each, and not drawn at random.
+    """Whether the depths of one length were chosen (a few values with several items each) instead of random.
 
     Args:
         cell: Rows of one length, with item (``name``) and ``depth``.
@@ -150,24 +150,24 @@ def is_swept(cell: pl.DataFrame, values: Floats) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PositionContrast:
-    """Mean score at one place in the context less that at another, at one length or over several.
+    """Mean score at one position in the context minus that at another, at one length or over several.
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         task: Name of the task.
         length: Length in tokens; None for the mean over the lengths.
-        first: ``front``, ``middle`` or ``rear``. Of swept depths these are the least, the one nearest to 0.5 and the
-            greatest; of random ones the thirds of the context.
-        second: The place that it is compared with.
-        first_depth: The depth swept, or the middle of the third.
+        first: ``front``, ``middle`` or ``rear`` (the end). Of chosen depths these are the least, the one nearest to
+            0.5 and the greatest; of random ones the thirds of the context.
+        second: The position that it is compared with.
+        first_depth: The chosen depth, or the middle of the third.
         second_depth: Likewise.
-        difference: Mean score at ``first`` less mean score at ``second``.
+        difference: Mean score at ``first`` minus mean score at ``second``.
         interval: Its 95% interval.
-        p_value: Two-sided p-value, which agrees with the interval; None where not paired.
-        paired: Whether depths were swept, and it is over items asked at both places. Else other items lie at each
-            place, so that the interval is wider and the items' own difficulty is in it.
-        items: Items asked at both places; where not paired, items at either.
+        p_value: Two-sided p-value, which agrees with the interval; None if unpaired.
+        paired: Whether depths were chosen, and the difference is over items asked at both positions. Otherwise each
+            position has other items, whose difficulty widens the interval.
+        items: Items asked at both positions; if unpaired, items at either.
     """
 
     model: str
@@ -188,7 +188,7 @@ class PositionContrast:
 def position_contrasts(
     rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_REPLICATES
 ) -> list[PositionContrast]:
-    """Front, middle and rear against each other, per model, variant, task and length, and over the lengths.
+    """Differences between front, middle and end, per model, variant, task and length, and over the lengths.
 
     Args:
         rows: A rows table; may be empty.
@@ -196,9 +196,9 @@ def position_contrasts(
         replicates: Number of replicates.
 
     Returns:
-        Contrasts by model, task, pair of places and length, the mean over lengths (None) last, where all lengths have
-        the same depths, are paired or not alike, and are measured (``fathom.stats.outcomes``); none where a place has
-        no scored item.
+        Contrasts by model, task, pair of positions and length, the mean over lengths (None) last if all lengths have
+        the same depths, are all paired or all unpaired, and have a score (``fathom.stats.outcomes``); none if a
+        position has no scored item.
     """
     lost = scored_rows(rows).filter("blank").select("model", "variant", "task").unique().rows()
     found: list[PositionContrast] = []
@@ -213,20 +213,20 @@ def position_contrasts(
                 if {first, second} <= set(cell.depths)
             }
             for controlled in (True, False):
-                # A single item that chance put at both places must not stand for all others.
+                # A single item that is at both positions by chance must not represent all others.
                 alike = [cell for cell, side in sides.items() if (cell.swept and _share_items(*side)) is controlled]
                 found += _contrasts(group, alike, sides, (first, second), controlled, tuple(names), seed, replicates)
     return [one for one in found if one.length is not None or (one.model, one.variant, one.task) not in lost]
 
 
 def _share_items(first: Floats, second: Floats) -> bool:
-    """Whether any item was asked at both places."""
+    """Whether any item was asked at both positions."""
     return not np.isnan(first + second).all()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """One length: whether depths were swept, the depth of each place, and the mean score of each item there."""
+    """One length: whether depths were chosen, the depth of each position, and the mean score of each item there."""
 
     length: int
     swept: bool
@@ -234,7 +234,7 @@ class _Cell:
     means: pl.DataFrame
 
     def scores(self, names: dict[str, int]) -> dict[Place, Floats]:
-        """Scores of all items of the task at each place, NaN where an item has none."""
+        """Scores of all items of the task at each position, NaN without a score."""
         table = {place: np.full(len(names), np.nan) for place in self.depths}
         for name, place, value in self.means.iter_rows():
             table[place][names[name]] = value
@@ -278,7 +278,7 @@ def _contrasts(
     seed: int,
     replicates: int,
 ) -> list[PositionContrast]:
-    """One pair of places at lengths that are all paired or all not; and over them where all have the same depths."""
+    """One pair of positions at lengths that are all paired or all not, and over them if all have the same depths."""
     if not cells:
         return []
     first, second = (np.stack([sides[cell][side] for cell in cells], axis=1) for side in (0, 1))
@@ -290,7 +290,7 @@ def _contrasts(
     sums = shared_sums({"first": (names, first), "second": (names, second)}, task, seed, replicates=replicates)
     gaps = np.nanmean(first, axis=0) - np.nanmean(second, axis=0)
     found = Differences((sums["first"],), (sums["second"],), gaps[None, :])
-    # Beside lengths of the other kind it would not be the mean over the lengths.
+    # With lengths of the other kind it would not be the mean over all lengths.
     columns = _columns(cells, pair, there, over_lengths=len(cells) == len(sides))
     return [
         PositionContrast(
@@ -315,7 +315,7 @@ def _contrasts(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Column:
-    """What a contrast is over: one length, or all of them with equal weight; and the depths of its two places."""
+    """What a contrast is over: one length, or all of them with equal weight; and the depths of its two positions."""
 
     length: int | None
     chosen: list[int]
@@ -368,7 +368,7 @@ def depth_grid(rows: pl.DataFrame) -> list[DepthCell]:
 
 
 def are_even(depths: Sequence[float]) -> bool:
-    """Whether depths are a few marks of one ruler that divides the context into equal parts, not any numbers.
+    """Whether depths are a few values that divide the context into equal parts.
 
     Args:
         depths: Different depths in [0, 1], rounded to three decimals or more.

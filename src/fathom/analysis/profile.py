@@ -1,4 +1,4 @@
-"""Profiles: what curves, LongScore and effective length are computed from.
+"""Profiles: the common input of curves, LongScore and effective length.
 
 A profile is one model on one task (or on the mean of its tasks): its mean at each length, and 2,000 replicates of all
 those means at once.
@@ -27,25 +27,25 @@ class Profile:
         model: Name of the model.
         variant: Name of the variant.
         task: Name of the task, or ``all``.
-        tasks: Tasks that the means are taken over.
+        tasks: Tasks that the means are over.
         lengths: Tested lengths in tokens, ascending; shape (lengths,).
-        means: Mean score at each length, NaN where nothing was scored; shape (lengths,).
+        means: Mean score at each length, NaN without a score; shape (lengths,).
         draws: Replicates of ``means``; shape (replicates, lengths).
         chance: Chance level at each length, NaN where unknown.
         chance_draws: Replicates of ``chance``, from the same items.
         items: Items with a reply at each length.
         scored: Items with a score at each length.
-        complete: Whether every task has a score at this length that something may rest on.
-        other: Means by the other choice of ``unanswered``.
-        gaps: Of each length that was asked and has no such score the reason, None elsewhere.
-        tallies: Of each length how many replies were unanswered, cut, too long or missing, by these names
+        complete: Whether every task has a usable score at this length.
+        other: Means under the other choice of ``unanswered``.
+        gaps: For each length that was asked and has no usable score the reason, None otherwise.
+        tallies: For each length how many replies were unanswered, truncated, too long or missing, by these names
             (``fathom.stats.outcomes.COUNTED``).
-        sums: Of each task, the resampled sums behind ``draws``, for :func:`mean_draws`.
+        sums: For each task, the resampled sums of ``draws``, for :func:`mean_draws`.
         seed: Seed of the replicates.
-        base: The base, where it is not the mean of the base lengths.
-        note: What the reader should know about where the figures come from; "" if nothing.
-        apart: Whether no item has a score at two lengths, so that lengths are compared over different questions; of
-            ``all``, whether this is so of any task.
+        base: The base, if it is not the mean of the base lengths.
+        note: Caveats about the source of the scores; "" if none.
+        apart: Whether no item has a score at two lengths, so that lengths are compared over different questions; for
+            ``all``, whether this holds for any task.
     """
 
     model: str
@@ -71,7 +71,7 @@ class Profile:
 
 
 def measured_from_start(profile: Profile) -> Profile:
-    """The profile up to its first length that was asked and is not measured: what is beyond is known of no length."""
+    """The profile up to its first length that was asked and has no score."""
     first = next((place for place, gap in enumerate(profile.gaps) if gap is not None), None)
     return profile if first is None else at_columns(profile, np.arange(len(profile.lengths)) < first)
 
@@ -101,9 +101,9 @@ def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
 
 
 def shared_draws(profile: Profile, columns: NDArray[np.bool_]) -> Floats:
-    """Replicates of the means at some lengths, from the same items as ``draws``, for figures over all of them.
+    """Replicates of the means at some lengths, from the same items as ``draws``, for results over all of them.
 
-    Not columns of ``draws``, where each length holds a pseudo-item (``fathom.stats.intervals.shared_pseudo_item``).
+    Unlike in ``draws``, the lengths share one pseudo-item (``fathom.stats.intervals.shared_pseudo_item``).
 
     Args:
         profile: The profile.
@@ -136,12 +136,12 @@ def profiles(
     """Profiles of every model and variant: each of its tasks, then ``all``.
 
     Tasks are averaged with equal weight, whatever their numbers of items. At a length where a task has no score, the
-    mean is over the tasks that have one, and ``complete`` is False there, as where a cell is not measured.
+    mean is over the tasks that have one, and ``complete`` is False there, as for a cell without a score.
 
     Args:
         rows: A rows table; may be empty.
         seed: Seed of the replicates.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         replicates: Number of replicates.
         base: ``paper``: the mean of the base lengths; ``code``: see :func:`fathom.analysis.base.code_base`.
 
@@ -149,7 +149,7 @@ def profiles(
         FathomError: ``base`` is neither of them.
     """
     if base not in BASE_RULES[:2]:
-        raise FathomError(f"base is {base!r}: rows have the bases 'paper' and 'code'; tables of scores have 'given'.")
+        raise FathomError(f"base is {base!r}: rows have the bases 'paper' and 'code', tables of scores 'given'.")
     by_model: dict[tuple[str, str], list[Grid]] = {}
     for grid in grids(rows, unanswered):
         by_model.setdefault((grid.model, grid.variant), []).append(grid)
@@ -173,7 +173,7 @@ def _model_profiles(found: list[Grid], *, seed: int, replicates: int, base: Base
 def _task_profiles(
     grid: Grid, *, priors: tuple[float, ...], seed: int, replicates: int, base: BaseRule
 ) -> list[Profile]:
-    """The profile of one task, under several weights of the prior: on its own, and as a part of ``all``."""
+    """The profile of one task, with several weights of the prior: by itself, and as a part of ``all``."""
     size = len(grid.lengths)
     known = ~np.isnan(grid.scores)
     rng = generator(seed, grid.task)
@@ -214,13 +214,13 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
     """The profile of ``all``: tasks with equal weight.
 
     Args:
-        shares: One profile for each task of one model, whose replicates hold one pseudo-item together.
+        shares: One profile for each task of one model, whose replicates share one pseudo-item.
     """
     lengths = np.unique(np.concatenate([share.lengths for share in shares]))
     means = np.stack([_spread(share.means, share, lengths) for share in shares])
     known = {gap.length: gap for share in reversed(shares) for gap in share.gaps if gap is not None}
     gaps = tuple(known.get(length) for length in lengths.tolist())
-    # A task that was asked here and has no score takes the mean with it: that of the others is of an easier test.
+    # If a task was asked here and has no score, there is no mean: that of the others is of an easier test.
     there = ~np.isnan(means) & ~_lost([one.means for one in shares], shares, lengths)
     others = np.stack([_spread(share.other, share, lengths) for share in shares])
     bases = [share.base for share in shares if share.base is not None]
@@ -253,7 +253,7 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
 
 
 def _lost(means: Sequence[Floats], shares: Sequence[Profile], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """At which lengths a task was asked and has no mean."""
+    """Lengths at which a task was asked and has no mean."""
     lost: NDArray[np.bool_] = np.zeros(len(lengths), dtype=np.bool_)
     for own, share in zip(means, shares, strict=True):
         gaps = np.array([gap is not None for gap in share.gaps], dtype=np.bool_)
@@ -267,7 +267,7 @@ def _tallies_at(shares: Sequence[Profile], length: int) -> Iterator[Mapping[str,
 
 
 def _spread(values: Floats | NDArray[np.int64], share: Profile, onto: NDArray[np.int64]) -> Floats:
-    """Puts the columns of a task where they belong among the lengths of all tasks; the others are NaN."""
+    """Moves the columns of a task to their lengths among those of all tasks; the others are NaN."""
     wide = np.full((*values.shape[:-1], len(onto)), np.nan)
     wide[..., np.searchsorted(onto, share.lengths)] = values
     return wide
@@ -279,7 +279,7 @@ def _total(counted: Sequence[Floats]) -> NDArray[np.int64]:
 
 
 def _mean(values: Floats, where: NDArray[np.bool_]) -> Floats:
-    """Mean over the first axis of the values that are there, NaN where none is (numpy's own warns)."""
+    """Mean over the first axis without missing values, NaN if all are (numpy's own warns)."""
     with np.errstate(invalid="ignore"):
         mean: Floats = np.where(where, values, 0.0).sum(axis=0) / where.sum(axis=0)
     return mean

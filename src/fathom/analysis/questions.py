@@ -1,7 +1,7 @@
 """Questions with their repeats: the replies of one model, questions x repeats.
 
-A question is a sample: what was asked over one context at one length. Its repeats are the epochs of the run, in their
-order. A reply passes if its score is above the facet ``pass_above`` where the sample has one, else if it is 1.
+A question is a sample: one question with one context at one length. Its repeats are the epochs of the run, in their
+order. A reply passes if its score is above the facet ``pass_above`` if the sample has one, otherwise if it is 1.
 """
 
 from dataclasses import dataclass
@@ -24,18 +24,18 @@ class Asked:
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
-        about: One line for each question with a score, in the order of their names: ``name``, ``suite``, ``task``,
+        variant: Name of the variant, "" if there is only one.
+        about: One row for each question with a score, sorted by name: ``name``, ``suite``, ``task``,
             ``item``, ``sample``, ``language``, ``length``, ``facets``.
-        scores: Their scores, questions x repeats; NaN where a repeat has none.
-        tries: The same without the gaps of replies that have no score: those after them have moved up. What was never
-            asked stays a gap.
-        threshold: Score above which a reply to the question passes; NaN where it must be 1.
-        runs: Repeats that most questions were asked, whatever became of them; the larger number of two alike.
+        scores: Their scores, questions x repeats; NaN for repeats without a score.
+        tries: The same without the gaps of replies without a score: later ones move up. Repeats that were never asked
+            stay gaps.
+        threshold: Score above which a reply to the question passes; NaN if it must be 1.
+        runs: Repeats that most questions were asked, whatever their outcome; in a tie the larger number.
         unscored: Questions that were asked and have no score.
-        blank: What is known of the questions whose cells are not measured, in the columns of ``about``: a mean over
-            questions that leaves them out would be that of an easier test.
-        ended: Every counted reply, with the ``name`` of its question; also those to questions without a score.
+        blank: The questions of cells without a score, in the columns of ``about``: a mean over questions without them
+            would be that of an easier test.
+        ended: Every counted reply, with the ``name`` of its question, including those to questions without a score.
     """
 
     model: str
@@ -51,12 +51,12 @@ class Asked:
 
     @property
     def passes(self) -> Floats:
-        """1 for each repeat that passes and 0 for each that does not; NaN where there is no score."""
+        """1 for each repeat that passes and 0 for each that does not; NaN without a score."""
         return passed(self.scores, self.threshold[:, None])
 
     @property
     def other(self) -> float | None:
-        """The mean over all questions by the other choice of ``unanswered``; None where there is none."""
+        """The mean over all questions under the other choice of ``unanswered``; None without one."""
         return other_mean(self.ended)
 
     @property
@@ -66,13 +66,13 @@ class Asked:
 
 
 def other_mean(ended: pl.DataFrame) -> float | None:
-    """Mean over questions of the mean of their replies by the other choice of ``unanswered``.
+    """Mean over questions of the mean of their replies under the other choice of ``unanswered``.
 
     Args:
-        ended: Lines of ``Asked.ended``.
+        ended: Rows of ``Asked.ended``.
 
     Returns:
-        The mean; None where no reply has a score by that choice, or a whole cell has none.
+        The mean; None if no reply has a score under that choice, or a whole cell has none.
     """
     if ended.select(blank_by_other().any()).item():
         return None
@@ -81,13 +81,13 @@ def other_mean(ended: pl.DataFrame) -> float | None:
 
 
 def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Asked]:
-    """What each model was asked over whole contexts, in the order in which the rows name models.
+    """Replies of each model with whole contexts, in the order in which the rows name models.
 
-    Replies of one model and variant to one question in one epoch are averaged. Models without any score are left out.
+    Replies of one model and variant to one question in one epoch are averaged. Models without a score are left out.
 
     Args:
         rows: A rows table; may be empty.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
     """
     name = pl.concat_str("suite", "task", "sample", separator="\x1f").alias("name")
     replies = scored_rows(rows, unanswered).with_columns(name)
@@ -129,7 +129,7 @@ def _about(replies: pl.DataFrame) -> pl.DataFrame:
 
 
 def _moved_up(scores: Floats, asked_at: NDArray[np.bool_]) -> Floats:
-    """Scores of each row in the first places at which it was asked."""
+    """Scores of each row, moved to the first places at which it was asked."""
     known = ~np.isnan(scores)
     places = np.argsort(~asked_at, axis=1, kind="stable")
     line, column = np.nonzero(known)
@@ -139,11 +139,11 @@ def _moved_up(scores: Floats, asked_at: NDArray[np.bool_]) -> Floats:
 
 
 def passed(scores: Floats, threshold: Floats) -> Floats:
-    """1 where a score passes and 0 where it does not; NaN where there is none.
+    """1 where a score passes and 0 where it does not; NaN without a score.
 
     Args:
         scores: Scores in [0, 1], of any shape.
-        threshold: Scores above which they pass, NaN where they must be 1; of a shape that goes with theirs.
+        threshold: Scores above which they pass, NaN if they must be 1; of a shape that broadcasts with theirs.
     """
     right: Floats = np.where(np.isnan(threshold), scores >= RIGHT, scores > threshold).astype(np.float64)
     right[np.isnan(scores)] = np.nan
@@ -151,7 +151,7 @@ def passed(scores: Floats, threshold: Floats) -> Floats:
 
 
 def row_means(table: Floats) -> Floats:
-    """Mean of each row over what is known; NaN where nothing is."""
+    """Mean of each row without missing values; NaN if all are missing."""
     known = ~np.isnan(table)
     count = known.sum(axis=1)
     means = np.full(len(table), np.nan)
@@ -160,7 +160,7 @@ def row_means(table: Floats) -> Floats:
 
 
 def best_of_first(table: Floats, n: int) -> Floats:
-    """The best of the first n columns, for each row; NaN where none of them is known."""
+    """The best of the first n columns, for each row; NaN if all are missing."""
     first = table[:, :n]
     best: Floats = np.where(np.isnan(first), -np.inf, first).max(axis=1)
     best[np.isinf(best)] = np.nan

@@ -1,4 +1,4 @@
-"""Ranks of models by their average score, or by their mean over questions, with the differences that they rest on."""
+"""Ranks of models by average score, or by mean over questions, with the differences behind them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from fathom.stats.ranks import gaps_of, ranks_of
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A model among others.
+    """A ranked model.
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
-        mean: What is ranked: the average of all tasks (:func:`average_scores`), or the mean over questions.
+        variant: Name of the variant, "" if there is only one.
+        mean: The ranked score: the average of all tasks (:func:`average_scores`), or the mean over questions.
         interval: Its 95% interval.
-        other: The mean by the other choice of ``unanswered``; None where there is none.
-        best: Best rank that the data allow, from 1.
-        worst: Worst rank that the data allow.
-        gaps: Its average less that of every ranked model, in the order of the ranks; its own is 0.
+        other: The mean under the other choice of ``unanswered``; None without one.
+        best: Best rank of its range, from 1.
+        worst: Worst rank of its range.
+        gaps: Its score minus that of every ranked model, in the order of the ranks; 0 for itself.
         significant: Whether it differs significantly from every ranked model, by Holm's step-down over all its gaps.
     """
 
@@ -51,7 +51,7 @@ def ranking_of(
     """Models and variants by their average score, the highest first.
 
     Args:
-        tables: Grids of all of them (:func:`fathom.analysis.grid.grids`).
+        tables: Grids of all models (:func:`fathom.analysis.grid.grids`).
         averages: Their averages (:func:`fathom.analysis.average.average_scores`).
         seed: Seed of the replicates.
         replicates: Number of replicates.
@@ -76,7 +76,7 @@ def ranking_of(
 
 
 def ranking_of_profiles(ready: Sequence[Profile], averages: Sequence[AverageScore]) -> list[Ranked]:
-    """The same from profiles of published scores, whose questions are not known: models are independent.
+    """The same from profiles of published scores, without questions: models are treated as independent.
 
     Args:
         ready: The profiles.
@@ -100,10 +100,10 @@ def _ordered(averages: Sequence[AverageScore]) -> list[AverageScore]:
 def ranking_of_questions(
     models: Sequence[Asked], *, seed: int = 0, replicates: int = PAIRED_REPLICATES
 ) -> list[Ranked]:
-    """Models by their mean over questions, every question alike and its repeats averaged first.
+    """Models by their mean over questions, every question with the same weight and its repeats averaged first.
 
     Args:
-        models: What they were asked; those with a cell that is not measured are left out.
+        models: Models with their questions; those with a cell without a score are left out.
         seed: Seed of the replicates.
         replicates: Number of replicates.
     """
@@ -122,7 +122,7 @@ def ranking_of_questions(
 
 @dataclass(frozen=True, slots=True)
 class _Score:
-    """What is ranked."""
+    """A score to rank."""
 
     model: str
     variant: str

@@ -7,12 +7,12 @@ Question i has the true mean m_i, and each of its R_i replies a score around it 
 * If n other questions were drawn, and each asked infinitely often, it would change with var(m) / n. The variance of the
   questions' observed means over n is the sum of both, so that the difference is this one (``error_questions``).
 
-Best of n and pass at n are given twice: of the first n repeats, as the released code of LongBench Pro has them, and as
-the expected value for n of the repeats drawn without replacement, which uses all of them and is unbiased. For pass at n
-that is 1 - C(N - c, n) / C(N, n) where c of N repeats pass (Chen et al. 2021, "Evaluating Large Language Models Trained
+Best of n and pass at n are given twice: for the first n repeats, as in the released code of LongBench Pro, and as the
+expected value for n of the repeats drawn without replacement, which uses all of them and is unbiased. For pass at n
+that is 1 - C(N - c, n) / C(N, n) if c of N repeats pass (Chen et al. 2021, "Evaluating Large Language Models Trained
 on Code", section 2.1); for best of n it is the sum over j of the j-th highest score times C(N - j, n - 1) / C(N, n),
-the share of draws of which it is the best. A reply without a score is no repeat here; where fewer than n have one, the
-best of those counts, so that the same questions are behind every n.
+the share of draws of which it is the best. A reply without a score is not counted as a repeat; if fewer than n have
+one, the best of those counts, so that every n is over the same questions.
 """
 
 import math
@@ -37,7 +37,7 @@ class Trend:
         n: Number of repeats.
         best_of: Mean over questions of the best of their first n repeats.
         best_of_unbiased: Mean over questions of the expected best of n of their repeats drawn without replacement.
-        pass_at: Share of questions of which one of the first n repeats passes.
+        pass_at: Share of questions for which one of the first n repeats passes.
         pass_at_unbiased: The expected share for n of their repeats drawn without replacement.
         best_of_interval: 95% interval of ``best_of_unbiased``.
         pass_at_interval: 95% interval of ``pass_at_unbiased``.
@@ -54,30 +54,30 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """What the repeats of the same questions say of one model.
+    """Results of repeated questions of one model.
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         questions: Questions with a score.
         runs: Repeats that most questions were asked.
         uneven: Questions with fewer scored repeats than that.
         mean: Mean over questions of the mean of their repeats.
         interval: Its 95% interval, with both sources of error.
         error: Standard error of the mean, with both sources; NaN for a single question.
-        error_questions: The part that other questions of the same kind would change; NaN where ``error_replies`` is.
-        error_replies: The part that asking the same questions again would change; NaN where no question has two scored
+        error_questions: The part due to the choice of questions; NaN if ``error_replies`` is.
+        error_replies: The part due to the variation of replies to the same question; NaN if no question has two scored
             repeats.
-        interval_replies: 95% interval of the mean of these very questions, were they asked infinitely often: from
-            the second part alone. None where that is not known.
-        run_means: Mean of each repeat over the questions that it has a score for; NaN where it has none.
-        trend: Best of n and pass at n, for n from 1 to ``runs``, as far as some question has n scored repeats.
-        note: What the reader should know; "" if nothing.
-        other: The mean by the other choice of ``unanswered``; None where there is none.
-        unanswered: Replies behind it that were not answered.
-        cut: Replies behind it that the output cap cut off.
-        overflow: Prompts behind it that did not fit.
-        missing: Replies behind it that are missing.
+        interval_replies: 95% interval of the mean of these questions, if asked infinitely often: from the second part
+            alone. None if unknown.
+        run_means: Mean of each repeat over the questions that it has a score for; NaN without any.
+        trend: Best of n and pass at n, for n from 1 to ``runs``, if some question has n scored repeats.
+        note: Caveats; "" if none.
+        other: The mean under the other choice of ``unanswered``; None without one.
+        unanswered: Number of unanswered replies.
+        cut: Number of replies truncated at the output cap.
+        overflow: Number of prompts that did not fit the window.
+        missing: Number of missing replies.
     """
 
     model: str
@@ -102,32 +102,32 @@ class Repeats:
 
 
 def repeats(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Repeats]:
-    """What repeats say, per model and variant.
+    """Errors and trends of repeats, per model and variant.
 
-    Every question is taken as drawn for itself: questions that share a context are not told apart. Those with one
-    scored repeat are given the mean variance of the others.
+    Questions are resampled one by one, also if they share a context. Questions with one scored repeat get the mean
+    variance of the others.
 
     Args:
         rows: A rows table; may be empty. Published averages have no repeats and are left out.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
-        seed: Seed of the intervals (Bayesian bootstrap over questions, each with the repeats that it has).
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
+        seed: Seed of the intervals (Bayesian bootstrap over questions, each with its repeats).
 
     Returns:
-        One result for each model and variant, in the order in which the rows name them; none for those with a cell that
-        is not measured (``fathom.stats.outcomes``).
+        One result for each model and variant, in the order in which the rows name them; none for those with a cell
+        without a score (``fathom.stats.outcomes``).
     """
     return [_of_model(one, seed) for one in asked(rows, unanswered) if one.blank.is_empty()]
 
 
 def expected_best(table: Floats, n: int) -> Floats:
-    """The expected highest of n values of each row, drawn without replacement from those that it has.
+    """The expected maximum of n values of each row, drawn without replacement from its values.
 
     Args:
-        table: Rows of values, NaN where there is none.
-        n: How many are drawn, 1 or more.
+        table: Rows of values, NaN if missing.
+        n: Number of drawn values, 1 or more.
 
     Returns:
-        One value for each row, the highest of all where it has fewer than n; NaN where it has none.
+        One value for each row, its maximum if it has fewer than n values; NaN without any.
     """
     count = (~np.isnan(table)).sum(axis=1)
     falling = -np.sort(-table, axis=1)  # NaN comes last
@@ -170,7 +170,7 @@ def _of_model(one: Asked, seed: int) -> Repeats:
 
 
 def _around(mean: float, error: float) -> Interval | None:
-    """The mean with 1.96 standard errors on either side, as far as scores go."""
+    """The mean plus and minus 1.96 standard errors, within the range of scores."""
     if math.isnan(error):
         return None
     reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error
@@ -191,7 +191,7 @@ def _errors(scores: Floats) -> tuple[float, float, float]:
     variance = np.full(len(scores), within.mean())
     variance[several] = within
     replies = float((variance / count).sum()) / len(scores) ** 2
-    # The difference of two estimates may fall below 0; that of a single question is not known.
+    # The difference of two estimates may be below 0; that of a single question is unknown.
     questions = math.sqrt(max(0.0, both - replies)) if len(means) > 1 else math.nan
     return math.sqrt(both), questions, math.sqrt(replies)
 
@@ -219,10 +219,10 @@ def _mean(values: Floats) -> float:
 def _notes(one: Asked, count: NDArray[np.int_]) -> Iterable[str]:
     most, single = int(count.max()), int((count == 1).sum())
     if one.unscored:
-        yield f"questions without any score, left out: {one.unscored}"
+        yield f"questions without a score, left out: {one.unscored}"
     if most < 2:
-        yield "no question has two scored repeats: the errors of questions and of replies cannot be told apart"
+        yield "no question has two scored repeats: the errors of questions and of replies cannot be separated"
     elif single:
-        yield f"questions with one scored repeat, taken to vary as the others do: {single}"
+        yield f"questions with one scored repeat, assumed to vary like the others: {single}"
     if most > one.runs:
         yield f"some questions have {most} repeats, most have {one.runs}"

@@ -1,9 +1,9 @@
-"""Tables of scores: what papers and leaderboards print, one line for each model, task and length.
+"""Tables of scores, as in papers and leaderboards: one row for each model, task and length.
 
-A score s over n items is taken for the share of right ones among n independent right-or-wrong items. Its replicates are
-those of the Bayesian bootstrap over such items: Beta(n s + 1/2, n (1 - s) + 1/2), the posterior under Jeffreys' prior.
-For graded scores (F1, judges) that is the widest that they can be. Lengths are independent of each other: a table does
-not say which items were right, so that nothing is paired.
+A score s over n items is treated as the share of correct ones among n independent items. Its replicates are those of
+the Bayesian bootstrap over such items: Beta(n s + 1/2, n (1 - s) + 1/2), the posterior under Jeffreys' prior. For
+graded scores (F1, judges) these have the largest possible variance. Lengths are independent of each other, because a
+table does not show which items were correct.
 """
 
 import math
@@ -28,9 +28,9 @@ from fathom.types import FathomError
 Scale: TypeAlias = Literal["percent", "fraction"]
 SCALES: tuple[Scale, ...] = ("percent", "fraction")
 ITEMS = 100
-"""Items behind a score where the table does not say: those of 100-LongBench at each length."""
+"""Items of a score if the table has no number: those of 100-LongBench at each length."""
 PERCENT_ABOVE = 1.5
-"""A table with a greater value than this holds percent."""
+"""A table with a value above this is in percent."""
 
 _LENGTHS = ("length", "length_k", "setting")
 _SCORES = ("score", "value", "accuracy", "accuracy_percent")
@@ -48,10 +48,10 @@ class ScoreCell:
 
     Attributes:
         model: Name of the model.
-        task: Name of the task, ``all`` for a mean over tasks that the table gives itself.
-        length: Length in tokens; 0 for the base as given.
+        task: Name of the task, ``all`` for a mean over tasks in the table.
+        length: Length in tokens; 0 for a given base.
         score: Mean score in [0, 1].
-        items: Items that it is the mean of.
+        items: Number of items.
         chance: Chance level; None if unknown.
         variant: Name of the variant.
     """
@@ -67,14 +67,14 @@ class ScoreCell:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """The cells of a table, and what people should know of how they were read."""
+    """The cells of a table, and notes on how they were read."""
 
     cells: tuple[ScoreCell, ...]
     note: str
 
 
 def is_score_table(path: Path) -> bool:
-    """Whether a file is a table of scores by model and length, and not a table of rows."""
+    """Whether a file is a table of scores by model and length, not a rows table."""
     columns = column_names(path)
     needed = ("model" in columns, _first(columns, _LENGTHS), _first(columns, _SCORES))
     return all(needed) and not {"item", "sample"} <= set(columns)
@@ -91,23 +91,23 @@ def read_scores(
 ) -> ScoreTable:
     """Reads a table of scores.
 
-    Columns: ``model``; ``task`` (one task without it); ``length`` (8192, 8k; plain numbers are in k where the smallest
-    is below 256), ``length_k`` or ``setting``, in which 0 or ``base`` is the base as given; ``score`` or ``value``;
-    and, where they are there, ``variant``, ``items`` or ``n``, ``chance``. Where a column ``metric`` says what a value
-    is, ``score`` and ``score_percent`` are read. Lines without a score or without a length (averages) are left out, and
-    so are means over tasks (``all``, ``avg``) of models whose tasks are there.
+    Columns: ``model``; ``task`` (one task without it); ``length`` (8192, 8k; plain numbers are in k if the smallest
+    is below 256), ``length_k`` or ``setting``, in which 0 or ``base`` is a given base; ``score`` or ``value``;
+    and optionally ``variant``, ``items`` or ``n``, ``chance``. If a column ``metric`` names the kind of a value,
+    ``score`` and ``score_percent`` are read. Rows without a score or without a length (averages) are left out, and
+    so are means over tasks (``all``, ``avg``) of models whose tasks are in the table.
 
     Args:
         path: A table, see ``fathom.rows.schema.read_table``.
-        scale: ``percent`` or ``fraction``; by default percent where a value is above 1.5.
-        items: Items behind each score where the table has no column that says so.
-        where: Only lines with these values in these columns.
-        chance: Chance level by task, where the table has no column for it; other tasks then have 0.
-        several: Leave out lines of several lengths at once (``24k / 32k``); else they are an error, since an average
-            over the other lengths would not be that of the table.
+        scale: ``percent`` or ``fraction``; by default percent if a value is above 1.5.
+        items: Items of each score if the table has no column for them.
+        where: Only rows with these values in these columns.
+        chance: Chance level by task, if the table has no column for it; other tasks then have 0.
+        several: Leave out rows of several lengths at once (``24k / 32k``); otherwise they are an error, since an
+            average over the other lengths would not be that of the table.
 
     Raises:
-        FathomError: The file is no such table, a figure in it is none, one cell has two scores, or a line names
+        FathomError: The file is not such a table, a value is not a number, one cell has two scores, or a row names
             several lengths.
     """
     frame = read_table(path)
@@ -150,7 +150,7 @@ def read_scores(
             )
     note = "" if items_column else f"intervals as if each score were the mean of {items} right-or-wrong items"
     if left_out:
-        note += "; " * bool(note) + f"left out, being no lengths: {', '.join(dict.fromkeys(left_out))}"
+        note += "; " * bool(note) + f"left out, because they are not lengths: {', '.join(dict.fromkeys(left_out))}"
     return ScoreTable(_single(_scaled(cells, scale, path), path), note)
 
 
@@ -165,7 +165,7 @@ def _chosen(frame: pl.DataFrame, path: Path, where: Mapping[str, str]) -> pl.Dat
         found = frame.filter(pl.col(name).cast(pl.String) == value)
         if found.is_empty():
             known = ", ".join(map(str, frame[name].unique(maintain_order=True)[:12]))
-            raise FathomError(f"--where {name}={value}: no such line in {path}; {name} is one of {known}")
+            raise FathomError(f"--where {name}={value}: no such row in {path}; {name} is one of {known}")
         frame = found
     if "metric" in frame.columns and "metric" not in where:
         frame = frame.filter(pl.col("metric").is_in(_METRICS))
@@ -173,7 +173,7 @@ def _chosen(frame: pl.DataFrame, path: Path, where: Mapping[str, str]) -> pl.Dat
 
 
 def _lengths(texts: Sequence[str], column: str) -> list[int | None]:
-    """Lengths in tokens, 0 for the base, None for what is no length."""
+    """Lengths in tokens, 0 for the base, None for other texts."""
     read = [_LENGTH.fullmatch(text.strip()) for text in texts]
     plain = [float(match[1]) for match in read if match and not match[2] and float(match[1]) > 0]
     unit = 1024 if column == "length_k" or (plain and min(plain) < SHORTEST) else 1
@@ -193,8 +193,8 @@ def _one_length_each(texts: Sequence[str], models: Sequence[object], path: Path,
         names = ", ".join(dict.fromkeys(repr(text) for text, _ in found))
         who = ", ".join(dict.fromkeys(model for _, model in found))
         raise FathomError(
-            f"{path}: {column} {names} (of {who}) is no single length, and an average without it would be wrong: "
-            "write the length of each score into the table, choose lengths with --lengths, or choose other lines "
+            f"{path}: {column} {names} (of {who}) is not a single length, and an average without it would be wrong: "
+            "write the length of each score into the table, choose lengths with --lengths, or choose other rows "
             "with --where COLUMN=VALUE"
         )
 
@@ -207,7 +207,7 @@ def _number(value: object, path: Path, column: str) -> float | None:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise FathomError(f"{path}: {column} is {value!r}, expected a number, or nothing where there is no score")
+        raise FathomError(f"{path}: {column} is {value!r}, expected a number, or an empty cell without a score")
     return number
 
 
@@ -219,8 +219,8 @@ def _scaled(cells: Sequence[ScoreCell], scale: Scale | None, path: Path) -> list
         if not 0 <= cell.score <= unit:
             raise FathomError(
                 f"{path}: {cell.model}, {cell.task}, {format_length(cell.length)}: a score of {cell.score:g} is not "
-                f"between 0 and {unit:g}; say what the table holds with --scale {' or '.join(SCALES)}, or choose "
-                "lines with --where COLUMN=VALUE"
+                f"between 0 and {unit:g}; give the scale of the table with --scale {' or '.join(SCALES)}, or choose "
+                "rows with --where COLUMN=VALUE"
             )
         if cell.chance is not None and not 0 <= cell.chance <= 1:
             raise FathomError(f"{path}: {cell.task}: a chance level of {cell.chance:g} is not between 0 and 1")
@@ -228,14 +228,14 @@ def _scaled(cells: Sequence[ScoreCell], scale: Scale | None, path: Path) -> list
 
 
 def _single(cells: Sequence[ScoreCell], path: Path) -> tuple[ScoreCell, ...]:
-    """One cell for each model, task and length; means over tasks only where the tasks are not there."""
+    """One cell for each model, task and length; means over tasks only if the tasks are missing."""
     kept: dict[tuple[str, str, str, int], ScoreCell] = {}
     for cell in cells:
         key = cell.model, cell.variant, cell.task, cell.length
         if key in kept and kept[key].score != cell.score:
             raise FathomError(
                 f"{path}: {cell.model}, {cell.task}, {format_length(cell.length)} has the scores "
-                f"{kept[key].score:g} and {cell.score:g}; choose lines with --where COLUMN=VALUE"
+                f"{kept[key].score:g} and {cell.score:g}; choose rows with --where COLUMN=VALUE"
             )
         kept[key] = cell
     broken_down = {(cell.model, cell.variant) for cell in cells if cell.task != ALL}
@@ -249,7 +249,7 @@ def score_profiles(
 
     Args:
         table: The cells; for a model, a task has one cell at a length.
-        base: ``given``: the cell of length 0; ``paper``: the mean at 2k, 4k and 6k; by default ``given`` where the
+        base: ``given``: the cell of length 0; ``paper``: the mean at 2k, 4k and 6k; by default ``given`` if the
             table has such a cell.
         seed: Seed of the replicates.
         replicates: Number of replicates.
@@ -260,9 +260,9 @@ def score_profiles(
     if base is not None and base not in BASE_RULES:
         raise FathomError(f"--base {base}: choose {', '.join(BASE_RULES)}")
     if base == "code":
-        raise FathomError("--base code needs rows: a table of scores does not hold what the released code pools")
+        raise FathomError("--base code needs rows: a table of scores has no items to pool as the released code does")
     if not table.cells:
-        raise FathomError("the table holds no score at a length")
+        raise FathomError("the table has no score at a length")
     given = any(cell.length == 0 for cell in table.cells) if base is None else base == "given"
     models: dict[tuple[str, str], dict[str, list[ScoreCell]]] = {}
     for cell in table.cells:
@@ -316,7 +316,7 @@ def _profile(
 
 
 def _sums(cells: Sequence[ScoreCell], rng: np.random.Generator, replicates: int) -> tuple[Floats, Floats]:
-    """Weighted sums of right items, and sums of all weights: gamma variables, as those of a Bayesian bootstrap."""
+    """Weighted sums of correct items, and sums of all weights: gamma variates, as in a Bayesian bootstrap."""
     right = np.array([cell.items * cell.score for cell in cells], dtype=np.float64)
     wrong = np.array([cell.items * (1 - cell.score) for cell in cells], dtype=np.float64)
     scored = rng.standard_gamma(right, (replicates, len(cells)))

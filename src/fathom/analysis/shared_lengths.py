@@ -1,7 +1,7 @@
-"""Which lengths all models have: an average over more or fewer of them is an average of something else.
+"""Lengths that all models have: averages over different lengths cannot be compared.
 
-100-LongBench prints 256k for five of eight models only, and averages each over its own lengths; there the order of two
-models turns round when both are averaged over the same ones.
+100-LongBench prints 256k for five of eight models only, and averages each over its own lengths; the order of two models
+changes if both are averaged over the same ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,9 +51,9 @@ def uneven_notes(shared: Mapping[str, SharedLengths], averaged: str) -> dict[str
     """For every task whose models have different lengths, a sentence that names them.
 
     Args:
-        shared: What :func:`shared_lengths` found.
-        averaged: What the averages are taken over: its "{lengths}" is replaced by the shared lengths as options take
-            them, its "{named}" by their names for a sentence.
+        shared: Result of :func:`shared_lengths`.
+        averaged: What the averages are over: its "{lengths}" is replaced by the shared lengths in the format of
+            options, its "{named}" by their names for a sentence.
     """
     said = {task: _said(one, averaged) for task, one in shared.items() if one.others}
     if len(said) == len(shared) and len(set(said.values())) == 1:
@@ -76,7 +76,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def at_lengths(ready: Sequence[Profile], lengths: Sequence[int]) -> list[Profile]:
-    """Profiles at some lengths only; those of the base stay.
+    """Profiles at some lengths only; base lengths stay.
 
     Args:
         ready: The profiles.
@@ -89,7 +89,7 @@ def at_lengths(ready: Sequence[Profile], lengths: Sequence[int]) -> list[Profile
     missing = [format_length(length) for length in lengths if length not in tested]
     if missing or not lengths:
         there = named_lengths(tested)
-        raise FathomError(f"--lengths: no score at {', '.join(missing) or 'no length'}; there are scores at {there}")
+        raise FathomError(f"--lengths: no score at {', '.join(missing) or 'no length'}; lengths with scores: {there}")
     return [_at(profile, lengths) for profile in ready]
 
 

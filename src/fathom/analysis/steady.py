@@ -1,4 +1,4 @@
-"""Steadier measures beside LongScore, for every model and task: retention, log-ratio, area, L50 and L85.
+"""Chance-corrected measures besides LongScore, for every model and task: retention, log-ratio, area, L50 and L85.
 
 ``docs/explanation/longscore.md`` shows what each is good for, and where LongScore misleads.
 """
@@ -19,7 +19,7 @@ from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import Unanswered
 
 BASE_AT = 4096.0
-"""Where a base stands on the axis of lengths that is only called so: the mean of 2k, 4k and 6k."""
+"""Position of a given base on the axis of lengths: the mean of 2k, 4k and 6k."""
 HALF_ITEM = 0.5
 
 
@@ -30,14 +30,14 @@ class Corrected:
     Attributes:
         profile: The profile.
         base: Its base.
-        lengths: Lengths in tokens; that of the base is the mean of the lengths that it stands for.
+        lengths: Lengths in tokens; that of the base is the mean of its lengths.
         ability: Score minus chance, may be negative; shape (1 + lengths,).
         draws: Replicates of ``ability``.
-        shared: Replicates for figures over all lengths (``fathom.analysis.profile.shared_draws``).
-        chance: Chance level, 0 where it is unknown.
+        shared: Replicates for measures over all lengths (``fathom.analysis.profile.shared_draws``).
+        chance: Chance level, 0 if unknown.
         items: Scored items.
         undefined: Why there is no ratio to the base; "" if there is one.
-        note: What the reader should know; "" if nothing.
+        note: Caveats; "" if none.
     """
 
     profile: Profile
@@ -53,11 +53,11 @@ class Corrected:
 
 
 def corrected(profile: Profile) -> Corrected | None:
-    """A profile above chance; None where it has no base, or no score beyond it."""
+    """A profile above chance; None without a base, or without a score beyond it."""
     base, later = own_base(profile), beyond_base(profile)
     if base.interval is None or not later.any():
         return None
-    # Unknown chance is taken as 0, at the base and beyond it.
+    # Unknown chance counts as 0, at the base and beyond it.
     floors = np.where(np.isnan(profile.chance_draws[:, later]), 0.0, profile.chance_draws[:, later])
     chance = np.nan_to_num(np.concatenate([[base.chance], profile.chance[later]]))
     base_ability = (base.draws - base.chance_draws)[:, None]
@@ -86,20 +86,20 @@ def lacking(profile: Profile) -> str:
 
 
 def retentions(one: Corrected) -> tuple[Floats, Floats]:
-    """Share of its own base ability that a model keeps at each length beyond a base above chance.
+    """Share of its base ability above chance that a model keeps at each length beyond the base.
 
-    ``R_l = (S_l - c_l) / (B - c_B)``, 1 where nothing is lost. With a chance level of 0 it is LongScore + 1. Correction
-    for chance matters where guessing scores points: from 0.6 down to 0.4 among five options is a loss of half of what
-    the model could do, and LongScore calls it a third.
+    ``R_l = (S_l - c_l) / (B - c_B)``, 1 without a loss. With a chance level of 0 it is LongScore + 1. The correction
+    matters if guessing scores points: from 0.6 down to 0.4 among five options is a loss of half of the ability above
+    chance, while LongScore reports a third.
 
     Returns:
-        The figures, and replicates x lengths.
+        The retentions, and replicates x lengths.
     """
     return one.ability[1:] / one.ability[0], one.draws[:, 1:] / one.draws[:, :1]
 
 
 def mean_retention(one: Corrected) -> tuple[float, Floats]:
-    """Its mean over the lengths beyond the base: the figure and its replicates."""
+    """Mean retention over the lengths beyond the base, and its replicates."""
     draws: Floats = one.shared[:, 1:].mean(axis=1) / one.shared[:, 0]
     return float(one.ability[1:].mean() / one.ability[0]), draws
 
@@ -107,10 +107,9 @@ def mean_retention(one: Corrected) -> tuple[float, Floats]:
 def area(one: Corrected) -> tuple[float, Floats]:
     """Area under the curve: mean ability from the base to the longest length, each doubling counting once.
 
-    Ability is ``(score - chance) / (1 - chance)``, so that 0 is guessing and 1 is perfect. The curve is straight
-    between tested lengths on a log axis. Unlike LongScore it is no ratio: nothing is divided by the base, so it is
-    defined for every model, and it says how much a model can do on long texts, not how much of its own ability it
-    keeps.
+    Ability is ``(score - chance) / (1 - chance)``, so that 0 is guessing and 1 is perfect. The curve is linear
+    between tested lengths on a log axis. Unlike LongScore it does not divide by the base, so it is defined for every
+    model, and measures how much a model can do on long contexts instead of how much of its ability it keeps.
 
     Returns:
         The area, at most 1, and its replicates.
@@ -130,11 +129,11 @@ def doublings(lengths: Floats) -> Floats:
 def kept_length(one: Corrected, share: float) -> Reach:
     """The length up to which ``share`` of the base ability is kept (L50 and L85).
 
-    Ability is the score above chance. A falling curve (isotonic regression, weighted by items) is fitted to the base
-    and all lengths beyond it, straight in log length between them, and read off where it falls below that share of its
-    start. Where longer texts score higher than the base, base and lengths are pooled: so a base that came out low by
-    chance does not make a model look as if it kept everything. Intervals are honest about the grid of lengths, as those
-    of ``fathom.analysis.effective`` are, whose machinery this is.
+    Ability is the score above chance. A decreasing curve (isotonic regression, weighted by items) is fitted to the base
+    and all lengths beyond it, linear in log length between them, and evaluated where it falls below that share of its
+    start. If longer contexts score higher than the base, base and lengths are pooled, so that a base that is low by
+    chance does not make a model look as if it kept everything. Intervals account for the grid of lengths, as in
+    ``fathom.analysis.effective``.
 
     Args:
         one: A profile above chance.
@@ -146,17 +145,16 @@ def kept_length(one: Corrected, share: float) -> Reach:
 
 
 def log_ratios(one: Corrected) -> tuple[Floats, Floats]:
-    """The chance-corrected log-ratio with shrinkage at each length beyond the base.
+    """The shrunken, chance-corrected log-ratio at each length beyond the base.
 
     At length l it is ``log((A_l + k_l) / (A_B + k_B))``, where A is the score above chance (at least 0), B the base,
-    and ``k = 1 / (2 n)`` half an item's worth among the n items behind the score. The half item is that of Haldane
+    and ``k = 1 / (2 n)`` half an item among the n items of the score. The half item is that of Haldane
     (1955) and Walter (1975), who add it to counts before taking logarithms of their ratio: it removes most of the bias,
-    is negligible where there are points enough, and keeps the figure finite where a model has no point at all. A
-    model's summary is the mean over the lengths beyond the base; ``exp`` of it is the share of the base that is kept,
-    as a geometric mean.
+    is negligible for scores well above 0, and keeps the ratio finite for a score of 0. A model's summary is the mean
+    over the lengths beyond the base; ``exp`` of it is the geometric mean of the retained share.
 
     Returns:
-        The figures, and replicates x lengths.
+        The log-ratios, and replicates x lengths.
     """
     return _ratios(one.ability, one.items), _ratios(one.draws, one.items)
 
@@ -169,7 +167,7 @@ def _ratios(ability: Floats, items: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its 95% interval."""
+    """A value with its 95% interval."""
 
     value: float
     interval: Interval
@@ -177,7 +175,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class SteadyPoint:
-    """One length: the share of the base ability that is kept, None where undefined; and the shrunken log-ratio."""
+    """One length: the retained share of the base ability, None if undefined; and the shrunken log-ratio."""
 
     length: int
     retention: Estimate | None
@@ -186,22 +184,22 @@ class SteadyPoint:
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """Steadier measures of one model on one task, or on the mean of its tasks.
+    """Chance-corrected measures of one model on one task, or on the mean of its tasks.
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for tasks averaged first.
-        base: Base Ability with its interval, in [0, 1], chance not yet taken off; None where there is none.
-        retention: Mean share of the base ability that is kept beyond the base; None where undefined.
-        log_ratio: Mean shrunken log-ratio beyond the base; None where there is no base or no longer length.
-        area: Mean ability from the base to the longest length; None likewise. There is none of these three where a
-            length beyond the base was asked and is not measured; the next two end before it.
-        l85: Length up to which 85% of the base ability is kept; None where undefined.
+        base: Base Ability with its interval, in [0, 1], without correction for chance; None without one.
+        retention: Mean retained share of the base ability beyond the base; None if undefined.
+        log_ratio: Mean shrunken log-ratio beyond the base; None without a base or a longer length.
+        area: Mean ability from the base to the longest length; None likewise. These three are None if a length beyond
+            the base was asked and has no score; the next two end before it.
+        l85: Length up to which 85% of the base ability is kept; None if undefined.
         l50: The same for 50%.
         points: One for each length beyond the base, ascending.
-        undefined: Why there is no ratio to the base, with figures; "" where there is one.
-        note: What the reader should know; "" if nothing.
+        undefined: Why there is no ratio to the base, with numbers; "" if there is one.
+        note: Caveats; "" if none.
     """
 
     model: str
@@ -221,12 +219,12 @@ class Steady:
 def steady(
     rows: pl.DataFrame, *, seed: int = 0, unanswered: Unanswered = "zero", base: BaseRule = "paper"
 ) -> list[Steady]:
-    """Steadier measures per model, variant and task, and over all tasks.
+    """Chance-corrected measures per model, variant and task, and over all tasks.
 
     Args:
         rows: A rows table; may be empty.
         seed: Seed of the intervals (Bayesian bootstrap over items, paired across lengths).
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         base: ``paper`` or ``code`` (``fathom.analysis.base``).
 
     Returns:
@@ -236,14 +234,14 @@ def steady(
 
 
 def steady_of(ready: Sequence[Profile]) -> list[Steady]:
-    """The same from profiles that are there already."""
+    """The same from precomputed profiles."""
     found = [_steady(profile, corrected(profile)) for profile in ready]
     shared = shared_lengths(
         (system_name(one.model, one.variant), one.task, [point.length for point in one.points])
         for one in found
         if one.points
     )
-    notes = uneven_notes(shared, "each figure is over the model's own, --lengths {lengths} compares all over the same")
+    notes = uneven_notes(shared, "each uses the model's own lengths; --lengths {lengths} compares at the same")
     return [replace(one, note="; ".join(filter(None, (notes.get(one.task, ""), one.note)))) for one in found]
 
 

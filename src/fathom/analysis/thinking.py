@@ -1,4 +1,4 @@
-"""Thinking: what the same model gains by reasoning before it answers, and at what price in tokens.
+"""Thinking: how much the same model gains by reasoning before it answers, and how many tokens it takes.
 
 Rows say in the facet ``thinking`` whether a reply was given with it ("on") or without ("off").
 """
@@ -18,26 +18,26 @@ from fathom.stats.outcomes import Unanswered, scored_rows
 
 MODES = ("off", "on")
 NO_REPLY = ("error", "overflow")
-"""Statuses of rows behind which there is no reply: the request failed, or was never sent."""
+"""Statuses of rows without a reply: the request failed, or was never sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingGain:
-    """What thinking adds to the score of one model in one group of questions.
+    """Gain of one model by thinking in one group of questions.
 
     Attributes:
         model: Name of the model.
-        dimension: What the questions are grouped by.
-        group: The value that they have in common; ``all`` for ``overall``.
+        dimension: Dimension of the groups.
+        group: The value in common; ``all`` for ``overall``.
         without: Score without thinking.
         thinking: Score with thinking.
-        gain: ``thinking`` less ``without``.
+        gain: ``thinking`` minus ``without``.
         interval: 95% interval of the gain, paired over questions; None for published averages.
-        questions: Questions with both scores; None where it is not known.
-        model_kind: ``thinking``, ``mixed`` or ``instruct``; "" where the rows do not say.
-        tokens: Reasoning tokens of a reply with thinking: mean over all replies to questions of the group, also those
-            that were cut inside their thoughts and those to questions without a score. A reply of which none are
-            known counts as 0; None where none are known of any reply of the model with thinking.
+        questions: Questions with both scores; None if unknown.
+        model_kind: ``thinking``, ``mixed`` or ``instruct``; "" if unknown.
+        tokens: Mean reasoning tokens of replies with thinking to questions of the group, including replies that were
+            truncated while reasoning and those to questions without a score. A reply without known tokens counts as 0;
+            None if none are known for any reply of the model with thinking.
     """
 
     model: str
@@ -55,27 +55,27 @@ class ThinkingGain:
 def thinking_gain(
     rows: pl.DataFrame, *, by: Sequence[str] = ("overall",), unanswered: Unanswered = "zero", seed: int = 0
 ) -> list[ThinkingGain]:
-    """What thinking adds, for each model that answered both with and without it.
+    """Gain by thinking, for each model that was asked both with and without it.
 
-    Scores are over the questions that have one both ways. Variants of a model with the same mode are averaged. Every
-    question is taken as drawn for itself: questions that share a context are not told apart.
+    Scores are over the questions with a score in both modes. Variants of a model with the same mode are averaged.
+    Questions are resampled one by one, also if they share a context.
 
     Args:
         rows: A rows table; may be empty. Published averages are used for models without replies.
-        by: What to group by, see ``fathom.analysis.breakdown``.
-        unanswered: How replies count that were not answered, see ``fathom.stats.outcomes``.
+        by: Dimensions, see ``fathom.analysis.breakdown``.
+        unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over questions).
 
     Returns:
-        Gains in the order in which the rows name models, then by dimension as ``by`` has them, and group. Models with
-        one mode only, or without a question that has a score both ways, are left out.
+        Gains in the order in which the rows name models, then by dimension in the order of ``by``, and group. Models
+        with one mode only, or without a question with a score in both modes, are left out.
 
     Raises:
-        FathomError: No question has what is to be grouped by.
+        FathomError: No question has the dimension.
     """
     check_dimensions(by)
     mode = facet("thinking").alias("variant")
-    # Counted before variants are put together: a cell is of one variant.
+    # Counted before variants are combined, because a cell is of one variant.
     told = scored_rows(rows, unanswered).with_columns(mode).filter(pl.col("variant").is_in(MODES))
     modes = {(one.model, one.variant): one for one in asked(told, unanswered)}
     models = rows["model"].unique(maintain_order=True).to_list()
@@ -95,14 +95,14 @@ def thinking_gain(
 
 
 def _pair(modes: Mapping[tuple[str, str], Asked], model: str) -> tuple[Asked, Asked] | None:
-    """The replies of a model without and with thinking; None where no question has a score both ways."""
+    """The replies of a model without and with thinking; None if no question has a score in both modes."""
     off, on = (modes.get((model, mode)) for mode in MODES)
     return (off, on) if off and on and len(shared_questions(off, on)[0]) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """The questions of one group: ``both`` are their scores without and with thinking, ``tokens`` those of thoughts."""
+    """The questions of one group: ``both`` are their scores without and with thinking, ``tokens`` reasoning tokens."""
 
     model: str
     dimension: str
@@ -129,7 +129,7 @@ def _cells(off: Asked, on: Asked, by: Sequence[str], thoughts: pl.DataFrame) -> 
 
 
 def _thoughts(told: pl.DataFrame) -> pl.DataFrame:
-    """Replies with thinking, scored or not, of models of which some reasoning tokens are known."""
+    """Replies with thinking, scored or not, of models with some known reasoning tokens."""
     replies = told.filter(pl.col("variant") == "on", ~pl.col("status").is_in(NO_REPLY))
     return replies.filter(pl.col("tokens_reasoning").is_not_null().any().over("model"))
 

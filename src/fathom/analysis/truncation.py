@@ -1,9 +1,9 @@
-"""Truncation: how much of a task needs the full text, from the same prompts at full length and cut.
+"""Truncation: how much of a task needs the full text, from whole prompts and the same prompts truncated.
 
-Source: Ada-LEval (Wang et al. 2024), section 4.6 and table 10: a task requires its whole text to be understood if the
-score falls sharply where the text is cut. A row with the facet ``cut_from`` has a prompt that was cut to its length
-from one of that length (``fathom build --truncate``); it belongs to the row of the same item, question and depth whose
-prompt is whole.
+Source: Ada-LEval (Wang et al. 2024), section 4.6 and table 10: a task needs its whole text if the score falls sharply
+when the text is truncated. A row with the facet ``cut_from`` has a prompt that was truncated to its length from that
+length (``fathom build --truncate``); it belongs to the row of the same item, question and depth with the whole
+prompt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,26 +27,26 @@ _QUESTION = ["suite", "task", "item", "question", "depth", "full"]
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """One model on one task, over the same prompts at full length and cut to another.
+    """One model on one task, with the same prompts at full length and truncated to another length.
 
     Only samples with a score at both count; epochs, questions and depths are averaged within the item.
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for the mean over tasks.
         cut_from: Full length in tokens.
-        length: Length in tokens that prompts were cut to.
-        tokens: Mean tokens that a cut prompt has left, in the suite's tokenizer; None where the rows do not say.
+        length: Length in tokens of the truncated prompts.
+        tokens: Mean tokens of a truncated prompt, in the suite's tokenizer; None if unknown.
         full: Mean score at full length.
         full_interval: Its 95% interval.
-        score: Mean score of the cut prompts.
+        score: Mean score of the truncated prompts.
         interval: Its 95% interval.
-        difference: ``full`` less ``score``: what the task needs of the text that was cut.
+        difference: ``full`` minus ``score``: how much the task needs of the text that was removed.
         difference_interval: Its 95% interval, paired over items.
         p_value: Two-sided p-value of the difference, which agrees with its interval.
-        share: ``score`` over ``full``, the share that is kept; None where ``full`` is 0.
-        share_interval: Its 95% interval; None where that is.
+        share: ``score`` over ``full``, the share that is kept; None if ``full`` is 0.
+        share_interval: Its 95% interval; None if that is.
         chance: Mean chance level; None if unknown.
         items: Items.
     """
@@ -71,9 +71,9 @@ class Truncation:
 
 
 def truncation(rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_REPLICATES) -> list[Truncation]:
-    """Compares whole prompts with the same ones cut, per model, task and length of the cut.
+    """Compares whole prompts with truncated ones, per model, task and length.
 
-    The mean over tasks (``all``) is there where there are several, at the cuts that all of them have.
+    The mean over tasks (``all``) is included if there are several, at the lengths that all of them have.
 
     Args:
         rows: A rows table; may be empty.
@@ -81,8 +81,8 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_RE
         replicates: Number of replicates.
 
     Returns:
-        By model, task (as the rows name them, ``all`` last), full length and cut, ascending; empty where no prompt
-        was cut. Nothing where the whole prompts or the cut ones are not measured (``fathom.stats.outcomes``).
+        By model, task (as the rows name them, ``all`` last), full length and length, ascending; empty if no prompt
+        was truncated. Cells without a score are left out (``fathom.stats.outcomes``).
     """
     whole, cut = _sides(rows)
     pairs, lost = _pairs(whole, cut), _lost(whole, cut)
@@ -93,7 +93,7 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_RE
         for task, part in tasks.items():
             found += _of_tasks({task: part}, task, system, seed, replicates)
         gone = [(task, length) for *key, task, length in lost if tuple(key) == system]
-        # A task that is measured at no cut is missing from every mean over tasks.
+        # A task without a score at every length is missing from every mean over tasks.
         if len(tasks) > 1 and all(task in tasks for task, _ in gone):
             every = _of_tasks(tasks, ALL, system, seed, replicates)
             found += [one for one in every if all(one.length != length for _, length in gone)]
@@ -101,7 +101,7 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_RE
 
 
 def _sides(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The counted rows of whole prompts, and those of cut ones; ``full`` is the whole length."""
+    """The counted rows of whole prompts, and those of truncated ones; ``full`` is the whole length."""
     marked = rows.with_columns(
         question=facet("question").fill_null(""),
         depth=facet("depth").fill_null(""),
@@ -112,7 +112,7 @@ def _sides(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _lost(whole: pl.DataFrame, cut: pl.DataFrame) -> list[tuple[object, ...]]:
-    """Model, variant, full length, task and cut where the whole prompts or the cut ones are not measured."""
+    """Model, variant, full length, task and length of cells without a score, whole or truncated."""
     keys = [*_SYSTEM, "task"]
     there = whole.group_by(keys).agg(pl.col("blank").any().alias("blank_whole"))
     both = cut.select(*keys, "length", "blank").unique().join(there, on=keys)
@@ -120,7 +120,7 @@ def _lost(whole: pl.DataFrame, cut: pl.DataFrame) -> list[tuple[object, ...]]:
 
 
 def _pairs(whole: pl.DataFrame, cut: pl.DataFrame) -> pl.DataFrame:
-    """One line for each model, item and cut: the means of its scores cut (``value``) and whole (``whole``)."""
+    """One row for each model, item and length: its mean scores truncated (``value``) and whole (``whole``)."""
     keys = ["model", "variant", *_QUESTION]
     means = (pl.col("value").mean(), pl.col("chance").mean(), pl.col("tokens").mean())
     whole, cut = (side.filter(pl.col("value").is_not_null()) for side in (whole, cut))
@@ -137,7 +137,7 @@ def _pairs(whole: pl.DataFrame, cut: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The pairs of one task: scores whole and cut, items x cuts; mean tokens and chance level of each cut."""
+    """The pairs of one task: scores whole and truncated, items x lengths; mean tokens and chance of each length."""
 
     names: tuple[str, ...]
     whole: Floats
@@ -147,7 +147,7 @@ class _Table:
 
 
 def _table(pairs: pl.DataFrame, lengths: Sequence[int]) -> _Table:
-    """The table of some cuts, ascending; each has an item."""
+    """The table of some lengths, ascending; each has an item."""
     part = pairs.filter(pl.col("length").is_in(lengths))
     column = np.searchsorted(lengths, part["length"].to_numpy())
     names, line = np.unique(part["name"].to_numpy().astype(str), return_inverse=True)
@@ -160,7 +160,7 @@ def _table(pairs: pl.DataFrame, lengths: Sequence[int]) -> _Table:
 def _of_tasks(
     parts: Mapping[str, pl.DataFrame], task: str, system: tuple[str, str, int], seed: int, replicates: int
 ) -> list[Truncation]:
-    """One task, or the mean over several at the cuts that all of them have."""
+    """One task, or the mean over several at the lengths that all of them have."""
     lengths = sorted(set.intersection(*(set(part["length"]) for part in parts.values())))
     if not lengths:
         return []
@@ -203,6 +203,6 @@ def _truncation(
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Their mean; None where any of them is unknown."""
+    """Their mean; None if any of them is unknown."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if len(known) == len(values) else None

@@ -1,4 +1,4 @@
-"""Smaller benchmarks from larger ones: score matrices -> subsets, and scores of a subset -> estimates of the whole."""
+"""Smaller benchmarks: subsets chosen from score matrices, and estimates of the whole score from scores on a subset."""
 
 from fathom.compress.design import select
 from fathom.compress.estimates import Estimate, ModelEstimate, estimate

@@ -1,9 +1,9 @@
-"""What a new model will score on items it has not seen: an ability for each task, learned from known models.
+"""Expected scores of a new model on unseen items: an ability for each task, learned from known models.
 
-Each task (or other stratum) has one ability for each model: how far the model's mean lies from the mean of the known
-models. An item's score is its mean plus its slope times that ability. Slopes are shrunk towards 1 by as much as their
-spread over the task's items is explained by chance (empirical Bayes); abilities of a new model are inferred from what
-it was asked, with the known models' covariance over tasks as a wide prior.
+Each task (or other stratum) has one ability for each model: the difference of the model's mean to the mean of the known
+models. An item's score is its mean plus its slope times that ability. Slopes are shrunk towards 1 as far as chance
+explains their spread over the task's items (empirical Bayes); abilities of a new model are inferred from its observed
+scores, with the known models' covariance over tasks as a wide prior.
 """
 
 from collections.abc import Sequence
@@ -14,24 +14,24 @@ from numpy.typing import NDArray
 
 from fathom.compress.matrix import Floats
 
-PRIOR_ITEMS = 6.0  # known models that the mean spread of a task counts for, beside an item's own
-PRIOR_STRATA = 1.0  # known models that the mean spread of all tasks counts for, beside a task's own
-WIDER = 2.0  # new models may differ from known ones by more than these from each other
-ALIKE = 0.7  # share of the known covariance between tasks that is believed
+PRIOR_ITEMS = 6.0  # weight of a task's mean spread against an item's own, in known models
+PRIOR_STRATA = 1.0  # weight of the mean spread of all tasks against a task's own, in known models
+WIDER = 2.0  # factor by which new models may differ more from known ones than these from each other
+ALIKE = 0.7  # weight of the known covariance between tasks
 _LEAST = 1e-4
 _NO_TASK_LEFT = 1e-6
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What known models teach about items and tasks.
+    """Statistics of items and tasks, learned from known models.
 
     Attributes:
         strata: Number of the stratum of each item, shape (N,), from 0 to S - 1.
         means: Mean score of each item, shape (N,).
         slopes: How much an item's score rises with the ability in its stratum, shape (N,).
         noise: Variance of a score around that, shape (N,).
-        spread: Standard deviation of a score around the mean of item and stratum, shape (N,): what a design needs.
+        spread: Standard deviation of a score around the mean of item and stratum, shape (N,), as needed by a design.
         covariance: Prior covariance of a new model's abilities, shape (S, S).
     """
 
@@ -48,11 +48,11 @@ def learn(scores: Floats, strata: NDArray[np.int64]) -> Abilities:
 
     Args:
         scores: Scores of known models, shape (M, N), in [0, 1]; see ``without_gaps``. M may be 0.
-        strata: Number of each item's stratum, shape (N,), from 0 on without gaps.
+        strata: Number of each item's stratum, shape (N,), from 0 without gaps.
 
     Returns:
-        What is known; with one or two models all slopes are 1. With one, the spread in a stratum is that of a coin with
-        the stratum's mean (by the rule of succession, so that it is never 0); with none, every mean is 0.5.
+        The statistics; with one or two models all slopes are 1. With one, the spread in a stratum is that of a binary
+        score with the stratum's mean (by the rule of succession, so that it is never 0); with none, every mean is 0.5.
     """
     models, items = scores.shape
     count = int(strata.max(initial=-1)) + 1
@@ -64,7 +64,7 @@ def learn(scores: Floats, strata: NDArray[np.int64]) -> Abilities:
         apart = scores[:, inside] - means[inside]
         ability = apart.mean(axis=1) if models else np.zeros(0)
         abilities[:, stratum] = ability
-        if len(inside) == 1:  # an item alone is its stratum: what models differ by is all of its spread
+        if len(inside) == 1:  # a stratum of one item: the differences between models are all of its spread
             spread[inside] = np.sqrt(_shrunk(_variance(apart, means[inside], models), models))
             noise[inside] = spread[inside] ** 2
             continue
@@ -80,12 +80,12 @@ def expected(known: Abilities, seen: NDArray[np.int64], scores: Floats) -> Float
     """Expected scores of new models on all items.
 
     Args:
-        known: What known models teach.
+        known: Statistics from known models.
         seen: Numbers of the n items that the models were asked.
-        scores: What they scored there, shape (M, n).
+        scores: Their scores there, shape (M, n).
 
     Returns:
-        Shape (M, N), within [0, 1]; also for the items that were seen.
+        Shape (M, N), within [0, 1]; also for the observed items.
     """
     if not len(seen):
         return np.tile(known.means, (len(scores), 1))
@@ -100,15 +100,15 @@ def expected(known: Abilities, seen: NDArray[np.int64], scores: Floats) -> Float
 
 
 def without_gaps(scores: Floats, strata: NDArray[np.int64]) -> Floats:
-    """Scores with gaps filled: the item's mean, moved by how the model does in the stratum.
+    """Scores with gaps filled: the item's mean plus the model's deviation in the stratum.
 
     Args:
         scores: Shape (M, N); NaN for gaps.
         strata: Number of each item's stratum.
 
     Returns:
-        Scores without gaps, within [0, 1]. An item that nobody was asked has the mean of its stratum, and a stratum
-        that nobody was asked 0.5.
+        Scores without gaps, within [0, 1]. An item without any score has the mean of its stratum, and a stratum
+        without any score 0.5.
     """
     if not np.isnan(scores).any():
         return scores
@@ -126,7 +126,7 @@ def without_gaps(scores: Floats, strata: NDArray[np.int64]) -> Floats:
 
 
 def numbered(labels: Sequence[object]) -> NDArray[np.int64]:
-    """Labels as numbers from 0, in the order in which they come first."""
+    """Labels as numbers from 0, in the order of their first occurrence."""
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     return np.array([numbers[label] for label in labels], dtype=np.int64)
 
@@ -140,14 +140,14 @@ def _variance(apart: Floats, means: Floats, models: int) -> Floats:
 
 
 def _shrunk(variances: Floats, models: int) -> Floats:
-    """Variances moved towards their mean: few models know little of one item."""
+    """Variances shrunk towards their mean, because few models say little about one item."""
     own = max(models - 1, 0)
     found: Floats = (variances * own + variances.mean() * PRIOR_ITEMS) / (own + PRIOR_ITEMS) + _LEAST
     return found
 
 
 def _levelled(variances: Floats, strata: NDArray[np.int64], models: int) -> Floats:
-    """Variances of whole strata moved towards that of all: where few known models differ, new ones still may."""
+    """Variances of strata shrunk towards the overall variance: new models may differ where known ones do not."""
     own = max(models - 1, 0)
     of_strata = np.bincount(strata, weights=variances) / np.bincount(strata)
     wanted = (of_strata * own + variances.mean() * PRIOR_STRATA) / (own + PRIOR_STRATA)

@@ -1,14 +1,14 @@
 """Adaptive evaluation: choose the next items for one model, and stop at a wanted width or budget.
 
-After every round the design is made anew for this model: items whose score its abilities leave most uncertain become
-more probable, and the sample is topped up so that it is at every moment as if drawn by the design of the moment. The
-estimate is that of ``assisted`` with full trust in the correction, so that known models only make it closer. Because
-rounds end when the interval looks narrow, nominal intervals hold the truth too seldom; how much wider they must be is
-learned by evaluating every known model as if it were new (``stretch``).
+The design is updated for this model after every round: items whose score its abilities leave most uncertain become
+more probable, and the sample is extended so that it is always distributed as if drawn by the present design. The
+estimate is that of ``assisted`` with full trust in the correction, so that known models only make it more precise.
+Because rounds end when the interval looks narrow, nominal intervals contain the truth too rarely; the factor by which
+they must be wider is learned by evaluating every known model as if it were new (``stretch``).
 
-The idea of spending a budget where this model's factors leave doubt, with valid intervals, is that of Factorized Active
-Querying (Wu, Nair and Candès 2026, arXiv:2601.20251); the way here, a growing sample without replacement of items that
-may have any bounded score, is our own.
+The idea of spending a budget where this model's factors are uncertain, with valid intervals, is that of Factorized
+Active Querying (Wu, Nair and Candès 2026, arXiv:2601.20251); the method here, a growing sample without replacement of
+items with any bounded score, is new.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -31,21 +31,21 @@ from fathom.stats.outcomes import COUNTED, MISSING_AT_MOST, Unanswered, differ
 from fathom.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
 
-FIRST = 100  # items of the first round: fewer say too little of a model's abilities and of the error
+FIRST = 100  # items of the first round: fewer say too little about a model's abilities and about the error
 STEP = 20
 SUBSET = "subset.json"
-_FLOOR = 0.02  # added to variances of coins, so that items that known models all solve can still surprise
-_MOST, _LEAST = 2.0, 0.5  # by how much a model's own spread may differ from that of known models
+_FLOOR = 0.02  # added to binary variances, so that items that known models all solve keep some weight
+_MOST, _LEAST = 2.0, 0.5  # bounds of a model's own spread relative to that of known models
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where an adaptive evaluation of one model stands.
+    """State of an adaptive evaluation of one model.
 
     Attributes:
         items: Numbers of the n items asked so far, in the order of asking.
-        scores: Its scores on them, shape (n,); NaN where there is none.
-        chances: Probability with which each item of the benchmark would be in a sample of this size, shape (N,).
+        scores: Its scores on them, shape (n,); NaN without a score.
+        chances: Inclusion probability of each item of the benchmark in a sample of this size, shape (N,).
     """
 
     items: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Progress:
 
 
 def start(design: Design) -> Progress:
-    """Nothing asked yet."""
+    """The state before the first item."""
     return Progress(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(len(design.matrix.items)))
 
 
@@ -64,14 +64,14 @@ def next_items(
     """Items to ask next.
 
     Args:
-        design: The benchmark; its own budget does not matter.
-        progress: What was asked so far.
-        count: How many more.
-        rng: Dice.
+        design: The benchmark; its own budget is ignored.
+        progress: The state.
+        count: Number of further items.
+        rng: Random generator.
 
     Returns:
-        Their numbers, ascending, fewer than ``count`` only where no more are left; and the probabilities of all items
-        for ``Progress.chances`` from now on, shape (N,).
+        Their numbers, ascending, fewer than ``count`` only if no more are left; and the probabilities of all items,
+        the next ``Progress.chances``, shape (N,).
     """
     left = len(design.matrix.items) - len(progress.items)
     count = min(count, left)
@@ -86,7 +86,7 @@ def next_items(
 
 
 def inclusion_of_sum(chances: Floats, count: int) -> Floats:
-    """Probabilities in proportion to others, summing to a count, none above 1; those that are 0 stay 0."""
+    """Probabilities proportional to others that sum to a count, none above 1; zeros stay 0."""
     free = np.flatnonzero(chances > 0)
     found = np.zeros_like(chances)
     found[free] = inclusion(chances[free], count)
@@ -98,7 +98,7 @@ def current(design: Design, progress: Progress, stretch: float) -> Estimates:
 
     Args:
         design: The benchmark.
-        progress: What was asked, one item at least.
+        progress: The state, with at least one item.
         stretch: Factor on the width, see ``stretch``.
     """
     calibration = stretched(design.targets.shares, stretch)
@@ -119,28 +119,28 @@ def rounds(
     first: int = FIRST,
     step: int = STEP,
 ) -> Rounds:
-    """The rounds of an evaluation, without asking anybody: it yields items to ask and is sent the scores on them.
+    """The rounds of an evaluation as a generator: it yields items to ask and is sent the scores on them.
 
     Args:
         design: The benchmark.
         width: Half-width of the 95% interval of the whole score, at which to stop.
-        budget: Most items to ask; a round that would exceed it is not begun.
+        budget: Most items to ask; a round that would exceed it is not started.
         stretch: See ``stretch``.
-        rng: Dice.
+        rng: Random generator.
         first: Items of the first round.
-        step: Items of every other.
+        step: Items of every other round.
 
     Yields:
-        What was asked before, and the numbers of the next items; it is sent their scores, NaN where there is none.
+        The state, and the numbers of the next items; it is sent their scores, NaN without a score.
 
     Returns:
-        All that was asked.
+        The final state.
     """
     progress = start(design)
     while len(progress.items) < budget:
         asked, whole = len(progress.items), len(design.matrix.items)
         count = min(step, whole - asked) if asked else min(first, budget)
-        # A part of a round is not begun: with a larger budget, the evaluation could not go on from it.
+        # No partial rounds: an evaluation with a larger budget could not resume from them.
         if not count or asked + count > budget:
             break
         items, chances = next_items(design, progress, count, rng)
@@ -154,12 +154,12 @@ def rounds(
 def drive(
     rounds: Rounds, ask: Callable[[NDArray[np.int64]], Floats], watch: Callable[[Progress], None] = lambda _: None
 ) -> Progress:
-    """Go through all rounds.
+    """Runs all rounds.
 
     Args:
         rounds: See ``rounds``.
-        ask: Given numbers of items, the model's scores on them.
-        watch: Told where the evaluation stands before every round and at its end.
+        ask: Given numbers of items, returns the model's scores on them.
+        watch: Called with the state before every round and at the end.
     """
     try:
         progress, items = next(rounds)
@@ -173,20 +173,20 @@ def drive(
 
 
 def half_width(found: Estimates) -> float:
-    """Half-width of the interval of the whole score of the first model; infinite where there is no estimate."""
+    """Half-width of the interval of the whole score of the first model; infinite without an estimate."""
     value = float((found.high[0, 0] - found.low[0, 0]) / 2)
     return value if np.isfinite(value) else np.inf
 
 
 def stretch(design: Design, *, width: float, budget: int, first: int = FIRST, step: int = STEP) -> float:
-    """By how much intervals at the stop must be wider than nominal ones: each known model is evaluated as if new.
+    """Factor by which intervals at the stop must be wider than nominal ones: each known model is evaluated as if new.
 
     Args:
         design: The benchmark.
-        width: See ``rounds``, as for all that follow.
-        budget: Budget.
-        first: First.
-        step: Step.
+        width: See ``rounds``.
+        budget: See ``rounds``.
+        first: See ``rounds``.
+        step: See ``rounds``.
 
     Returns:
         A factor of 1 or more; 1 with fewer than five known models.
@@ -208,7 +208,7 @@ def stretch(design: Design, *, width: float, budget: int, first: int = FIRST, st
 
 
 def _spread(design: Design, progress: Progress) -> Floats:
-    """Spread of this model's score on each item: that of known models, as a coin of its expected score would change."""
+    """Spread of this model's score on each item: that of known models, scaled like a binary score of its mean."""
     known: Abilities = design.known
     told = ~np.isnan(progress.scores)
     if not told.any():
@@ -219,14 +219,14 @@ def _spread(design: Design, progress: Progress) -> Floats:
     return found
 
 
-# --------------------------------------------------------------------------------------------- what a model answered
+# Answers of a model
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model said to the items of a round: scores by both choices of ``unanswered``, and how replies ended.
+    """Scores of a model on the items of a round, under both choices of ``unanswered``, and outcomes of replies.
 
-    The scores are NaN where a reply is missing, or by ``drop`` was not answered. ``ended`` has the columns of
+    The scores are NaN if a reply is missing, or with ``drop`` unanswered. ``ended`` has the columns of
     ``fathom.compress.matrix.ENDED``.
     """
 
@@ -250,15 +250,15 @@ def answers_of(scores: ScoreMatrix, names: Sequence[str]) -> Answers:
 
 
 def counted(answers: Sequence[Answers], unanswered: Unanswered, name: str) -> Floats:
-    """The scores of the last round: few missing ones of all rounds count 0, and with more there is no estimate.
+    """The scores of the last round: few missing ones of all rounds count 0; with more there is no estimate.
 
     Args:
-        answers: Those of all rounds.
-        unanswered: How replies count that were not answered.
-        name: What the rounds are called, for the error.
+        answers: Answers of all rounds.
+        unanswered: How unanswered replies count.
+        name: Name of the rounds, for the error.
 
     Raises:
-        FathomError: More are missing.
+        FathomError: Too many are missing.
     """
     if unanswered == "drop":
         return answers[-1].drop
@@ -266,15 +266,15 @@ def counted(answers: Sequence[Answers], unanswered: Unanswered, name: str) -> Fl
     missing = int(np.isnan(every).sum())
     if missing > MISSING_AT_MOST * len(every):
         raise FathomError(
-            f"{name}: {missing:,} of the {len(every):,} items asked so far are missing, more than 2%: requests that "
-            "failed, or replies that nobody has judged. The same command asks failed requests again; --unanswered drop "
-            "estimates from what was answered"
+            f"{name}: {missing:,} of the {len(every):,} items asked so far are missing, more than 2%: failed requests "
+            "or replies without a judgement. The same command repeats failed requests; --unanswered drop estimates "
+            "from the answered items"
         )
     return np.nan_to_num(answers[-1].zero)
 
 
 def subset_of(design: Design, progress: Progress, choices: Mapping[str, Json]) -> Subset:
-    """All items that were asked, as a subset."""
+    """All asked items, as a subset."""
     matrix = design.matrix
     members = tuple(
         Member(
@@ -291,7 +291,7 @@ def subset_of(design: Design, progress: Progress, choices: Mapping[str, Json]) -
 def estimate_of(
     model: str, subset: Subset, design: Design, progress: Progress, answers: Sequence[Answers], unanswered: Unanswered
 ) -> ModelEstimate:
-    """The estimate of the model, with the one by the other choice and what became of the replies.
+    """The estimate of the model, with the one under the other choice and the outcomes of the replies.
 
     Raises:
         FathomError: No item was answered.
@@ -307,7 +307,7 @@ def estimate_of(
 
     found = made_of(progress.scores)
     if found is None:
-        raise FathomError(f"{model}: none of the {len(progress.items):,} items that were asked was answered")
+        raise FathomError(f"{model}: none of the {len(progress.items):,} items has an answered reply")
     ended = np.concatenate([one.ended for one in answers]).sum(axis=0).tolist()
     other = made_of(np.concatenate([np.nan_to_num(one.zero) if unanswered == "drop" else one.drop for one in answers]))
     return replace(

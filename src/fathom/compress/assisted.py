@@ -1,13 +1,13 @@
-"""Estimates from a probability sample, assisted by what known models teach, with intervals.
+"""Estimates from a probability sample, assisted by known models, with intervals.
 
-The estimate is ``prediction + trust * correction``. The prediction takes observed scores where there are some and
+The estimate is ``prediction + trust * correction``. The prediction uses observed scores where available and
 expected ones (``abilities``) elsewhere; the correction adds the observed errors of the expectation, weighted by the
-inverse of the items' probabilities. With a trust of 1 that is the difference estimator, without bias whatever the model
-(Särndal, Swensson and Wretman 1992, chapter 6). A smaller trust takes less chance for some bias; which trust is best,
-and how wide the intervals must be, is learned by leaving out one known model after the other. The idea of tuning the
+inverse of the items' probabilities. With a trust of 1 that is the difference estimator, unbiased for any model
+(Särndal, Swensson and Wretman 1992, chapter 6). A smaller trust trades variance for some bias; the best trust, and the
+width of the intervals, are learned by leaving out one known model after the other. The idea of tuning the
 correction is that of power-tuned prediction-powered inference (Angelopoulos et al. 2023, arXiv:2311.01453).
 
-New models that score beyond all known ones are no model that could have been left out: they get a trust of 1.
+New models that score above all known ones could not have been left out: they get a trust of 1.
 """
 
 from collections.abc import Hashable, Sequence
@@ -21,22 +21,22 @@ from fathom.compress.matrix import Floats
 from fathom.compress.sampling import draw, inclusion, likeness_tree
 
 Z = 1.959963984540054  # of the normal distribution, for differences and for methods without known models
-FEWEST = 5  # known models, below which nothing can be learned by leaving one out
+FEWEST = 5  # known models needed to learn from leaving one out
 REPEATS = 2  # samples for each known model that is left out
-BELIEF = 10.0  # left-out models that the nominal interval counts for
-PRIOR_NOISE = 4.0  # items that the noise among known models counts for in the variance of an estimate
-PRIOR_COIN = 0.5  # items that a coin counts for
-COIN = 0.25  # variance of a coin
+BELIEF = 10.0  # weight of the nominal interval, in left-out models
+PRIOR_NOISE = 4.0  # weight of the noise among known models in the variance of an estimate, in items
+PRIOR_COIN = 0.5  # weight of a fair binary score, in items
+COIN = 0.25  # variance of a fair binary score
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimated scores of M models for T targets, such as the whole benchmark and its categories; NaN where none.
+    """Estimated scores of M models for T targets, such as the whole benchmark and its categories; NaN without one.
 
     Attributes:
         values: Shape (M, T).
-        low: Lower ends of 95% intervals, shape (M, T); NaN also for a target none of whose items were asked, which is
-            a mere prediction.
+        low: Lower ends of 95% intervals, shape (M, T); NaN also for a target without any asked items, which is
+            only predicted.
         high: Upper ends, shape (M, T).
     """
 
@@ -47,7 +47,7 @@ class Estimates:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What leaving out known models taught, for each of T targets.
+    """What leaving out known models shows, for each of T targets.
 
     Attributes:
         trust: Weight of the correction, in [0, 1], shape (T,).
@@ -72,7 +72,7 @@ class _Pieces:
 
 
 def stretched(targets: Floats, stretch: float = 1.0) -> Calibration:
-    """Full trust in the correction, and nominal intervals times a factor: where no known models could be left out."""
+    """Full trust in the correction, and nominal intervals times a factor, if no known models could be left out."""
     ones = np.ones(len(targets))
     return Calibration(ones, stretch * ones, -np.inf * ones, np.inf * ones)
 
@@ -86,7 +86,7 @@ def calibrate(
     rng: np.random.Generator,
     costs: Floats | None = None,
 ) -> Calibration:
-    """Learn trust and stretch by treating each known model as new.
+    """Learns trust and stretch by treating each known model as new.
 
     Args:
         scores: Scores of known models, shape (M, N), without gaps.
@@ -94,9 +94,9 @@ def calibrate(
         targets: Share of each item in each target, shape (T, N), rows summing to 1; the first is the whole benchmark,
             for which the design is made.
         groups: Groups of each item, see ``likeness_tree``.
-        budget: Items, or what they may cost.
-        rng: Dice.
-        costs: Cost of each item, where the budget is one.
+        budget: Number of items, or their total cost.
+        rng: Random generator.
+        costs: Cost of each item, for a budget of costs.
 
     Returns:
         The calibration; ``stretched`` by 1 with fewer than five models.
@@ -109,7 +109,7 @@ def calibrate(
         others = np.delete(scores, left_out, axis=0)
         known = learn(others, strata)
         chances = inclusion(targets[0] * known.spread, budget, costs)
-        tree = likeness_tree(others.T, groups)  # without the model: a spread over its own scores would flatter it
+        tree = likeness_tree(others.T, groups)  # without the model, whose own scores would bias the result
         for _ in range(REPEATS):
             seen = draw(chances, tree, rng)
             found.append(_pieces(known, targets, seen, chances[seen], scores[left_out : left_out + 1, seen]))
@@ -133,19 +133,19 @@ def estimated(
     scores: Floats,
     calibration: Calibration,
 ) -> Estimates:
-    """Estimate the scores of new models.
+    """Estimates the scores of new models.
 
     Args:
-        known: What known models teach.
+        known: Statistics from known models.
         targets: Share of each item in each target, shape (T, N).
-        seen: Numbers of the n items that were drawn.
+        seen: Numbers of the n drawn items.
         chances: Their probabilities, shape (n,).
-        scores: What the models scored on them, shape (M, n); NaN where an item has no score. Such items are taken for
-            chance losses: the others of their stratum stand for them.
+        scores: The models' scores on them, shape (M, n); NaN without a score. Such items are taken as missing at
+            random: the others of their stratum represent them.
         calibration: See ``calibrate``.
 
     Returns:
-        Estimates for M models and T targets; NaN for a model without any score.
+        Estimates for M models and T targets; NaN for a model without a score.
     """
     shape = (len(scores), len(targets))
     values, low, high = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan)
@@ -161,12 +161,12 @@ def estimated(
         values[rows] = np.where(inside, part.prediction + calibration.trust * part.correction, unbiased)
         half = _quantile(targets[:, seen[pattern]]) * calibration.stretch * part.error
         low[rows], high[rows] = values[rows] - half, values[rows] + half
-    # A score lies between 0 and 1, and so does an estimate of it.
+    # Scores are between 0 and 1, and so are estimates.
     return Estimates(np.clip(values, 0, 1), np.clip(low, 0, 1), np.clip(high, 0, 1))
 
 
 def _quantile(shares: Floats) -> Floats:
-    """97.5% quantile of Student's distribution by how many of the items count for each target, shape (T,)."""
+    """97.5% quantile of Student's distribution by the number of items that count for each target, shape (T,)."""
     from scipy.special import stdtrit
 
     count = (shares > 0).sum(axis=1)
@@ -175,7 +175,7 @@ def _quantile(shares: Floats) -> Floats:
 
 
 def _answered(strata: NDArray[np.int64], told: NDArray[np.bool_]) -> Floats:
-    """Share of the drawn items of its stratum that have a score, for each drawn item; the overall share where none."""
+    """Share of the drawn items of its stratum that have a score, for each drawn item; the overall share if none has."""
     drawn = np.bincount(strata)
     have = np.bincount(strata, weights=told)
     share = np.divide(have, drawn, out=np.zeros(len(drawn)), where=drawn > 0)
@@ -200,9 +200,9 @@ def _pieces(known: Abilities, targets: Floats, seen: NDArray[np.int64], chances:
 def _variance(known: Abilities, targets: Floats, seen: NDArray[np.int64], chances: Floats, missed: Floats) -> Floats:
     """Variance of the estimates, shape (M, T).
 
-    That of the weighted errors that were observed, with some items' worth of what known models lead one to expect and
-    half an item of a coin: a few items that happen to be guessed well prove little. Never below the noise of the scores
-    that nobody asked for.
+    It combines the weighted observed errors with a few items' worth of the variance that known models suggest and half
+    an item of a fair binary score, because a few items that happen to be predicted well prove little. It is never below
+    the noise of the unobserved scores.
     """
     own = targets[:, seen]
     spread = (own / chances) ** 2 * (1 - chances)

@@ -1,9 +1,9 @@
-"""The default way to a smaller benchmark: a probability sample with optimal allocation, spread over what is alike.
+"""The default method for smaller benchmarks: a probability sample with optimal allocation, spread over similar items.
 
 Items are drawn with probabilities proportional to their weight times the spread of their score among known models,
-which is Neyman's optimal allocation item by item (divided by the root of the cost, where items differ in cost), and
-spread over items of one task that known models answer alike. Every item can be drawn, which is what an estimate
-without bias needs; ``assisted`` says how far it is without.
+which is Neyman's optimal allocation item by item (divided by the square root of the cost, if costs differ), and
+spread over items of one task that known models answer similarly. Every item can be drawn, which unbiased estimates
+need; ``assisted`` describes their remaining bias.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from fathom.compress.sampling import Tree, draw, inclusion, likeness_tree
 from fathom.types import FathomError, Json, Member, Subset
 
 OVERALL = "overall"
-SHARED = 2  # items of a length, in the mean of a task, for lengths to be strata: exact lengths of single texts are not
+SHARED = 2  # mean items per length from which lengths are strata: exact lengths of single texts are not
 METHOD = "sampled"
 ADAPTIVE = "adaptive"
 Unit: TypeAlias = Literal["items", "cost"]
@@ -29,10 +29,10 @@ Unit: TypeAlias = Literal["items", "cost"]
 
 @dataclass(frozen=True)
 class Targets:
-    """The scores that are estimated: T weighted means over items.
+    """The estimated scores: T weighted means over items.
 
     Attributes:
-        names: ``overall``, then the categories (where there are two or more).
+        names: ``overall``, then the categories (if there are two or more).
         shares: Share of each item in each of them, shape (T, N), rows summing to 1.
     """
 
@@ -41,7 +41,7 @@ class Targets:
 
 
 def targets_of(matrix: ScoreMatrix) -> Targets:
-    """The whole benchmark, and each category that has a share in it."""
+    """The whole benchmark, and each category with a share in it."""
     labels = np.array(matrix.categories)
     weights = {name: float(matrix.weights[labels == name].sum()) for name in dict.fromkeys(matrix.categories)}
     categories = [name for name, weight in weights.items() if weight > 0] if len(weights) > 1 else []
@@ -50,12 +50,12 @@ def targets_of(matrix: ScoreMatrix) -> Targets:
 
 
 def strata_of(matrix: ScoreMatrix) -> NDArray[np.int64]:
-    """Number of each item's stratum: its task at its length, where items share lengths."""
+    """Number of each item's stratum: its task at its length, if items share lengths."""
     return numbered(groups_of(matrix))
 
 
 def groups_of(matrix: ScoreMatrix) -> list[tuple[Hashable, ...]]:
-    """Groups of each item, the widest first: category, task, length (0 where the task's items do not share lengths)."""
+    """Groups of each item, the widest first: category, task, length (0 if the task's items do not share lengths)."""
     tasks = list(zip(matrix.categories, matrix.tasks, strict=True))
     lengths = matrix.lengths.tolist()
     items = Counter(tasks)
@@ -66,17 +66,17 @@ def groups_of(matrix: ScoreMatrix) -> list[tuple[Hashable, ...]]:
 
 @dataclass(frozen=True)
 class Design:
-    """A benchmark of N items, ready to be sampled.
+    """A benchmark of N items with its sampling design.
 
     Attributes:
         matrix: Scores of known models, gaps filled (see ``abilities.without_gaps``).
-        targets: What is estimated.
+        targets: The estimated scores.
         strata: Number of each item's stratum, shape (N,).
-        known: What the known models teach.
-        chances: Probability of each item, shape (N,).
-        tree: Along which items are drawn.
-        budget: Items, or what they may cost.
-        unit: What the budget counts.
+        known: Statistics from known models.
+        chances: Inclusion probability of each item, shape (N,).
+        tree: Sampling tree.
+        budget: Number of items, or their total cost.
+        unit: Unit of the budget.
         seed: Seed of the sample.
     """
 
@@ -111,20 +111,20 @@ class Design:
 
         Args:
             seen: Numbers of the n drawn items.
-            scores: What M models scored on them, shape (M, n); NaN where there is no score.
-            calibration: From ``calibration``.
+            scores: Scores of M models on them, shape (M, n); NaN without a score.
+            calibration: Result of ``calibration``.
         """
         return estimated(self.known, self.targets.shares, seen, self.chances[seen], scores, calibration)
 
 
 def design(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: int = 0) -> Design:
-    """Prepare a benchmark for sampling.
+    """Prepares a benchmark for sampling.
 
     Args:
-        matrix: Scores of known models. Without any, items are drawn by their shares (and costs) alone; five are needed
-            for intervals that are calibrated.
-        budget: Items to draw or, with the unit ``cost``, what they may cost on average.
-        unit: What the budget counts.
+        matrix: Scores of known models. Without any, items are drawn by their shares (and costs) alone; calibrated
+            intervals need five.
+        budget: Number of items or, with the unit ``cost``, their mean total cost.
+        unit: Unit of the budget.
         seed: Seed of the sample.
 
     Raises:
@@ -134,7 +134,7 @@ def design(matrix: ScoreMatrix, budget: float, *, unit: Unit = "items", seed: in
         raise FathomError(f"unit {unit!r}: expected items or cost")
     check_scores("scores", matrix.models, matrix.items, matrix.scores)
     least, whole = float(matrix.costs.min()), float(matrix.costs.sum())
-    what = "a cost from that of the cheapest item to that of all"
+    what = "a cost between the cheapest item's and that of all"
     if unit == "items":
         least, whole, what = 1.0, float(len(matrix.items)), "a whole number of items"
     if not least <= budget <= whole or (unit == "items" and budget != int(budget)):
@@ -166,15 +166,15 @@ def select(
     unit: Unit | None = None,
     seed: int = 0,
 ) -> Subset:
-    """Choose items by the default method.
+    """Chooses items by the default method.
 
     Args:
-        scores: Scores of known models; a plain array, shape (M, N), will do: items are then called ``0``, ``1``, ...
-        budget: Items to draw or, with costs, what they may cost on average.
+        scores: Scores of known models; also a plain array, shape (M, N), whose items are named ``0``, ``1``, ...
+        budget: Number of items or, with costs, their mean total cost.
         cost: Cost of each item, shape (N,); by default that of the matrix.
-        strata: Stratum of each item, shape (N,), in place of the tasks and categories of the matrix; all strata count
-            alike in the score.
-        unit: What the budget counts; by default costs where ``cost`` is given, else items.
+        strata: Stratum of each item, shape (N,), instead of the tasks and categories of the matrix; all strata have
+            equal weight in the score.
+        unit: Unit of the budget; by default costs if ``cost`` is given, else items.
         seed: Seed of the draw.
 
     Returns:

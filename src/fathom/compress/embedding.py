@@ -1,5 +1,4 @@
-"""Texts as vectors: offline by their characters, or by an embedding model (``fathom.run.embedding``); as files, too.
-
+"""Embeddings of texts: offline by their characters, or by an embedding model (``fathom.run.embedding``); and as files.
 MiniLongBench embeds every item's text with a model of 1,024 dimensions and keeps 10 principal components (section 3,
 equation 1). The default here needs no model and no network.
 
@@ -30,14 +29,14 @@ ITEMS, VECTORS = "items", "embeddings"
 
 @dataclass(frozen=True)
 class TfIdf:
-    """Embeds texts by their n-grams of characters: TF-IDF, and its leading singular directions.
+    """Embeds texts by their character n-grams: TF-IDF, reduced to its leading singular directions.
 
-    Characters serve English, code and Chinese alike, which words do not. The same texts give the same vectors.
+    Characters work for English, code and Chinese, unlike words. The same texts give the same vectors.
 
     Attributes:
-        dimensions: The most dimensions; fewer where there are fewer texts.
-        characters: Characters of each text that are read, from its start and its end in equal parts.
-        features: The most n-grams that are kept, the most frequent ones.
+        dimensions: Maximum number of dimensions; at most the number of texts.
+        characters: Characters of each text that are used, from its start and its end in equal parts.
+        features: Maximum number of n-grams, the most frequent ones.
         seed: Seed of the decomposition.
     """
 
@@ -68,7 +67,7 @@ class TfIdf:
 
 
 def embedder(name: str, *, base_url: str | None = None) -> Embed:
-    """An embedding by name.
+    """An embedding, by name.
 
     Args:
         name: ``tfidf``, ``sentence-transformers/MODEL`` (or ``st/MODEL``), or ``openai/MODEL`` for a server.
@@ -92,17 +91,17 @@ def reduced(vectors: Floats, dimensions: int, seed: int = 0) -> Floats:
 
     Args:
         vectors: Shape (N, F).
-        dimensions: D; where there are fewer components, further columns are 0.
+        dimensions: D; if there are fewer components, further columns are 0.
         seed: Seed of the solver, where there are many columns.
 
     Returns:
         Shape (N, D).
 
     Raises:
-        FathomError: A value is no finite number, or ``dimensions`` is below 1.
+        FathomError: A value is not finite, or ``dimensions`` is below 1.
     """
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise FathomError(f"embeddings must be finite numbers, a row for each item; got shape {vectors.shape}")
+        raise FathomError(f"embeddings must be finite numbers, one row per item; got shape {vectors.shape}")
     if dimensions < 1:
         raise FathomError(f"{dimensions} dimensions: expected 1 or more")
     from sklearn.decomposition import PCA
@@ -115,12 +114,12 @@ def reduced(vectors: Floats, dimensions: int, seed: int = 0) -> Floats:
 
 @dataclass(frozen=True)
 class ItemTexts:
-    """What items are embedded by.
+    """Texts of items for embedding.
 
     Attributes:
-        items: Names, as score matrices have them.
-        texts: One for each item, each of at most ``CHARACTERS`` characters.
-        shortened: How many were cut to that: to their first and their last half.
+        items: Names, as in score matrices.
+        texts: One per item, each of at most ``CHARACTERS`` characters.
+        shortened: How many were shortened, to their first and last half.
     """
 
     items: tuple[str, ...]
@@ -133,9 +132,9 @@ class ItemVectors:
     """Embeddings of items.
 
     Attributes:
-        items: Names of the rows; None where the file has none, and rows stand in the order of the items.
+        items: Names of the rows; None if the file has none, and rows are in the order of the items.
         vectors: Shape (N, F).
-        source: Where they came from, for messages.
+        source: Their source, for messages.
     """
 
     items: tuple[str, ...] | None
@@ -146,7 +145,7 @@ class ItemVectors:
         """The vectors of some items, in their order, shape (len(items), F).
 
         Raises:
-            FathomError: An item has no vector, or there are no names and another number of rows.
+            FathomError: An item has no vector, or the number of unnamed rows differs from that of the items.
         """
         if self.items is None:
             if len(self.vectors) != len(items):
@@ -158,9 +157,9 @@ class ItemVectors:
         places = {name: place for place, name in enumerate(self.items)}
         if lacking := [name for name in items if name not in places]:
             raise FathomError(
-                f"{self.source}: {len(lacking):,} of {len(items):,} items have no embedding, for instance "
-                f"{lacking[0]!r}; it has {len(self.items):,}, for instance {self.items[0]!r}. Embed the suite that the "
-                "scores are of with `fathom compress embed`"
+                f"{self.source}: {len(lacking):,} of {len(items):,} items have no embedding, for example "
+                f"{lacking[0]!r}; it has {len(self.items):,}, for example {self.items[0]!r}. Embed the suite of the "
+                "scores with `fathom compress embed`"
             )
         return self.vectors[[places[name] for name in items]]
 
@@ -171,24 +170,24 @@ def item_texts(source: Path) -> ItemTexts:
     Args:
         source: A built suite, whose texts are the rendered prompts; or a file of ``fathom.records.TABLES``, also with
             ``.gz`` or ``.zst``, with fields ``item`` and ``text``. Items of a suite are named as in the matrix of a
-            run of it (``tables.of_rows``): by their items where each has one sample, else by their samples. Questions
-            without their context and prompts that were cut are left out.
+            run of it (``tables.of_rows``): by their items if each has one sample, else by their samples. Closed-book
+            questions and truncated prompts are left out.
 
     Raises:
-        FathomError: The source is neither, has no text or one name twice, or a line lacks a field.
+        FathomError: The source is neither, has no text or duplicate names, or a row lacks a field.
     """
     pairs = list(_of_suite(source) if is_suite(source) else _of_lines(source))
     names = [name for name, _, _ in pairs]
     if not names:
-        raise FathomError(f"{source}: there is no text to embed")
+        raise FathomError(f"{source}: no text to embed")
     if len(set(names)) < len(names):
         double = next(name for name in names if names.count(name) > 1)
-        raise FathomError(f"{source}: item {double!r} stands there {names.count(double)} times; keep one of them")
+        raise FathomError(f"{source}: item {double!r} occurs {names.count(double)} times; keep one of them")
     return ItemTexts(tuple(names), tuple(text for _, text, _ in pairs), sum(long for _, _, long in pairs))
 
 
 def write_vectors(items: Sequence[str], vectors: Floats, path: Path) -> None:
-    """Writes embeddings; a reader sees the old file or the whole new one.
+    """Writes embeddings atomically.
 
     Args:
         items: Names of the rows.
@@ -196,7 +195,7 @@ def write_vectors(items: Sequence[str], vectors: Floats, path: Path) -> None:
         path: An ``.npz`` file.
 
     Raises:
-        FathomError: The suffix is another one, or the file cannot be written.
+        FathomError: The suffix is wrong, or the file cannot be written.
     """
     check_suffix(path)
     with whole_file(path, "wb") as stream:
@@ -204,23 +203,23 @@ def write_vectors(items: Sequence[str], vectors: Floats, path: Path) -> None:
 
 
 def check_suffix(path: Path) -> None:
-    """Refuse a file that is no ``.npz`` file.
+    """Checks that a file is an ``.npz`` file.
 
     Args:
         path: The file.
 
     Raises:
-        FathomError: Its suffix is another one.
+        FathomError: Its suffix is wrong.
     """
     if path.suffix != SUFFIX:
-        raise FathomError(f"{path}: embeddings are an {SUFFIX} file, not {path.suffix or 'one without a suffix'}")
+        raise FathomError(f"{path}: a file of embeddings must end in {SUFFIX}")
 
 
 def read_vectors(path: Path) -> ItemVectors:
-    """Embeddings from a file that ``write_vectors`` wrote, or any with an array ``embeddings``.
+    """Embeddings from a file that ``write_vectors`` wrote, or any file with an array ``embeddings``.
 
     Raises:
-        FathomError: There is no such file or array, it holds Python objects, or the arrays do not fit each other.
+        FathomError: There is no such file or array, it contains Python objects, or the arrays do not match.
     """
     check_suffix(path)
     try:
@@ -235,7 +234,7 @@ def read_vectors(path: Path) -> ItemVectors:
     except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise FathomError(f"{path}: cannot be read as arrays without Python objects: {error}") from error
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise FathomError(f"{path}: expected embeddings of finite numbers, a row for each item; got {vectors.shape}")
+        raise FathomError(f"{path}: expected embeddings of finite numbers, one row per item; got {vectors.shape}")
     if items is not None and (len(items) != len(vectors) or len(set(items)) < len(items)):
         raise FathomError(f"{path}: {len(set(items)):,} different names of items for {len(vectors):,} embeddings")
     return ItemVectors(items, vectors, str(path))
@@ -253,7 +252,7 @@ def _of_suite(folder: Path) -> Iterator[tuple[str, str, bool]]:
 
 
 def _beside(sample: Sample) -> bool:
-    """Whether a sample stands beside the benchmark's own: without its context, or over a prompt that was cut."""
+    """Whether a sample is closed-book or has a truncated prompt."""
     return (sample.length == 0 and sample.facets.get("context") in ("none", "alone")) or "cut_from" in sample.facets
 
 

@@ -1,4 +1,4 @@
-"""Estimates of a benchmark's score from the scores on a subset of it, for people: values, intervals, ranks, ties."""
+"""Estimates of a benchmark's score from scores on a subset: values, intervals, ranks, ties."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,12 +16,12 @@ from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered
 from fathom.stats.ranks import ranks_of
 from fathom.types import FathomError, Subset
 
-_SAME = 1e-6  # relative difference of probabilities that are the same
+_SAME = 1e-6  # relative difference up to which probabilities are equal
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated score with its 95% interval; ``low`` and ``high`` are None where a method has no interval."""
+    """An estimated score with its 95% interval; ``low`` and ``high`` are None for methods without intervals."""
 
     value: float
     low: float | None = None
@@ -30,20 +30,19 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ModelEstimate:
-    """What a subset says of one model.
+    """The estimate of one model from a subset.
 
     Attributes:
         model: Its name.
         overall: The whole benchmark's score.
         categories: The score of each category.
-        items: How many items of the subset have a score.
+        items: Number of the subset's items with a score.
         others: Other estimates of the whole score, by name; ``direct`` is the plain mean over categories and tasks of
-            the scores that are there.
-        full: The score itself, where all items have one.
-        other: The whole score by the other choice of ``unanswered``, where that is known.
-        ended: What became of the replies to the subset's items, by ``fathom.compress.matrix.ENDED``; empty where that
-            is not known.
-        ranks: Highest and lowest rank among the models here that the data allow; None without intervals.
+            the observed scores.
+        full: The whole score itself, if all items have one.
+        other: The whole score under the other choice of ``unanswered``, if known.
+        ended: Outcomes of the replies to the subset's items, by ``fathom.compress.matrix.ENDED``; empty if unknown.
+        ranks: Best and worst rank among the models here; None without intervals.
         group: Number of its tie group, from 1: models of one group do not differ significantly; 0 without intervals.
     """
 
@@ -74,27 +73,26 @@ class Unestimated:
     items: int
 
     def __str__(self) -> str:
-        """What is missing, in words."""
+        """The missing items, as text."""
         return f"{self.model}: {self.missing:,} of the subset's {self.items:,} items are missing"
 
 
 def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = None) -> list[ModelEstimate]:
-    """Estimate the scores of models on a whole benchmark.
+    """Estimates the scores of models on a whole benchmark.
 
     Args:
-        subset: Which items were asked. Members of a probability sample have probabilities, and their estimates
-            intervals.
+        subset: The asked items. Members of a probability sample have probabilities, and their estimates intervals.
         scores: Scores of the models, on the subset's items or on more, of which only the subset's are used. Items
-            without a score are taken for chance losses.
-        known: Scores of the models that the subset was chosen by; with them a sampled subset is estimated far more
-            closely. The models may be among those that are estimated, whose intervals are then too wide.
+            without a score are taken as missing at random.
+        known: Scores of the models that the subset was chosen with; with them estimates of a sampled subset are far
+            more precise. The models may be among those that are estimated, whose intervals are then too wide.
 
     Returns:
-        One for each model, the best first.
+        One per model, the best first.
 
     Raises:
         FathomError: No item of the subset has a score, the subset is of another benchmark, or the known scores are not
-            those that it was chosen by.
+            those that it was chosen with.
     """
     check_scores("scores", scores.models, scores.items, scores.scores)
     if known is not None and subset.method in (METHOD, ADAPTIVE):
@@ -103,7 +101,7 @@ def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = No
         names, found, asked = _weighted(subset, scores)
     if np.isnan(asked).all():
         raise FathomError(
-            f"no item of the subset {subset.name!r} has a score, for instance {subset.members[0].item!r}: these scores "
+            f"no item of the subset {subset.name!r} has a score, for example {subset.members[0].item!r}: these scores "
             "are of another benchmark, or its items have other names"
         )
     totals = _full(subset, scores, known)
@@ -125,15 +123,15 @@ def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = No
 def whole_enough(
     subset: Subset, scores: ScoreMatrix, unanswered: Unanswered = "zero"
 ) -> tuple[ScoreMatrix, list[Unestimated]]:
-    """The models that can be estimated, with the few items of the subset that are missing counted 0.
+    """The models that can be estimated, with few missing items of the subset counted 0.
 
-    Whoever could leave out items would be estimated by the others, so that failing where it is wrong would raise
-    a model's estimate. ``MISSING_AT_MOST`` of the items may be missing.
+    Otherwise a model would gain by failing on items that it would get wrong. Up to ``MISSING_AT_MOST`` of the items may
+    be missing.
 
     Args:
-        subset: Which items were asked.
+        subset: The asked items.
         scores: Scores of the models.
-        unanswered: By ``drop`` all models are estimated, from the scores that are there.
+        unanswered: With ``drop`` all models are estimated, from the available scores.
 
     Returns:
         The scores, and the models that are left out.
@@ -155,7 +153,7 @@ def whole_enough(
 
 
 def with_outcomes(found: Sequence[ModelEstimate], subset: Subset, scores: ScoreMatrix) -> list[ModelEstimate]:
-    """Estimates with what became of the replies that they are from; as they are where that is not known."""
+    """Estimates with the outcomes of their replies; unchanged if these are unknown."""
     if scores.ended is None:
         return list(found)
     members = {member.item for member in subset.members}
@@ -165,10 +163,10 @@ def with_outcomes(found: Sequence[ModelEstimate], subset: Subset, scores: ScoreM
 
 
 def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
-    """Models from the best down, with the ranks that the data allow and their tie groups (``fathom.stats.ranks``).
+    """Models from the best down, with ranges of ranks and tie groups (``fathom.stats.ranks``).
 
-    Estimates are taken for independent and normal. Models of one subset were asked the same items, so that their errors
-    are partly the same: that makes the tests cautious.
+    Estimates are treated as independent and normal. Models of one subset were asked the same items, so that their
+    errors are correlated, which makes the tests conservative.
     """
     from scipy.special import ndtr
 
@@ -179,7 +177,7 @@ def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
     errors = np.array([((one.overall.high or 0.0) - (one.overall.low or 0.0)) / 2 / Z for one in ordered])
     differences = values[:, None] - values[None, :]
     spread = np.maximum(np.hypot(errors[:, None], errors[None, :]), np.finfo(np.float64).tiny)
-    with np.errstate(over="ignore"):  # of estimates that are sure
+    with np.errstate(over="ignore"):  # for estimates without error
         ranks = ranks_of(differences, 2 * ndtr(-np.abs(differences) / spread))
     return [
         replace(one, ranks=(int(best), int(worst)), group=int(group))
@@ -189,7 +187,7 @@ def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
 
 def _assisted(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix) -> tuple[tuple[str, ...], Estimates, Floats]:
     places = {name: number for number, name in enumerate(known.items)}
-    items = _numbers(subset, places, "the scores that it was chosen by")
+    items = _numbers(subset, places, "the scores that it was chosen with")
     budget, unit, seed = (subset.design.get(name) for name in ("budget", "unit", "seed"))
     if not isinstance(budget, int | float) or unit not in ("items", "cost") or not isinstance(seed, int):
         raise FathomError(f"subset {subset.name!r}: its design has no budget, unit and seed; select it again")
@@ -197,8 +195,8 @@ def _assisted(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix) -> tuple[
     chances = _chances(subset)
     if subset.method == METHOD and not np.allclose(chances, made.chances[items], rtol=_SAME):
         raise FathomError(
-            f"subset {subset.name!r} was chosen by other scores than these: its items would have other probabilities. "
-            "Name the table that it was chosen by"
+            f"subset {subset.name!r} was chosen with other scores: its items would have other probabilities. Give "
+            " the table that it was chosen with"
         )
     asked = _aligned([member.item for member in subset.members], scores)
     stretch = subset.design.get("stretch", 1.0)
@@ -211,7 +209,7 @@ def _assisted(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix) -> tuple[
 
 
 def _weighted(subset: Subset, scores: ScoreMatrix) -> tuple[tuple[str, ...], Estimates, Floats]:
-    """Weighted means of what is there, with intervals where the subset is a probability sample."""
+    """Weighted means of the observed scores, with intervals if the subset is a probability sample."""
     asked = _aligned([member.item for member in subset.members], scores)
     weights = np.array([member.weight for member in subset.members])
     numbers = {name: number for number, name in enumerate(scores.items)}
@@ -237,7 +235,7 @@ def _weighted(subset: Subset, scores: ScoreMatrix) -> tuple[tuple[str, ...], Est
 
 
 def _aligned(items: Sequence[str], scores: ScoreMatrix) -> Floats:
-    """Scores on n items, shape (M, n); NaN where there is none."""
+    """Scores on n items, shape (M, n); NaN without a score."""
     places = {name: number for number, name in enumerate(scores.items)}
     found = np.full((len(scores.models), len(items)), np.nan)
     for column, item in enumerate(items):
@@ -247,7 +245,7 @@ def _aligned(items: Sequence[str], scores: ScoreMatrix) -> Floats:
 
 
 def _full(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None) -> Floats:
-    """Each model's score on the whole benchmark, shape (M,); NaN where it has no score on some item that counts."""
+    """Each model's score on the whole benchmark, shape (M,); NaN if an item that counts has no score."""
     if known is not None:
         aligned = _aligned(known.items, scores)
         return replace(known, models=scores.models, scores=aligned, other=None, ended=None).totals()
@@ -259,18 +257,18 @@ def _full(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None) -> Flo
 def _numbers(subset: Subset, places: Mapping[str, int], what: str) -> NDArray[np.int64]:
     lost = [member.item for member in subset.members if member.item not in places]
     if lost:
-        raise FathomError(f"subset {subset.name!r}: {len(lost)} of its items are not in {what}, for instance {lost[0]}")
+        raise FathomError(f"subset {subset.name!r}: {len(lost)} of its items are not in {what}, for example {lost[0]}")
     return np.array([places[member.item] for member in subset.members], dtype=np.int64)
 
 
 def _chances(subset: Subset) -> Floats:
     if any(member.probability is None for member in subset.members):
-        raise FathomError(f"subset {subset.name!r}: its members have no probabilities; it was not drawn by chance")
+        raise FathomError(f"subset {subset.name!r}: its members have no probabilities; it is not a random sample")
     return np.array([member.probability for member in subset.members], dtype=np.float64)
 
 
 def _direct(subset: Subset, scores: ScoreMatrix, row: int) -> float:
-    """Mean over categories of the mean over tasks and lengths of the scores that are there."""
+    """Mean over categories of the mean over tasks and lengths of the observed scores."""
     asked = {member.item for member in subset.members}
     there = np.array([name in asked for name in scores.items]) & ~np.isnan(scores.scores[row])
     strata, labels = strata_of(scores), np.array(scores.categories)
@@ -289,20 +287,20 @@ def _one(found: Estimates, row: int, place: int) -> Estimate:
 def of_subset(
     chosen: Subset, scores: ScoreMatrix, known: ScoreMatrix | None, mini: MiniBenchmark | None, unanswered: Unanswered
 ) -> tuple[list[ModelEstimate], list[Unestimated]]:
-    """Estimates of the models that enough is there of, with those by the other choice beside them.
+    """Estimates of the models with enough scores, and under the other choice of ``unanswered``.
 
     Args:
         chosen: The subset.
         scores: Scores on its items or on more.
-        known: The scores that it was chosen by.
-        mini: The subset with its parameters, where MiniLongBench's method chose it.
-        unanswered: How replies count that were not answered.
+        known: The scores that it was chosen with.
+        mini: The subset with its parameters, if MiniLongBench's method chose it.
+        unanswered: How unanswered replies count.
 
     Returns:
-        The estimates, the best first, and the models that too much is missing of.
+        The estimates, the best first, and the models with too many missing items.
 
     Raises:
-        FathomError: Too much is missing of every model.
+        FathomError: Every model has too many missing items.
     """
 
     def made(of: ScoreMatrix) -> list[ModelEstimate]:
@@ -311,10 +309,10 @@ def of_subset(
     whole, left_out = whole_enough(chosen, scores, unanswered)
     if not whole.models:
         if all(one.missing == one.items for one in left_out):
-            made(scores)  # which says that they are of another benchmark
+            made(scores)  # raises the error that they are of another benchmark
         raise FathomError(
-            f"{left_out[0]}, more than 2%: run the same subset again, which asks for failed requests again, and judge "
-            "what has to be judged; or give --unanswered drop for an estimate from what is there"
+            f"{left_out[0]}, more than 2%: repeat the run of this subset to retry failed requests, and judge replies "
+            "without a judgement; or give --unanswered drop for an estimate from the available scores"
         )
     found = with_outcomes(made(whole), chosen, whole)
     if whole.other is None or np.array_equal(whole.other, whole.scores, equal_nan=True):
@@ -322,7 +320,7 @@ def of_subset(
     beside, _ = whole_enough(chosen, replace(whole, scores=whole.other), "drop" if unanswered == "zero" else "zero")
     others: dict[str, float] = {}
     for number in np.flatnonzero(~np.isnan(beside.scores).all(axis=1)).tolist():
-        with suppress(FathomError):  # nothing was answered of what the estimate needs
+        with suppress(FathomError):  # no reply that the estimate needs was answered
             others |= {one.model: one.overall.value for one in made(beside.of_models([number]))}
     return [replace(one, other=others.get(one.model)) for one in found], left_out
 

@@ -1,7 +1,7 @@
-"""Item response theory with several abilities: scores of known models -> parameters of items -> chances of a new model.
+"""Item response theory with several abilities: parameters of items, and probabilities of a new model.
 
-The chance that model i scores on item j is ``sigmoid(a_j . theta_i - k b_j)``: the multidimensional two-parameter
-model. ``k`` is 1 in what is fitted here; see ``ItemParameters.multiplicity`` for the published parameters.
+The probability that model i scores on item j is ``sigmoid(a_j . theta_i - k b_j)``: the multidimensional two-parameter
+model. ``k`` is 1 in fits of this module; see ``ItemParameters.multiplicity`` for the published parameters.
 """
 
 from collections.abc import Callable
@@ -21,14 +21,14 @@ CANDIDATES = 100
 
 @dataclass(frozen=True)
 class ItemParameters:
-    """What is known of items.
+    """Parameters of items.
 
     Attributes:
-        discrimination: How each item tells abilities apart, shape (N, D).
+        discrimination: How much each item discriminates between abilities, shape (N, D).
         difficulty: Shape (N,).
         multiplicity: How often the difficulty is subtracted. The released parameters of MiniLongBench are those of a
-            model that subtracts the difficulty once for every dimension, inside the sum over dimensions, so that 10 of
-            its 10 dimensions carry it; read with 1 they would say something else.
+            model that subtracts the difficulty once for every dimension, inside the sum over dimensions: 10 times for
+            10 dimensions; with 1 they would have another meaning.
     """
 
     discrimination: Floats
@@ -36,7 +36,7 @@ class ItemParameters:
     multiplicity: int = 1
 
     def chances(self, ability: Floats) -> Floats:
-        """Chances of scoring on every item, shape (N,) for abilities (D,), or (M, N) for abilities (M, D)."""
+        """Probabilities of scoring on every item, shape (N,) for abilities (D,), or (M, N) for abilities (M, D)."""
         return sigmoid(ability @ self.discrimination.T - self.multiplicity * self.difficulty)
 
 
@@ -47,9 +47,9 @@ class Fit:
     Attributes:
         items: Parameters of N items.
         abilities: Shape (M, D).
-        loss: Mean cross-entropy of the responses that are there, in nats.
+        loss: Mean cross-entropy of the observed responses, in nats.
         steps: Steps of the optimiser.
-        converged: Whether it stopped because it was done.
+        converged: Whether it converged.
     """
 
     items: ItemParameters
@@ -65,9 +65,9 @@ class Prior:
 
     Attributes:
         ability: Of every ability. The prior of abilities counts N / M times, so that the few models weigh as much as
-            the many items: else a fit makes abilities large and discriminations small, and no prior holds it.
+            the many items: otherwise a fit makes abilities large and discriminations small, without bound.
         discrimination: Of every discrimination.
-        difficulty: Of every difficulty; wider, since it alone carries how hard an item is.
+        difficulty: Of every difficulty; wider, since it alone represents how hard an item is.
     """
 
     ability: float = 1.0
@@ -83,23 +83,23 @@ def sigmoid(values: Floats) -> Floats:
 
 
 def threshold(scores: Floats, rule: Rule = "coded") -> float:
-    """The score above which a response counts as right, one for all items.
+    """The score above which a response counts as correct, one for all items.
 
-    Among 100 candidates from .01 to .99 it is the one at which the share of right responses comes nearest to the mean
-    score: ``coded`` takes the mean over models of the distance, as the released code does, ``paper`` the distance of
+    Among 100 candidates from .01 to .99 it is the one at which the share of correct responses is closest to the mean
+    score: ``coded`` takes the mean over models of the distance, as in the released code, ``paper`` the distance of
     the sums over all models (MiniLongBench, equation 3).
 
     Args:
-        scores: Scores in [0, 1], shape (M, N); NaN where there is none.
+        scores: Scores in [0, 1], shape (M, N); NaN without a score.
         rule: ``coded`` or ``paper``.
 
     Raises:
-        FathomError: There is no score at all, or no such rule.
+        FathomError: There is no score, or no such rule.
     """
     there = ~np.isnan(scores)
     kept = scores[there.any(axis=1)]
     if not kept.size:
-        raise FathomError("no threshold can be found where there is no score")
+        raise FathomError("a threshold needs scores")
     if rule not in ("coded", "paper"):
         raise FathomError(f"unknown rule {rule!r} for the threshold: choose coded or paper")
     there = ~np.isnan(kept)
@@ -112,7 +112,7 @@ def threshold(scores: Floats, rule: Rule = "coded") -> float:
 
 
 def binarised(scores: Floats, cut: float) -> Floats:
-    """1 where a score is above the cut, 0 where not, NaN where there is none."""
+    """1 for scores above the cut, 0 for others, NaN without a score."""
     return np.where(np.isnan(scores), np.nan, (scores > cut).astype(np.float64))
 
 
@@ -130,22 +130,22 @@ def fit(
 ) -> Fit:
     """Fits abilities and items together: the maximum of the posterior under normal priors, by L-BFGS.
 
-    With fewer models than dimensions the prior decides what the responses leave open: discriminations shrink to 0 in
-    the directions in which no two models differ.
+    With fewer models than dimensions the prior determines what the responses do not: discriminations shrink to 0 in
+    directions in which no two models differ.
 
     Args:
-        responses: Responses in [0, 1], usually 0 and 1, shape (M, N); NaN where there is none.
+        responses: Responses in [0, 1], usually 0 and 1, shape (M, N); NaN if missing.
         dimensions: D, the number of abilities.
-        start: Where the search for discriminations begins, shape (N, D), for instance embeddings of the items; by
+        start: Start values of the discriminations, shape (N, D), for example embeddings of the items; by
             default standard normal draws.
         bias: Whether items have a difficulty; without, it stays 0.
-        bias_start: Where the search for difficulties begins, shape (N,); by default 0.
+        bias_start: Start values of the difficulties, shape (N,); by default 0.
         prior: Standard deviations of the priors.
-        seed: Seed of the abilities that the search begins with.
+        seed: Seed of the start values of the abilities.
         steps: The most steps of the optimiser.
 
     Raises:
-        FathomError: Shapes do not fit, there are fewer than two models, or a response is not in [0, 1].
+        FathomError: Shapes do not match, there are fewer than two models, or a response is not in [0, 1].
     """
     prior = prior or Prior()
     for given in (start, expected):
@@ -177,14 +177,14 @@ def posterior(
     """The negative log posterior and its gradient, as a function of all parameters in one row.
 
     Args:
-        responses: Shape (M, N); NaN where there is none.
+        responses: Shape (M, N); NaN if missing.
         dimensions: D.
         prior: Standard deviations of the priors.
-        bias: Whether the difficulties move.
+        bias: Whether the difficulties are fitted.
         expected: Mean of the prior of discriminations, shape (N, D); by default 0.
 
     Returns:
-        A function of abilities (M, D), discriminations (N, D) and difficulties (N,), laid end to end.
+        A function of abilities (M, D), discriminations (N, D) and difficulties (N,), concatenated.
     """
     models, items = responses.shape
     there = ~np.isnan(responses)
@@ -197,7 +197,7 @@ def posterior(
         logits = abilities @ discrimination.T - difficulty
         chances = sigmoid(logits)
         residual = (chances - known) * there
-        # -log(1 - chance), by a logarithm of products of 500 numbers, which lie between 1/2 and 1: the slow part.
+        # -log(1 - chance), by logarithms of products of 500 numbers between 1/2 and 1, because logarithms are slow.
         nearer = np.where(there, np.maximum(chances, 1.0 - chances), 1.0)
         value = -float(np.log(np.multiply.reduceat(nearer, range(0, models, 500), axis=0)).sum())
         value += float((np.maximum(logits, 0.0) * there).sum() - np.vdot(known, logits))
@@ -215,11 +215,11 @@ def posterior(
 def ability(scores: Floats, items: ItemParameters, prior: float | None = None) -> Floats:
     """The ability of a new model from its scores on some items.
 
-    Without a prior this is the fit of the released code: BFGS from 0 on the cross-entropy of the scores as they are,
-    not cut at a threshold. Where scores can be explained perfectly it runs far away, and stops where nothing changes.
+    Without a prior this is the fit of the released code: BFGS from 0 on the cross-entropy of the scores themselves,
+    without a threshold. If scores can be explained perfectly it diverges, and stops where nothing changes.
 
     Args:
-        scores: Scores in [0, 1] on the N items, shape (N,); NaN where the model was not asked.
+        scores: Scores in [0, 1] on the N items, shape (N,); NaN if the model was not asked.
         items: Their parameters.
         prior: Standard deviation of a normal prior around 0; None for none.
 
@@ -227,7 +227,7 @@ def ability(scores: Floats, items: ItemParameters, prior: float | None = None) -
         Shape (D,).
 
     Raises:
-        FathomError: The model has no score on these items, or shapes do not fit.
+        FathomError: The model has no score on these items, or shapes do not match.
     """
     if scores.shape != items.difficulty.shape:
         raise FathomError(f"{scores.size:,} scores for {items.difficulty.size:,} items: expected one for each, or NaN")
@@ -250,7 +250,7 @@ def ability(scores: Floats, items: ItemParameters, prior: float | None = None) -
 
 
 def cross_entropy(responses: Floats, logits: Floats) -> float:
-    """Mean cross-entropy in nats of the responses that are there, under these log-odds."""
+    """Mean cross-entropy in nats of the observed responses, under these log-odds."""
     there = ~np.isnan(responses)
     losses = np.logaddexp(0.0, logits) - np.where(there, responses, 0.0) * logits
     return float(losses[there].mean())
@@ -268,8 +268,8 @@ def _check(responses: Floats, dimensions: int, start: Floats | None) -> None:
         raise FathomError(f"{dimensions} dimensions: expected 1 or more")
     if start is not None and start.shape != (responses.shape[1], dimensions):
         raise FathomError(
-            f"the start has shape {start.shape}, expected ({responses.shape[1]}, {dimensions}): a row for each item"
+            f"the start has shape {start.shape}, expected ({responses.shape[1]}, {dimensions}): one row per item"
         )
     known = responses[~np.isnan(responses)]
     if not known.size or known.min() < 0 or known.max() > 1:
-        raise FathomError("responses lie between 0 and 1, and one at least must be there")
+        raise FathomError("expected at least one response, all between 0 and 1")

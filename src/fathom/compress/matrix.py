@@ -1,4 +1,4 @@
-"""Score matrices: what several models scored on every item of a benchmark, and how the items make up its score."""
+"""Score matrices: scores of several models on every item of a benchmark, and the weights of the items."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ class ScoreMatrix:
 
     Attributes:
         models: Names, M of them.
-        items: Names, N of them, each once.
-        scores: Scores in [0, 1], shape (M, N); NaN where a model was not scored on an item.
-        tasks: Task of each item; "" where there are none.
-        categories: Category of each item's task; "" where there are none.
-        lengths: Length of each item in tokens, shape (N,); 0 where it is not known or makes no stratum.
+        items: Names, N of them, unique.
+        scores: Scores in [0, 1], shape (M, N); NaN without a score.
+        tasks: Task of each item; "" without one.
+        categories: Category of each item's task; "" without one.
+        lengths: Length of each item in tokens, shape (N,); 0 if unknown or not a stratum.
         weights: Share of each item in the score of the benchmark, shape (N,), summing to 1. See ``balanced``.
-        costs: What asking for an item costs, shape (N,), all positive; ones where all cost the same.
-        other: Scores by the other choice of ``unanswered`` (``fathom.stats.outcomes``), shape (M, N); None for tables.
-        ended: Replies behind each score, and how many of them were not answered, cut, too long or missing
+        costs: Cost of each item, shape (N,), all positive; ones if all cost the same.
+        other: Scores under the other choice of ``unanswered`` (``fathom.stats.outcomes``), shape (M, N); None for
+            tables.
+        ended: Number of replies of each score, and of unanswered, truncated, too long and missing ones
             (``ENDED``), shape (M, N, 5); None for tables.
     """
 
@@ -70,12 +71,12 @@ class ScoreMatrix:
         )
 
     def totals(self) -> Floats:
-        """The benchmark's score of each model, shape (M,); NaN where an item that counts is missing."""
+        """The benchmark's score of each model, shape (M,); NaN if an item that counts is missing."""
         return np.where(self.weights > 0, self.scores, 0.0) @ self.weights
 
 
 def balanced(tasks: Sequence[str], categories: Sequence[str]) -> Floats:
-    """Weights of items by which all items of a task, all tasks of a category and all categories count alike.
+    """Weights of items that give all items of a task, all tasks of a category and all categories equal weight.
 
     Args:
         tasks: Task of each item.
@@ -103,10 +104,10 @@ def checked_matrix(
     costs: Floats | None = None,
     weights: Floats | None = None,
 ) -> ScoreMatrix:
-    """A matrix whose parts have been checked.
+    """A matrix with checked parts.
 
     Args:
-        source: Where it came from, for messages.
+        source: Its source, for messages.
         models: Names, M of them; none for a benchmark without scores.
         items: Names, N of them.
         scores: Shape (M, N); NaN for gaps.
@@ -117,14 +118,14 @@ def checked_matrix(
         weights: Share of each item, in any unit; by default ``balanced``.
 
     Raises:
-        FathomError: A name stands twice, a score is outside [0, 1], nothing is there, or a weight or cost cannot be.
+        FathomError: A name is duplicate, a score is outside [0, 1], nothing is given, or a weight or cost is invalid.
     """
     for kind, names in (("item", items), ("model", models)):
         if kind == "item" and not names:
-            raise FathomError(f"{source}: no item in it")
+            raise FathomError(f"{source}: it has no items")
         if len(set(names)) < len(names):
             double = next(name for name in names if names.count(name) > 1)
-            raise FathomError(f"{source}: {kind} {double!r} stands there {names.count(double)} times; keep one of them")
+            raise FathomError(f"{source}: {kind} {double!r} occurs {names.count(double)} times; keep one of them")
     check_scores(source, models, items, scores)
     shares = balanced(tasks, categories) if weights is None else np.asarray(weights, dtype=np.float64)
     if not np.isfinite(shares).all() or shares.min() < 0 or shares.sum() <= 0:
@@ -160,7 +161,7 @@ def as_matrix(
         strata: Stratum of each item, shape (N,), as its task and category.
 
     Raises:
-        FathomError: Shapes do not fit, or see ``checked_matrix``.
+        FathomError: Shapes do not match, or see ``checked_matrix``.
     """
     if not isinstance(scores, ScoreMatrix):
         plain = np.asarray(scores, dtype=np.float64)
@@ -188,16 +189,16 @@ def as_matrix(
 
 
 def check_scores(source: str, models: Sequence[str], items: Sequence[str], scores: Floats) -> None:
-    """Make sure that scores are fractions, and that every model has some.
+    """Checks that scores are fractions, and that every model has some.
 
     Args:
-        source: Where they came from, for messages.
+        source: Their source, for messages.
         models: Names.
         items: Names.
         scores: Shape (M, N); NaN for gaps.
 
     Raises:
-        FathomError: Naming the model, the item and the value.
+        FathomError: A score is invalid; the message names the model, the item and the value.
     """
     wrong = np.argwhere((scores < 0) | (scores > 1) | np.isinf(scores))
     if len(wrong):

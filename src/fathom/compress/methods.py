@@ -1,7 +1,7 @@
-"""Ways to choose items and to estimate from them, behind one face, so that they can be compared.
+"""Methods that choose items and estimate from them, with one interface, so that they can be compared.
 
-A method sees the scores of known models and a budget; it gives items, and a function from new models' scores on them to
-estimates. The default is ``sampled`` (``design``); the others are what it has to beat.
+A method takes the scores of known models and a budget; it returns items, and a function from new models' scores on them
+to estimates. The default is ``sampled`` (``design``); the others are for comparison.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,13 +21,13 @@ from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.minilongbench import anchors
 from fathom.types import FathomError
 
-CANDIDATES = 300  # subsets of which the best one is taken
+CANDIDATES = 300  # subsets of which the best is taken
 _Rng: TypeAlias = np.random.Generator
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Items that a method chose, and how it estimates from them.
+    """Items that a method chose, and its estimator.
 
     Attributes:
         items: Numbers of the n items.
@@ -39,7 +39,7 @@ class Plan:
 
 
 Method: TypeAlias = Callable[[ScoreMatrix, int, int, Floats | None], Plan]
-"""From scores of known models, a budget in items, a seed, and an embedding of each item where there is one."""
+"""From scores of known models, a budget in items, a seed, and an optional embedding of each item."""
 
 
 def sampled(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
@@ -50,7 +50,7 @@ def sampled(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | Non
 
 
 def random(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
-    """A simple random sample; weighted means of the scores that are there."""
+    """A simple random sample; weighted means of the available scores."""
     items = np.sort(np.random.default_rng(seed).choice(len(known.items), budget, replace=False))
     chances = np.full(budget, budget / len(known.items))
     shares = targets_of(known).shares[:, items]
@@ -58,7 +58,7 @@ def random(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None
 
 
 def stratified(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
-    """A random sample of every task, in proportion to its items; means of tasks, weighted as the benchmark does."""
+    """A random sample of every task, in proportion to its items; means of tasks, weighted as in the benchmark."""
     return _stratified(known, _allocated(np.bincount(strata_of(known)).astype(np.float64), known, budget), seed)
 
 
@@ -72,7 +72,7 @@ def neyman(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None
 
 
 def best_of(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
-    """Of 300 stratified random samples the one that errs least on the known models. It has no intervals."""
+    """Of 300 stratified random samples the one with the smallest error on the known models. It has no intervals."""
     filled = without_gaps(known.scores, strata_of(known))
     truth = filled @ known.weights
 
@@ -83,7 +83,7 @@ def best_of(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | Non
 
 
 def clustered(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
-    """k-means of the known models' scores in each category; a cluster counts as its centre. It has no intervals."""
+    """k-means of the known models' scores in each category; the centre represents its cluster. It has no intervals."""
     filled = without_gaps(known.scores, strata_of(known))
     found = anchors(filled.T, known.weights, known.categories, budget, seed=seed)
     shares = targets_of(known).shares
@@ -95,7 +95,7 @@ def published(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | N
     """The published items of MiniLongBench, scored directly: means of tasks. They have no intervals.
 
     Raises:
-        FathomError: They are not among the items, or the budget is not theirs.
+        FathomError: They are not among the items, or the budget differs from theirs.
     """
     names = {name: number for number, name in enumerate(known.items)}
     wanted = [f"longbench_{dataset}/" for dataset in ANCHORS]
@@ -108,14 +108,14 @@ def published(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | N
     if len(numbers) != sum(map(len, ANCHORS.values())) or budget != len(numbers):
         raise FathomError(
             f"the published items of MiniLongBench are {sum(map(len, ANCHORS.values()))} of LongBench's; these scores "
-            f"hold {len(numbers)} of them, and the budget is {budget}"
+            f"have {len(numbers)} of them, and the budget is {budget}"
         )
     items = np.sort(np.array(numbers, dtype=np.int64))
     return _pointless(_of_strata(known, items))
 
 
 def has_published(matrix: ScoreMatrix, budgets: Sequence[int]) -> bool:
-    """Whether the published items of MiniLongBench are among the items, and every budget is theirs."""
+    """Whether the published items of MiniLongBench are among the items, and every budget is their number."""
     try:
         return all(len(published(matrix, budget, 0).items) > 0 for budget in budgets)
     except FathomError:
@@ -170,7 +170,7 @@ def _of_strata(known: ScoreMatrix, items: NDArray[np.int64]) -> Plan:
 
 
 def _allocated(sizes: Floats, known: ScoreMatrix, budget: int) -> NDArray[np.int64]:
-    """Items of each stratum in proportion to its size: one at least, at most all, largest remainders first.
+    """Items of each stratum in proportion to its size: at least one, at most all, largest remainders first.
 
     Raises:
         FathomError: The budget is below the number of strata.
@@ -189,13 +189,13 @@ def _allocated(sizes: Floats, known: ScoreMatrix, budget: int) -> NDArray[np.int
 
 
 def ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: Floats) -> Estimates:
-    """Weighted means of each stratum, put together; intervals from the spread within strata, with finite populations.
+    """Weighted means of each stratum, combined; intervals from the spread within strata, with finite populations.
 
     Args:
         scores: Shape (M, n).
-        weights: Share divided by chance, shape (T, n).
-        strata: Stratum of each item, shape (n,); one stratum for a simple random sample, whose spread is that around
-            the weighted mean of each target (Hájek's estimator).
+        weights: Share divided by probability, shape (T, n).
+        strata: Stratum of each item, shape (n,); one stratum for a simple random sample, whose spread is around the
+            weighted mean of each target (Hájek's estimator).
         chances: Shape (n,).
     """
     values = _weighted(scores, weights)
@@ -211,7 +211,7 @@ def ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: F
             variance += lost * (apart**2 * each).sum(axis=2)
             continue
         own = scores[:, inside] - scores[:, inside].mean(axis=1, keepdims=True)
-        if len(inside) == 1:  # nothing is known of the spread but that of all the other items
+        if len(inside) == 1:  # the spread is known only from the other items
             own = np.sqrt(((scores - scores.mean(axis=1, keepdims=True)) ** 2).mean(axis=1, keepdims=True))
         variance += lost * (own**2 @ each[:, inside].T)
     half = Z * np.sqrt(variance)
@@ -219,14 +219,14 @@ def ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: F
 
 
 def _weighted(scores: Floats, weights: Floats) -> Floats:
-    """Weighted means, shape (M, T); targets without any weight have none."""
+    """Weighted means, shape (M, T); NaN for targets without any weight."""
     total = weights.sum(axis=1)
     found: Floats = np.where(total > 0, scores @ weights.T / np.where(total > 0, total, 1.0), np.nan)
     return found
 
 
 def _pointless(plan: Plan) -> Plan:
-    """The same without intervals: they would not be those of a probability sample."""
+    """The same without intervals, which would not be those of a probability sample."""
     return Plan(plan.items, lambda scores: _without_intervals(plan.estimate(scores).values))
 
 

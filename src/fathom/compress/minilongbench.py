@@ -1,8 +1,8 @@
-"""MiniLongBench's method: items that stand for clusters, and the whole score predicted from their scores.
+"""MiniLongBench's method: items that represent clusters, and the whole score predicted from their scores.
 
-Scores become right or wrong at one threshold, item response theory gives every item a place, k-means in every category
-finds clusters, and the item nearest to each centre is asked. A new model's ability is fitted to what it scored there.
-(MiniLongBench, sections 3 and 4.2, and appendix G; the procedure as its released code has it.)
+Scores are binarised at one threshold, item response theory gives every item parameters, k-means in every category
+finds clusters of them, and the item nearest to each centre is asked. A new model's ability is fitted to its scores
+there. (MiniLongBench, sections 3 and 4.2, and appendix G; the procedure as in its released code.)
 """
 
 import warnings
@@ -31,7 +31,7 @@ Use: TypeAlias = Literal["start", "prior"]
 
 @dataclass(frozen=True)
 class MiniBenchmark:
-    """A subset with what predicting the whole benchmark's score needs.
+    """A subset with everything that is needed to predict the whole benchmark's score.
 
     Attributes:
         subset: The items to ask.
@@ -53,12 +53,12 @@ class MiniBenchmark:
         """Which of all items are in the subset, shape (N,).
 
         Raises:
-            FathomError: The subset has an item that the benchmark has not.
+            FathomError: The subset has an item that is not in the benchmark.
         """
         asked = {member.item for member in self.subset.members}
         if unknown := sorted(asked - set(self.items)):
             raise FathomError(
-                f"subset {self.subset.name!r}: item {unknown[0]!r} is none of the {len(self.items):,} items of its "
+                f"subset {self.subset.name!r}: item {unknown[0]!r} is not among the {len(self.items):,} items of its "
                 f"benchmark ({len(unknown):,} such items)"
             )
         return np.array([item in asked for item in self.items])
@@ -66,19 +66,19 @@ class MiniBenchmark:
 
 @dataclass(frozen=True)
 class MiniScore:
-    """What a subset says of one model.
+    """The scores of one model from a subset.
 
     Attributes:
         model: Its name.
         predicted: The whole benchmark's score, predicted.
-        direct: Mean over categories of the mean over tasks of the scores that were seen.
-        weighted: Mean of the scores that were seen, by the weights of the subset's members: the shares of their
-            clusters, which the released code leaves unused. For the published subset it is the direct score.
+        direct: Mean over categories of the mean over tasks of the observed scores.
+        weighted: Mean of the observed scores, by the weights of the subset's members: the shares of their
+            clusters, which the released code does not use. For the published subset it is the direct score.
         categories: Predicted score of each category.
         tasks: Predicted score of each task.
         direct_categories: Direct score of each category.
-        items: How many items of the subset have a score.
-        full: The score itself, where all items have one.
+        items: Number of the subset's items with a score.
+        full: The whole score itself, if all items have one.
     """
 
     model: str
@@ -111,21 +111,21 @@ def select(
     Args:
         matrix: Scores of two models or more; gaps are left out of the fit.
         budget: Items to choose.
-        embeddings: A vector for each item, shape (N, F); where F is above ``dimensions`` they are reduced by PCA. By
-            default the search begins at random.
-        use: What embeddings are: the ``start`` of the search, as in the paper, or the mean of the ``prior``. The fit
-            here ends at one optimum wherever it starts, so that only the second lets texts decide.
+        embeddings: A vector for each item, shape (N, F); if F is above ``dimensions`` they are reduced by PCA. By
+            default the start values are random.
+        use: Use of embeddings: the ``start`` values, as in the paper, or the mean of the ``prior``. The fit here ends
+            at one optimum for any start, so that only the second lets texts matter.
         dimensions: Dimensions of the model.
         bias: Whether items have a difficulty.
-        bias_start: Where the search for it begins; by default 0.
-        rule: Of the threshold, see ``irt.threshold``; ``none`` fits the scores as they are. A threshold makes tasks
-            whose scores all lie on one side of it, such as summaries, look as if nobody ever passed.
+        bias_start: Start values of the difficulties; by default 0.
+        rule: Of the threshold, see ``irt.threshold``; ``none`` fits the scores themselves. With a threshold, tasks
+            whose scores are all on one side of it, such as summaries, look as if no model or every model passed.
         prior: Standard deviations of the priors.
-        restarts: Of k-means.
+        restarts: Number of restarts of k-means.
         seed: Seed of all draws.
 
     Raises:
-        FathomError: The budget does not fit, or the matrix or the embeddings cannot be used.
+        FathomError: The budget is impossible, or the matrix or the embeddings cannot be used.
     """
     if use not in ("start", "prior"):
         raise FathomError(f"unknown use of embeddings {use!r}: choose start or prior")
@@ -163,18 +163,18 @@ def select(
 
 
 def published(folder: Path) -> MiniBenchmark:
-    """The published benchmark of 237 items, from the user's copy of the released data.
+    """The published benchmark of 237 items, from a local copy of the released data.
 
-    The weights of its members are those of the direct score: the released code never uses the sizes of clusters.
+    The weights of its members are those of the direct score, because the released code never uses cluster sizes.
 
     Raises:
-        FathomError: A file is missing or does not fit the others.
+        FathomError: A file is missing or does not match the others.
     """
     layout = released.read_layout(folder)
     parameters = released.read_parameters(folder)
     chosen = released.read_anchors(folder).tolist()
     if len(parameters.difficulty) != len(layout.items) or not all(0 <= one < len(layout.items) for one in chosen):
-        raise FathomError(f"{folder}: {released.PARAMETERS}, {released.ANCHORS} and {released.TASKS} do not fit")
+        raise FathomError(f"{folder}: {released.PARAMETERS}, {released.ANCHORS} and {released.TASKS} do not match")
     shares = balanced([layout.tasks[one] for one in chosen], [layout.categories[one] for one in chosen])
     members = tuple(
         Member(layout.items[one], float(share), layout.categories[one])
@@ -186,17 +186,17 @@ def published(folder: Path) -> MiniBenchmark:
 
 
 def aligned(mini: MiniBenchmark, matrix: ScoreMatrix) -> Floats:
-    """Scores of models in the order of the benchmark's items, shape (M, N); NaN where there are none.
+    """Scores of models in the order of the benchmark's items, shape (M, N); NaN without a score.
 
     Raises:
-        FathomError: The matrix has an item that the benchmark has not, or none of the subset's items.
+        FathomError: The matrix has an item that is not in the benchmark, or none of the subset's items.
     """
     places = {item: place for place, item in enumerate(mini.items)}
     if unknown := [item for item in matrix.items if item not in places]:
         raise FathomError(
-            f"item {unknown[0]!r} is none of the {len(mini.items):,} items of the benchmark that subset "
-            f"{mini.subset.name!r} stands for ({len(unknown):,} of {len(matrix.items):,} items); theirs are called "
-            f"like {mini.items[0]!r}"
+            f"item {unknown[0]!r} is not among the {len(mini.items):,} items of the benchmark of subset "
+            f"{mini.subset.name!r} ({len(unknown):,} of {len(matrix.items):,} items); its names are like "
+            f"{mini.items[0]!r}"
         )
     scores = np.full((len(matrix.models), len(mini.items)), np.nan)
     scores[:, [places[item] for item in matrix.items]] = matrix.scores
@@ -206,12 +206,12 @@ def aligned(mini: MiniBenchmark, matrix: ScoreMatrix) -> Floats:
 def predict(mini: MiniBenchmark, matrix: ScoreMatrix, *, prior: float | None = None) -> list[MiniScore]:
     """Scores of models on the whole benchmark, from their scores on the subset alone.
 
-    The ability is fitted to the scores that were seen; the predicted score is the weighted mean of what was seen, and
-    of the chances of scoring where nothing was.
+    The ability is fitted to the observed scores; the predicted score is the weighted mean of these, and of the
+    probabilities of scoring on the other items.
 
     Args:
         mini: The subset and the parameters of all items.
-        matrix: Scores of the models that are asked about, on the subset's items or more.
+        matrix: Scores of the models to predict, on the subset's items or more.
         prior: Standard deviation of a prior of abilities; by default none, as in the released code.
 
     Raises:
@@ -252,14 +252,14 @@ def _predicted(mini: MiniBenchmark, model: str, row: Floats, known: Floats, prio
 
 
 def _weighted(mini: MiniBenchmark, known: Floats) -> float:
-    """Mean by the members' weights, over those that were seen."""
+    """Mean of the observed scores by the members' weights."""
     held = {member.item: member.weight for member in mini.subset.members}
     shares = np.array([held.get(item, 0.0) for item in mini.items]) * ~np.isnan(known)
     return float(shares @ np.nan_to_num(known)) / max(float(shares.sum()), 1e-300)
 
 
 def _direct(mini: MiniBenchmark, model: str, known: Floats) -> dict[str, float]:
-    """Mean over tasks of the scores seen, in each category."""
+    """Mean over tasks of the observed scores, in each category."""
     there = np.flatnonzero(~np.isnan(known))
     asked = {member.stratum for member in mini.subset.members}
     if missing := sorted(asked - {mini.categories[place] for place in there}):
@@ -280,12 +280,12 @@ def _means(labels: tuple[str, ...], weights: Floats, values: Floats) -> dict[str
 
 @dataclass(frozen=True)
 class Anchors:
-    """Items that stand for clusters of items.
+    """Items that represent clusters of items.
 
     Attributes:
-        items: Numbers of K items, each once, category by category.
-        weights: Share of the benchmark's score that the cluster of each holds, shape (K,), summing to 1.
-        clusters: Which anchor stands for each item, shape (N,): a place in ``items``.
+        items: Numbers of K items, unique, category by category.
+        weights: Share of each cluster in the benchmark's score, shape (K,), summing to 1.
+        clusters: The anchor of each item, shape (N,), as an index of ``items``.
     """
 
     items: NDArray[np.int64]
@@ -296,11 +296,11 @@ class Anchors:
 def shares(sizes: Sequence[int], budget: int) -> list[int]:
     """Clusters of each category: ``int(size / total * budget)``, and the last category takes the rest.
 
-    That is the rule of MiniLongBench's code, with two departures where it would fail: every category has one cluster
-    at least, and none more than it has items; what the last one cannot take goes to those that come first.
+    That is the rule of MiniLongBench's code, with two changes where it would fail: every category has at least one
+    cluster, and at most as many as items; the excess of the last one goes to the first ones.
 
     Raises:
-        FathomError: The budget is below the number of categories, or above that of all items.
+        FathomError: The budget is below the number of categories, or above the number of items.
     """
     total = sum(sizes)
     if not len(sizes) <= budget <= total:
@@ -308,7 +308,7 @@ def shares(sizes: Sequence[int], budget: int) -> list[int]:
             f"a budget of {budget:,} for {total:,} items in {len(sizes)} categories: expected {len(sizes)} to {total:,}"
         )
     counts = [max(1, int(size / total * budget)) for size in sizes[:-1]]
-    while sum(counts) > budget - 1:  # only where small categories were given one
+    while sum(counts) > budget - 1:  # only if small categories were given one
         counts[counts.index(max(counts))] -= 1
     counts.append(min(sizes[-1], budget - sum(counts)))
     for place, size in enumerate(sizes):
@@ -322,15 +322,15 @@ def anchors(
     """Weighted k-means in every category, and the item nearest to each centre.
 
     Args:
-        points: What is known of N items, shape (N, F); for MiniLongBench discriminations and difficulty.
+        points: Features of N items, shape (N, F); for MiniLongBench discriminations and difficulty.
         weights: Share of each item in the score, shape (N,).
         categories: Category of each item; clusters do not cross categories.
-        budget: K, the clusters altogether.
-        seed: Seed of the first centres. The released code has none, and its anchors cannot be had again.
-        restarts: How often k-means begins anew; the best end counts.
+        budget: K, the number of clusters.
+        seed: Seed of the first centres. The released code has none, so that its anchors cannot be reproduced.
+        restarts: Number of restarts of k-means; the best result counts.
 
     Raises:
-        FathomError: The budget does not fit, see ``shares``.
+        FathomError: The budget is impossible, see ``shares``.
     """
     names = list(dict.fromkeys(categories))
     labels = np.array(categories)
@@ -353,14 +353,14 @@ def _centres(points: Floats, weights: Floats, count: int, seed: int, restarts: i
 
     counted = weights if weights.sum() > 0 else np.ones_like(weights)
     with warnings.catch_warnings():
-        # Fewer distinct points than clusters: items that nobody or everybody solves are alike.
+        # Fewer distinct points than clusters: items that all or no models solve are identical.
         warnings.simplefilter("ignore", ConvergenceWarning)
         means = KMeans(n_clusters=count, n_init=restarts, random_state=seed).fit(points, sample_weight=counted)
     return np.asarray(means.cluster_centers_, dtype=np.float64)
 
 
 def _nearest(points: Floats, centres: Floats) -> NDArray[np.int64]:
-    """The nearest item to each centre; one that an earlier centre took gives way to the next nearest."""
+    """The nearest item to each centre; if an earlier centre took it, the next nearest."""
     taken = np.zeros(len(points), dtype=bool)
     found = []
     for centre in centres:
@@ -376,7 +376,7 @@ def _closest(points: Floats, centres: Floats) -> NDArray[np.int64]:
 
 
 def write_mini(mini: MiniBenchmark, path: Path) -> None:
-    """Writes the subset, and beside it the parameters of all items (``NAME.irt.npz``).
+    """Writes the subset, and next to it the parameters of all items (``NAME.irt.npz``).
 
     Raises:
         FathomError: A file cannot be written.
@@ -401,14 +401,14 @@ def read_mini(path: Path) -> MiniBenchmark:
     """Reads what ``write_mini`` wrote.
 
     Raises:
-        FathomError: The subset was chosen by another method, or its parameters are missing or do not fit.
+        FathomError: The subset was chosen by another method, or its parameters are missing or do not match.
     """
     subset = read_subset(path)
     name = subset.design.get("parameters")
     if subset.method != METHOD or not isinstance(name, str):
-        raise FathomError(f"{path}: a subset of method {subset.method!r} without parameters, expected one of {METHOD}")
+        raise FathomError(f"{path}: a subset of method {subset.method!r} has no parameters; expected {METHOD}")
     beside = path.parent / Path(name).name
-    if stated := subset.design.get("parameters_file"):  # subsets of earlier versions do not state it
+    if stated := subset.design.get("parameters_file"):  # missing in subsets of earlier versions
         check_file(beside, stated, f"restore it from a copy, or choose {path.name} again")
     parts = {
         part: array_of(beside, part)
@@ -416,7 +416,7 @@ def read_mini(path: Path) -> MiniBenchmark:
     }
     lengths = {len(part) for field, part in parts.items() if field != "multiplicity"}
     if len(lengths) != 1 or parts["discrimination"].ndim != 2:
-        raise FathomError(f"{beside}: its arrays do not fit each other; write the subset again")
+        raise FathomError(f"{beside}: its arrays do not match; write the subset again")
     names = {part: tuple(map(str, parts[part])) for part in ("items", "tasks", "categories")}
     numbers = {part: parts[part].astype(np.float64) for part in ("weights", "discrimination", "difficulty")}
     parameters = ItemParameters(

@@ -1,4 +1,4 @@
-"""How well two scores agree about the order of models."""
+"""Agreement of two scores about the order of models."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +15,12 @@ class RankCorrelation:
     """Spearman correlation of estimated and true scores.
 
     Attributes:
-        estimate: Which estimate, for instance ``direct``.
-        models: Which models, for instance ``all`` or ``test``.
-        count: How many.
-        spearman: The correlation; NaN where there are fewer than two models, or all have one score.
+        estimate: Name of the estimate, for example ``direct``.
+        models: Group of the models, for example ``all`` or ``test``.
+        count: Number of models.
+        spearman: The correlation; NaN with fewer than two models, or if all have one score.
         error: Mean absolute error.
-        bias: Mean of estimate less truth.
+        bias: Mean of estimate minus truth.
     """
 
     estimate: str
@@ -32,9 +32,9 @@ class RankCorrelation:
 
 
 def spearman(first: Iterable[float], second: Iterable[float]) -> float:
-    """Spearman's rank correlation, ties sharing their mean rank; NaN where it is not defined.
+    """Spearman's rank correlation, ties sharing their mean rank; NaN if undefined.
 
-    Values that differ by less than 1e-12 are ties: sums of the same numbers in another order are.
+    Values that differ by less than 1e-12 are ties, because sums in another order may differ so much.
     """
     from scipy.stats import rankdata
 
@@ -47,7 +47,7 @@ def spearman(first: Iterable[float], second: Iterable[float]) -> float:
 def agreement(
     truth: Floats, estimates: Mapping[str, Floats], groups: Mapping[str, Sequence[int]]
 ) -> list[RankCorrelation]:
-    """How estimates agree with the true scores, in each group of models.
+    """Agreement of estimates with the true scores, in each group of models.
 
     Args:
         truth: True scores, shape (M,); models without one (NaN) are left out.

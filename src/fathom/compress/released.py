@@ -1,4 +1,4 @@
-"""MiniLongBench's released data from the user's copy: scores of 40 models on LongBench's 4,750 items."""
+"""MiniLongBench's released data from a local copy: scores of 40 models on LongBench's 4,750 items."""
 
 import json
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ CATEGORIES = {
     "Synthetic Task": "synthetic",
     "Code Completion": "code",
 }
-"""Categories as the data name them, and as LongBench's samples name them here."""
+"""Categories as named in the data, and as in LongBench's samples here."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Layout:
         items: Names as ``longbench_hotpotqa/en/0017``.
         tasks: Task of each item.
         categories: Category of each item.
-        weights: Share of each item: tasks count alike in a category, categories in the whole.
+        weights: Share of each item: tasks have equal weight in a category, categories in the whole.
     """
 
     items: tuple[str, ...]
@@ -43,7 +43,7 @@ class Layout:
 
 
 def is_released(path: Path) -> bool:
-    """Whether a folder holds the released scores."""
+    """Whether a folder contains the released scores."""
     return path.is_dir() and all((path / name).is_file() for name in (SCORES, MODELS, TASKS))
 
 
@@ -51,7 +51,7 @@ def read_released(folder: Path) -> ScoreMatrix:
     """The released scores.
 
     Raises:
-        FathomError: A file is missing, cannot be read, or does not fit the others.
+        FathomError: A file is missing, cannot be read, or does not match the others.
     """
     layout = read_layout(folder)
     names = read_models(folder)
@@ -77,7 +77,7 @@ def read_layout(folder: Path) -> Layout:
     """Names, tasks, categories and weights of the items.
 
     Raises:
-        FathomError: ``tasks.json`` is missing or is not what it should be.
+        FathomError: ``tasks.json`` is missing or invalid.
     """
     path = folder / TASKS
     items: list[str] = []
@@ -92,7 +92,7 @@ def read_layout(folder: Path) -> Layout:
             categories += [CATEGORIES[str(record["group"])]] * count
     except (KeyError, TypeError, ValueError) as error:
         raise FathomError(
-            f"{path}: expected a list of tasks with start, n, language and group, the groups being "
+            f"{path}: expected a list of tasks with start, n, language and group, each group one of "
             f"{', '.join(CATEGORIES)}: {error!r}"
         ) from error
     return Layout(tuple(items), tuple(tasks), tuple(categories), balanced(tasks, categories))
@@ -112,7 +112,7 @@ def read_models(folder: Path) -> list[str]:
 
 
 def read_split(folder: Path) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Numbers of the models that the benchmark was made with, and of those that it was tested with.
+    """Numbers of the models that the benchmark was made with, and of those it was tested with.
 
     Raises:
         FathomError: ``models.json`` is missing or has no such lists.
@@ -144,7 +144,7 @@ def read_parameters(folder: Path) -> ItemParameters:
     slopes = array_of(path, "irt_model__best_parameters__disc").astype(np.float64)
     difficulty = array_of(path, "irt_model__best_parameters__diff").astype(np.float64)
     if slopes.ndim != 2 or difficulty.size != len(slopes):
-        raise FathomError(f"{path}: discriminations {slopes.shape} and difficulties {difficulty.shape} do not fit")
+        raise FathomError(f"{path}: discriminations {slopes.shape} and difficulties {difficulty.shape} do not match")
     return ItemParameters(slopes, difficulty.reshape(-1), multiplicity=slopes.shape[1])
 
 
@@ -158,7 +158,7 @@ def read_embeddings(folder: Path) -> Floats:
 
 
 def array_of(path: Path, name: str) -> NDArray[np.generic]:
-    """One array of an ``.npz`` file, which may hold no Python objects.
+    """One array of an ``.npz`` file without Python objects.
 
     Raises:
         FathomError: There is no such file or array, or it cannot be read.

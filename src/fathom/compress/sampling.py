@@ -1,8 +1,8 @@
-"""Probability sampling: who is drawn with which probability, and draws that are spread over what is alike.
+"""Probability sampling: inclusion probabilities, and samples that are spread over similar items.
 
-Items are drawn by the pivotal method along a tree (Deville and Tillé 1998; Chauvet 2012): two items that stand near
-each other fight for their probabilities, the winner goes up the tree. Every item keeps its probability exactly, the
-sample has a fixed size, and of items that are alike about as many are drawn as should be: strata without borders.
+Items are drawn by the pivotal method along a tree (Deville and Tillé 1998; Chauvet 2012): two neighbouring items
+compete for their probabilities, and the winner moves up the tree. Every item keeps its exact probability, the sample
+has a fixed size, and groups of similar items are represented in proportion, like strata without borders.
 """
 
 from collections.abc import Hashable, Sequence
@@ -14,25 +14,25 @@ from numpy.typing import NDArray
 from fathom.compress.matrix import Floats
 
 Tree: TypeAlias = tuple[int, ...]
-"""A binary tree as a program for a stack: an item's number puts the item on it, ``JOIN`` joins the upper two."""
+"""A binary tree as a stack program: an item's number pushes the item, ``JOIN`` joins the upper two."""
 
 JOIN = -1
-LARGEST_LINKED = 2000  # items; beyond, a group is first halved, since linkage takes the square of them
+LARGEST_LINKED = 2000  # items; larger groups are first halved, since linkage takes quadratic memory
 _ROUNDING = 1e-9
 
 
 def inclusion(sizes: Floats, budget: float, costs: Floats | None = None) -> Floats:
-    """Probabilities proportional to size, none above 1, that cost the budget on average.
+    """Probabilities proportional to size, none above 1, with the budget as mean cost.
 
     Args:
         sizes: Size of each item, shape (N,), 0 or more: its weight times the spread of its score is optimal
             (Neyman's allocation, item by item).
-        budget: Items to draw or, with ``costs``, what they may cost.
-        costs: Cost of each item, shape (N,); sizes are then divided by the roots of the costs, which is optimal.
+        budget: Number of items or, with ``costs``, their total cost.
+        costs: Cost of each item, shape (N,); sizes are then divided by the square roots of the costs, which is optimal.
 
     Returns:
-        Probabilities, shape (N,), summing to the budget (each times its cost); all 1 where the budget takes everything.
-        Where all sizes are 0, they count alike.
+        Probabilities, shape (N,), summing to the budget (times cost); all 1 if the budget covers everything. If all
+        sizes are 0, items have equal probabilities.
     """
     prices = np.ones_like(sizes) if costs is None else costs
     if budget >= prices.sum():
@@ -50,10 +50,10 @@ def inclusion(sizes: Floats, budget: float, costs: Floats | None = None) -> Floa
 
 
 def likeness_tree(profiles: Floats, groups: Sequence[Sequence[Hashable]]) -> Tree:
-    """A tree in which items that are alike stand near each other.
+    """A tree in which similar items are close to each other.
 
     Args:
-        profiles: What is known of each item, shape (N, F); for instance its scores by known models. F may be 0.
+        profiles: Features of each item, shape (N, F), for example its scores by known models. F may be 0.
         groups: Names of the groups of each item, the widest first (category, then task); items of one group are joined
             with each other before any other.
 
@@ -69,15 +69,15 @@ def draw(probabilities: Floats, tree: Tree, rng: np.random.Generator) -> NDArray
     Args:
         probabilities: Probability of each item, shape (N,).
         tree: Of all items.
-        rng: Dice.
+        rng: Random generator.
 
     Returns:
-        Numbers of the drawn items, ascending; as many as the probabilities sum to, rounded up or down by chance.
+        Numbers of the drawn items, ascending; as many as the probabilities sum to, randomly rounded up or down.
     """
     chance = probabilities.tolist()
     dice = rng.random(len(tree) + 1).tolist()
     drawn: list[int] = []
-    stack: list[int] = []  # the item that is still undecided in each subtree, or JOIN where there is none
+    stack: list[int] = []  # the undecided item of each subtree, or JOIN if there is none
     for step, what in enumerate(tree):
         if what != JOIN:
             if chance[what] >= 1 - _ROUNDING:
@@ -97,9 +97,9 @@ def draw(probabilities: Floats, tree: Tree, rng: np.random.Generator) -> NDArray
 
 
 def _fight(first: int, second: int, chance: list[float], die: float, drawn: list[int]) -> int:
-    """Decides one of two items; the other one, with the chance that is left, is returned, or ``JOIN``."""
+    """Decides one of two items; returns the other with the remaining probability, or ``JOIN``."""
     total = chance[first] + chance[second]
-    if total < 1 - _ROUNDING:  # one is out, the other takes both chances
+    if total < 1 - _ROUNDING:  # one is out, the other gets both probabilities
         winner = first if die < chance[first] / total else second
         chance[winner] = total
         return winner
@@ -107,7 +107,7 @@ def _fight(first: int, second: int, chance: list[float], die: float, drawn: list
         drawn.append(first if die < chance[first] else second)
         return JOIN
     winner, loser = (first, second) if die < (1 - chance[second]) / (2 - total) else (second, first)
-    drawn.append(winner)  # one is in, the other keeps what is left
+    drawn.append(winner)  # one is in, the other keeps the rest
     chance[loser] = total - 1
     return loser
 
@@ -132,7 +132,7 @@ def _linked(profiles: Floats, items: NDArray[np.int64]) -> Tree:
 
     if len(items) <= 1:
         return tuple(map(int, items))
-    if not profiles.shape[1]:  # nothing is known of likeness: in the order of the benchmark
+    if not profiles.shape[1]:  # without features: in the order of the benchmark
         return (int(items[0]), *(step for item in items[1:] for step in (int(item), JOIN)))
     if len(items) > LARGEST_LINKED:
         inside = profiles[items] - profiles[items].mean(axis=0)
@@ -142,7 +142,7 @@ def _linked(profiles: Floats, items: NDArray[np.int64]) -> Tree:
         return (*_linked(profiles, halves[0]), *_linked(profiles, halves[1]), JOIN)
     merges = linkage(profiles[items], "ward")[:, :2].astype(np.int64).tolist()
     program: list[int] = []
-    waiting = [2 * len(items) - 2]  # numbers of linkage: items first, then the clusters in the order of their making
+    waiting = [2 * len(items) - 2]  # numbers of linkage: items first, then clusters in the order of their creation
     while waiting:
         node = waiting.pop()
         if node == JOIN:

@@ -1,9 +1,9 @@
-"""MiniLongBench's studies on any score matrix: how each choice of the method shows in the rank correlation.
+"""MiniLongBench's studies on any score matrix: the effect of each choice of the method on the rank correlation.
 
-Every function makes a table. Columns that all of them share: ``setting`` (what was changed), ``draw`` (a number where
-it was done several times), ``models`` (``known``: those that the items were chosen by, ``new``: all others, ``all``),
-``estimate`` (``predicted`` or ``direct``, and ``weighted`` for the whole score), ``category`` (``all`` for the whole
-score), ``spearman``, ``error`` (mean absolute) and ``bias``.
+Every function returns a table with the columns ``setting`` (the changed choice), ``draw`` (a number, for repeated
+draws), ``models`` (``known``: those that items were chosen with, ``new``: all others, ``all``), ``estimate``
+(``predicted`` or ``direct``, and ``weighted`` for the whole score), ``category`` (``all`` for the whole score),
+``spearman``, ``error`` (mean absolute) and ``bias``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,21 +24,21 @@ Tell: TypeAlias = Callable[[str], None]
 ALL = "all"
 ESTIMATES = ("predicted", "direct", "weighted")
 AT_ONCE = 200
-"""Draws that are held in memory at once."""
+"""Draws in memory at once."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the studies have in common.
+    """Common settings of the studies.
 
     Attributes:
-        known: Numbers of the models that items are chosen by; the others are new.
+        known: Numbers of the models that items are chosen with; the others are new.
         budget: Items to choose.
         embeddings: A vector for each item, shape (N, F); None for none.
-        use: What embeddings are, see ``minilongbench.select``.
+        use: Use of embeddings, see ``minilongbench.select``.
         dimensions: Dimensions of the model.
         seed: Seed of all draws.
-        tell: Told of each setting before it is tried.
+        tell: Called with each setting before it is tried.
     """
 
     known: tuple[int, ...]
@@ -142,14 +142,14 @@ def study(name: str, matrix: ScoreMatrix, plan: Plan, asked: Asked, kinds: Mappi
 
 
 def measured(mini: MiniBenchmark, matrix: ScoreMatrix, known: Sequence[int]) -> pl.DataFrame:
-    """Rank correlations of a subset's estimates, over all models, known and new ones, and category by category.
+    """Rank correlations of a subset's estimates, over all models, known and new ones, and by category.
 
     (MiniLongBench, figures 5 and 13.)
 
     Args:
         mini: The subset.
         matrix: Scores of all models on all items.
-        known: Numbers of the models that the subset was chosen by.
+        known: Numbers of the models that the subset was chosen with.
 
     Raises:
         FathomError: A model has no score on a category.
@@ -186,20 +186,20 @@ def measured(mini: MiniBenchmark, matrix: ScoreMatrix, known: Sequence[int]) -> 
 
 
 def dimensions(matrix: ScoreMatrix, plan: Plan, values: Sequence[int], draws: int = 1) -> pl.DataFrame:
-    """The number of dimensions d (figure 6); with several draws each is tried with other seeds of the clusters."""
+    """The number of dimensions d (figure 6); several draws use different seeds of the clusters."""
     return _tried(matrix, {str(value): replace(plan, dimensions=value) for value in values}, plan, draws)
 
 
 def ratios(matrix: ScoreMatrix, plan: Plan, values: Sequence[float], draws: int = 1) -> pl.DataFrame:
-    """The share p of items that is left out (figure 7a): a budget of ``int((1 - p) N)``.
+    """The share p of items left out (figure 7a): a budget of ``int((1 - p) N)``.
 
     Raises:
         FathomError: A share is not between 0 and 1, or leaves too few items.
     """
     if wrong := [value for value in values if not 0 <= value < 1]:
-        raise FathomError(f"a ratio of {wrong[0]:g}: expected a share of items to leave out, for instance 0.95")
+        raise FathomError(f"a ratio of {wrong[0]:g}: expected a share of items to leave out, for example 0.95")
     size = len(matrix.items)
-    # The tiny addition is for shares like .95, for which 1 - p falls a little short.
+    # A tiny addition for shares such as .95, for which 1 - p is slightly too small.
     plans = {f"{value:g}": replace(plan, budget=int((1 - value) * size + 1e-9)) for value in values}
     return _tried(matrix, plans, plan, draws)
 
@@ -223,7 +223,7 @@ def components(matrix: ScoreMatrix, plan: Plan, draws: int = 1) -> pl.DataFrame:
 
 
 def biases(matrix: ScoreMatrix, plan: Plan, draws: int = 1) -> pl.DataFrame:
-    """The difficulty: begun at 0, at uniform or at normal draws, or left out (figure 7c)."""
+    """The difficulty: started at 0, at uniform or at normal draws, or left out (figure 7c)."""
     size = len(matrix.items)
     starts: dict[str, Callable[[np.random.Generator], Floats | None]] = {
         "zero": lambda rng: None,
@@ -242,15 +242,15 @@ def biases(matrix: ScoreMatrix, plan: Plan, draws: int = 1) -> pl.DataFrame:
 
 
 def choices(matrix: ScoreMatrix, plan: Plan, draws: int) -> pl.DataFrame:
-    """Which models are known: as many as in the plan, drawn at random (figure 8)."""
+    """Choice of the known models: as many as in the plan, drawn at random (figure 8)."""
     return numbers(matrix, plan, [len(plan.known)], draws)
 
 
 def numbers(matrix: ScoreMatrix, plan: Plan, values: Sequence[int], draws: int) -> pl.DataFrame:
-    """How many models are known: each number several times, drawn at random (figure 9).
+    """The number of known models: each number several times, drawn at random (figure 9).
 
     Raises:
-        FathomError: A number is below 2, or above that of all models.
+        FathomError: A number is below 2, or above the number of models.
     """
     frames = []
     for value in values:
@@ -274,7 +274,7 @@ def rankings(
         Columns ``draw``, ``model``, ``full``, ``predicted`` and ``direct``: ranks from 1 for the best.
 
     Raises:
-        FathomError: There are fewer models.
+        FathomError: There are too few models.
     """
     from scipy.stats import rankdata
 
@@ -299,12 +299,12 @@ def rankings(
 def neighbourhoods(
     mini: MiniBenchmark, *, tasks: Sequence[str] | None = None, perplexity: float = 30.0, seed: int = 0
 ) -> pl.DataFrame:
-    """Items in the plane by t-SNE of their discriminations and difficulty (figure 11).
+    """Items projected by t-SNE of their discriminations and difficulty (figure 11).
 
     Args:
-        mini: Whose items.
+        mini: The subset with its items.
         tasks: Only items of these tasks; by default all, which takes half a minute for 5,000.
-        perplexity: About how many neighbours an item has.
+        perplexity: Approximate number of neighbours of an item.
         seed: Seed of t-SNE.
 
     Returns:
@@ -338,9 +338,9 @@ def neighbourhoods(
 
 
 def summarised(table: pl.DataFrame) -> pl.DataFrame:
-    """A table with several draws of each setting in one line each: their number, median and middle 90% of Spearman.
+    """A table with several draws of each setting in one row each: their number, median and middle 90% of Spearman.
 
-    Other tables are left as they are.
+    Other tables are unchanged.
     """
     if not {"draw", "spearman"} <= set(table.columns) or table["draw"].n_unique() < 2:
         return table.drop("draw", strict=False) if "spearman" in table.columns else table
@@ -394,7 +394,7 @@ def redundancy(
 
     Args:
         matrix: Scores of all models on all items, without gaps.
-        ratios: Shares of items that are left out, for instance .99, .98 and .95.
+        ratios: Shares of items left out, for example .99, .98 and .95.
         draws: Subsets for each category and ratio.
         top: Share of the subsets that is kept, those with the highest correlation. The paper keeps three quarters of
             its 10,000, which hides the worst subsets; by default all are kept.
@@ -404,10 +404,10 @@ def redundancy(
         Columns ``category``, ``ratio``, ``items``, ``draw`` and ``spearman``, from the highest correlation down.
 
     Raises:
-        FathomError: A ratio or ``top`` is no share, there are fewer than two models, or a model has gaps.
+        FathomError: A ratio or ``top`` is not a share, there are fewer than two models, or a model has gaps.
     """
     if wrong := [value for value in ratios if not 0 <= value < 1]:
-        raise FathomError(f"a ratio of {wrong[0]:g}: expected a share of items to leave out, for instance 0.95")
+        raise FathomError(f"a ratio of {wrong[0]:g}: expected a share of items to leave out, for example 0.95")
     if not 0 < top <= 1 or draws < 1:
         raise FathomError(f"{draws:,} draws of which {top:g} are kept: expected 1 or more, and a share above 0")
     if len(matrix.models) < 2 or np.isnan(matrix.scores).any():
@@ -437,7 +437,7 @@ def redundancy(
 
 
 def _correlations(scores: Floats, weights: Floats, kept: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Spearman correlations with the whole of so many random subsets; 0 where a subset tells no models apart."""
+    """Spearman correlations of this many random subsets with the whole; 0 if all models have the same score."""
     whole = _standard_ranks((scores @ weights)[:, None])[:, 0]
     found = []
     for start in range(0, draws, AT_ONCE):

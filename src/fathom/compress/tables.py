@@ -1,7 +1,7 @@
 """Score matrices from files: tables with a column for each model, rows of runs, and MiniLongBench's own data.
 
-A file of a sampled subset has beside it the scores of the known models that it was chosen by. Estimates need those
-scores: they say what the items measure. They are a table like any other, so that people can look at them.
+Next to the file of a sampled subset are the scores of the known models that it was chosen with. Estimates need those
+scores. They are a table like any other.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError, Subset
 
 ABOUT = ("item", "item_index", "task", "task_index", "index", "category", "language", "length", "cost", "weight")
-"""Columns of a table that are no models."""
+"""Columns of a table that are not models."""
 _OF_ROWS = {"item", "sample", "model", "value"}
 BESIDE = ".known.parquet"
 
@@ -38,27 +38,25 @@ def read_matrix(
     """Reads a score matrix.
 
     Args:
-        sources: One of: a table (see ``fathom.rows.schema.read_table``) with one line for each item; a folder with
+        sources: One of: a table (see ``fathom.rows.schema.read_table``) with one row per item; a folder with
             MiniLongBench's released scores (``performance.parquet``, ``models.json``, ``tasks.json``); a suite folder,
-            which has items but no models; rows files and run folders, any number of them. A table has a column
-            ``item``, or ``task`` with ``task_index`` or ``index``; further ``category``, ``length``, ``cost`` and
-            ``weight`` where they are known; every other column holds the scores of one model. Empty cells are gaps:
-            they are NaN in the matrix.
-        least: The fewest models that are of use.
-        wanted: Names of items that are looked for; where rows know an item by two names, its own and its sample's,
-            these decide.
-        unanswered: How replies of rows count that were not answered, see ``of_rows``.
+            which has items but no models; any number of rows files and run folders. A table has a column
+            ``item``, or ``task`` with ``task_index`` or ``index``; optional ``category``, ``length``, ``cost`` and
+            ``weight``; every other column has the scores of one model. Empty cells are gaps: NaN in the matrix.
+        least: Minimum number of models.
+        wanted: Names of items to look for; if rows have two names for an item, its own and its sample's, these decide.
+        unanswered: How unanswered replies of rows count, see ``of_rows``.
 
     Returns:
-        The matrix. Where no weights are given, they are those of ``balanced``.
+        The matrix; without given weights, with those of ``balanced``.
 
     Raises:
-        FathomError: Naming the file, and the item and the model where there is a wrong cell.
+        FathomError: The message names the file, and the item and the model of a wrong cell.
     """
     given = [sources] if isinstance(sources, Path | str) else list(sources)
     paths = [Path(source) for source in given]
     if not paths:
-        raise FathomError("no scores: name a table, a folder of released scores, run folders or rows files")
+        raise FathomError("no scores: give a table, a folder of released scores, run folders or rows files")
     if len(paths) == 1 and is_released(paths[0]):
         matrix = read_released(paths[0])
     elif len(paths) == 1 and is_suite(paths[0]):
@@ -79,7 +77,7 @@ def write_matrix(matrix: ScoreMatrix, path: Path) -> None:
     """Writes a table that ``read_matrix`` reads.
 
     Raises:
-        FathomError: The suffix is not one of a table, a model is called as a column is, or the file cannot be written.
+        FathomError: The suffix is not one of a table, a model has the name of a column, or the file cannot be written.
     """
     about = {
         "item": matrix.items,
@@ -90,19 +88,19 @@ def write_matrix(matrix: ScoreMatrix, path: Path) -> None:
         "weight": matrix.weights,
     }
     if clash := sorted({*ABOUT} & {*matrix.models}):
-        raise FathomError(f"{path}: a model is called {clash[0]!r}, as a column of the table is; rename it")
+        raise FathomError(f"{path}: a model has the name of a column, {clash[0]!r}; rename it")
     scores = {name: pl.Series(row).fill_nan(None) for name, row in zip(matrix.models, matrix.scores, strict=True)}
     write_table(pl.DataFrame({name: pl.Series(values) for name, values in about.items()} | scores), path)
 
 
 def of_suite(folder: Path) -> ScoreMatrix:
-    """A matrix without any models: the items of a built suite, for a choice before there are scores.
+    """A matrix without models: the items of a built suite, for choosing before there are scores.
 
-    Every sample is an item, named as ``of_rows`` names it; its cost is the tokens of its prompt. Questions asked
-    without their context and cut prompts are left out.
+    Every sample is an item, named as in ``of_rows``; its cost is the tokens of its prompt. Closed-book questions and
+    truncated prompts are left out.
 
     Raises:
-        FathomError: It is no suite, or holds no sample.
+        FathomError: It is not a suite, or has no samples.
     """
     suite = open_suite(folder)
     samples = [sample for sample in suite.samples() if sample.length and "cut_from" not in sample.facets]
@@ -124,16 +122,16 @@ def of_rows(
 ) -> ScoreMatrix:
     """The matrix of a rows table: each sample is an item, and each model with its variant a model.
 
-    Where every item has one sample, items have the names of the rows' items, else those of the samples. Questions asked
-    without their context and over cut prompts, and published averages, are left out. Epochs are averaged. The category
-    of an item is the facet ``category``; its cost is the tokens of its prompt, the suite's own count or the provider's.
-    Samples that a model was not asked, or of whose replies some are missing, are gaps (``fathom.stats.outcomes``).
+    If every item has one sample, items have the names of the rows' items, otherwise those of the samples. Closed-book
+    questions, truncated prompts and published averages are left out. Epochs are averaged. The category of an item is
+    the facet ``category``; its cost is the tokens of its prompt, the suite's own count or the provider's. Samples that
+    a model was not asked, or with missing replies, are gaps (``fathom.stats.outcomes``).
 
     Args:
         frame: A rows table.
-        source: Where it came from, for messages.
+        source: Its source, for messages.
         wanted: See ``read_matrix``.
-        unanswered: ``zero``: what was not answered, and what did not fit, counts 0. ``drop``: it is a gap too.
+        unanswered: ``zero``: unanswered replies and prompts that did not fit count 0. ``drop``: they are gaps too.
 
     Raises:
         FathomError: No row has a score, or two suites have samples of one name.
@@ -163,7 +161,7 @@ def of_rows(
     cells = (
         named.with_columns(outcome().alias("outcome"), alone("zero").alias("zero"), alone("drop").alias("drop"))
         .group_by("sample", "model")
-        # Without the repeats that failed, the mean of the others would be a choice of the luckier ones.
+        # Without the repeats that failed, the mean of the others would be too high.
         .agg(
             pl.when(~pl.col("zero").has_nulls()).then(pl.col("zero").mean()),
             pl.col("drop").mean(),
@@ -188,7 +186,7 @@ def of_rows(
 
 
 def _wide(cells: pl.DataFrame, column: str, samples: pl.Series, models: Sequence[str]) -> Floats:
-    """A column of cells as a table of models and samples, NaN where a model was not asked."""
+    """A column of cells as a table of models and samples, NaN if a model was not asked."""
     wide = cells.pivot("model", index="sample", values=column)
     ordered = samples.to_frame("sample").join(wide, on="sample", how="left", maintain_order="left")
     return np.asarray(ordered.select(models).cast(pl.Float64).to_numpy().T, dtype=np.float64)
@@ -196,11 +194,11 @@ def _wide(cells: pl.DataFrame, column: str, samples: pl.Series, models: Sequence
 
 def _of_table(frame: pl.DataFrame, source: str) -> ScoreMatrix:
     if frame.is_empty():
-        raise FathomError(f"{source}: no items: expected one line for each")
+        raise FathomError(f"{source}: no items: expected one row per item")
     models = [name for name in frame.columns if name not in ABOUT]
     if not models:
         raise FathomError(
-            f"{source}: no model: expected a column of scores for each, beside {', '.join(frame.columns)}"
+            f"{source}: no model: expected a column of scores for each, besides {', '.join(frame.columns)}"
         )
     items = _names(frame, source)
     columns = [_numbers(frame[name], f"{source}: {name}", items) for name in models]
@@ -243,7 +241,7 @@ def _names(frame: pl.DataFrame, source: str) -> list[str]:
 
 
 def _numbers(column: pl.Series, where: str, items: Sequence[str]) -> Floats:
-    """A column as numbers, NaN where nothing stands."""
+    """A column as numbers, NaN for empty cells."""
     known = column.cast(pl.String).str.strip_chars() if column.dtype == pl.String else column
     if column.dtype == pl.String:
         known = known.set(known == "", None)
@@ -251,7 +249,7 @@ def _numbers(column: pl.Series, where: str, items: Sequence[str]) -> Floats:
     lost = (numbers.is_null() & known.is_not_null()).arg_true()
     if len(lost):
         line = int(lost[0])
-        raise FathomError(f"{where}, item {items[line]!r}: {column[line]!r} is no number; leave gaps empty")
+        raise FathomError(f"{where}, item {items[line]!r}: {column[line]!r} is not a number; leave gaps empty")
     return np.asarray(numbers.fill_null(float("nan")).to_numpy(), dtype=np.float64)
 
 
@@ -268,21 +266,21 @@ def _texts(frame: pl.DataFrame, name: str) -> list[str]:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Whether a file is a table of rows, and not one with a column for each model."""
+    """Whether a file is a rows table, not one with a column for each model."""
     if path.suffix == ".parquet":
         try:
             return set(pl.read_parquet_schema(path)) >= _OF_ROWS
         except (OSError, pl.exceptions.PolarsError):
-            return False  # read_table says what is wrong
+            return False  # read_table raises the error
     return set(read_table(path).columns) >= _OF_ROWS
 
 
 def write_sampled(subset: Subset, known: ScoreMatrix, path: Path) -> None:
-    """Write a subset and the known scores beside it (``NAME.known.parquet``), the scores first.
+    """Writes a subset and the known scores next to it (``NAME.known.parquet``), the scores first.
 
     Args:
         subset: The subset.
-        known: The scores that it was chosen by; none are written where there is no model.
+        known: The scores that it was chosen with; not written without models.
         path: The subset's file.
 
     Raises:
@@ -298,10 +296,10 @@ def write_sampled(subset: Subset, known: ScoreMatrix, path: Path) -> None:
 
 
 def read_sampled(path: Path) -> tuple[Subset, ScoreMatrix | None]:
-    """A subset and the scores that it was chosen by, None where it names none.
+    """A subset and the scores that it was chosen with, None if it names none.
 
     Raises:
-        FathomError: The subset names scores that are not there, or a file cannot be read.
+        FathomError: The scores that the subset names are missing, or a file cannot be read.
     """
     subset = read_subset(path)
     name = subset.design.get("known")
@@ -310,9 +308,9 @@ def read_sampled(path: Path) -> tuple[Subset, ScoreMatrix | None]:
     beside = path.parent / Path(name).name
     if not beside.is_file():
         raise FathomError(
-            f"{beside}: not there; {path} was chosen by the scores in it, and estimates need them. Put it beside the "
-            "subset, or name the scores with --known"
+            f"{beside}: missing; {path} was chosen with these scores, and estimates need them. Put it next to the "
+            "subset, or give the scores with --known"
         )
-    if stated := subset.design.get("known_file"):  # subsets of earlier versions do not state it
-        check_file(beside, stated, f"restore it from a copy, choose {path.name} again, or name the scores with --known")
+    if stated := subset.design.get("known_file"):  # missing in subsets of earlier versions
+        check_file(beside, stated, f"restore it from a copy, choose {path.name} again, or give the scores with --known")
     return subset, read_matrix(beside)

@@ -1,8 +1,8 @@
-"""How well methods estimate the scores of models they have never seen: splits of models into known and new ones.
+"""Validates methods on held-out models: splits of models into known and new ones.
 
 Three kinds of split: ``random`` halves, many of them; ``extrapolation``, in which the weakest half is known and the
 strongest half is new, as when new models are better than all before; and ``published``, the split of MiniLongBench.
-Beside them: how many items it takes until intervals are as narrow as wanted.
+Also: how many items are needed until intervals have a wanted width.
 """
 
 import math
@@ -23,22 +23,22 @@ from fathom.compress.ranks import spearman
 from fathom.names import unknown
 from fathom.types import FathomError
 
-ROUNDING = 1e-9  # a sum of the same scores in another order is the same score
+ROUNDING = 1e-9  # sums of the same scores in another order may differ so much
 FIXED = ("published",)
-"""Methods whose items never change: one draw says all."""
+"""Methods whose items never change: one draw suffices."""
 FIXED_DESIGNS = ("stratified", "sampled")
-GUARANTEE = 0.95  # share of models for which a fixed design must reach the width, to compare with adaptive stops
+GUARANTEE = 0.95  # share of models for which a fixed design must reach the width, to compare with adaptive evaluation
 
 
 @dataclass(frozen=True)
 class Split:
-    """Which models are known and which are new.
+    """Known and new models.
 
     Attributes:
         kind: ``random``, ``extrapolation`` or ``published``.
         number: Number within the kind; also the seed of the draw.
         known: Numbers of the known models.
-        new: Numbers of the new ones.
+        new: Numbers of the new models.
     """
 
     kind: str
@@ -66,8 +66,8 @@ def splits_of(
     """All splits of a validation.
 
     Args:
-        matrix: Scores of the models; models without a full score cannot be new ones and are left out.
-        count: Random splits; the other kinds are repeated as often, with other draws of the items.
+        matrix: Scores of the models; models without a full score cannot be new and are left out.
+        count: Number of random splits; the other kinds are repeated as often, with other draws of the items.
         seed: Seed of the splits.
         published: Known and new models of a published split.
 
@@ -102,23 +102,23 @@ def validate(
     embeddings: Floats | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
-    """Try methods on splits.
+    """Validates methods on splits.
 
     Args:
         matrix: Scores of models; every new model has a score on every item that counts.
         budgets: Items to choose.
-        methods: Names from ``METHODS``; by default all that these scores allow.
+        methods: Names from ``METHODS``; by default all that are possible with these scores.
         splits: See ``splits_of``.
         embeddings: A vector for each item, shape (N, F), for methods that use texts.
         progress: Called with (draws made, draws in all).
 
     Returns:
-        One line for each method, budget, split and target (``overall`` and the categories): ``spearman``, mean absolute
-        ``error``, ``bias`` (estimate less truth), ``coverage`` and ``half_width`` of the 95% intervals (null where a
-        method has none), ``items``, ``cost_share`` (of the whole benchmark) and ``seconds``.
+        One row for each method, budget, split and target (``overall`` and the categories): ``spearman``, mean absolute
+        ``error``, ``bias`` (estimate minus truth), ``coverage`` and ``half_width`` of the 95% intervals (null for a
+        method without intervals), ``items``, ``cost_share`` (of the whole benchmark) and ``seconds``.
 
     Raises:
-        FathomError: A method is not known, or a budget does not suit it.
+        FathomError: A method is unknown, or a budget does not suit it.
     """
     if methods is None:
         methods = [name for name in METHODS if name != "published" or has_published(matrix, budgets)]
@@ -144,10 +144,10 @@ def validate(
 
 
 def summary(found: pl.DataFrame) -> pl.DataFrame:
-    """Means over the draws of ``validate``: one line for each kind of split, budget, method and target.
+    """Means over the draws of ``validate``: one row for each kind of split, budget, method and target.
 
-    Each figure has the standard error of its mean over the draws beside it where there are several: ``spearman_se``
-    and ``error_se``.
+    With several draws there are columns with the standard error of a mean over the draws: ``spearman_se`` and
+    ``error_se``.
     """
     deviation = [(pl.col(name).std() / pl.len().sqrt()).alias(f"{name}_se") for name in ("spearman", "error")]
     figures = ("spearman", "error", "bias", "coverage", "half_width", "items", "cost_share", "seconds")
@@ -215,7 +215,7 @@ def reach(
         progress: Called with (splits done, splits in all).
 
     Returns:
-        One line for each split and method: ``mean_items``, the items with which the mean half-width over the new models
+        One row for each split and method: ``mean_items``, the items with which the mean half-width over the new models
         is the wanted one (for ``adaptive``: the mean over models of the items at the stop), ``most_items``, with which
         95% of the new models have it (for ``adaptive``: which 95% of them did not exceed), and at ``mean_items`` the
         ``coverage``, mean absolute ``error`` and ``bias``.
@@ -224,7 +224,7 @@ def reach(
         FathomError: The width is not between 0 and 0.5.
     """
     if not 0 < width < 0.5:
-        raise FathomError(f"a half-width of {width:g}: expected more than 0 and less than 0.5, for instance 0.02")
+        raise FathomError(f"a half-width of {width:g}: expected more than 0 and less than 0.5, for example 0.02")
     lines: list[dict[str, object]] = []
     for done, split in enumerate(splits):
         for method in FIXED_DESIGNS:
@@ -259,7 +259,7 @@ def _fixed(matrix: ScoreMatrix, split: Split, method: str, width: float) -> dict
 
 
 def _fewest(enough: Callable[[int], bool], least: int, most: int) -> int:
-    """The fewest items that are enough, to 2%."""
+    """The smallest sufficient number of items, to 2%."""
     while most - least > max(1, least // 50):
         middle = (least + most) // 2
         least, most = (least, middle) if enough(middle) else (middle + 1, most)

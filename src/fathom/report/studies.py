@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from markupsafe import Markup, escape
 
 from fathom import analysis
-from fathom.analysis.ability import APART
+from fathom.analysis.ability import APART, UNCERTAIN
 from fathom.analysis.effective import Reach
 from fathom.analysis.steady import Estimate
 from fathom.printing import printable
@@ -71,7 +71,7 @@ def notes_of(found: Iterable[Any]) -> list[str]:
             if one.undefined:
                 own.append(f"{one.model}, {one.task}: {one.undefined}")
             for note in filter(None, one.note.split("; ")):
-                if note.startswith("the base is known only"):
+                if note.startswith(UNCERTAIN):
                     own.append(f"{one.model}, {one.task}: {note}")
                 else:
                     shared[note] = None

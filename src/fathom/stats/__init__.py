@@ -1,1 +1,1 @@
-"""How replies count: what became of each, and what a mean over them is. Analysis, board and compression ask here."""
+"""Statistics of all results: how replies count, means, intervals, paired differences and ranks."""

@@ -4,10 +4,10 @@ import polars as pl
 
 
 def facet(name: str) -> pl.Expr:
-    """A facet of the sample as text; null where it has none of that name."""
+    """A facet of the sample as text; null if the sample has no such facet."""
     return pl.col("facets").str.json_path_match(f"$.{name}")
 
 
 def item_name() -> pl.Expr:
-    """The item by one name, as the column ``name``: items of different suites are different items."""
+    """The item as the column ``name``; items of different suites are different items."""
     return pl.concat_str("suite", pl.lit("\x1f"), "item").alias("name")

@@ -1,10 +1,10 @@
 """Differences of scores: their intervals and p-values, from replicates that several scores share.
 
-Every question has the same weight in a replicate whatever model it was put to, so that what is hard for all cancels in
-a difference. Interval and p-value come from the same replicates of the Bayesian bootstrap (``fathom.stats.intervals``):
-p is the level up to which the equal-tailed interval holds 0, so that the 95% interval leaves 0 out exactly where p is
-below .05. Replicates depend on the questions, the seed and the name of each score alone, so that a difference is the
-same in every table and on every page that shows it.
+A question has the same weight in a replicate for every model, so that its difficulty cancels out in a difference.
+Interval and p-value come from the same replicates of the Bayesian bootstrap (``fathom.stats.intervals``):
+p is the level up to which the equal-tailed interval contains 0, so that the 95% interval excludes 0 exactly if p is
+below .05. Replicates depend only on the questions, the seed and the name of each score, so that a difference is the
+same in every table and on every page.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from fathom.stats.intervals import Floats, Interval, generator, interval_of, int
 
 PAIRED_REPLICATES = 10_000
 """Replicates of a difference; no p-value is below 2 / (this number + 1)."""
-_ROUNDING = 1e-12  # equal scores may differ by so much, by the order in which they are added up
+_ROUNDING = 1e-12  # equal scores may differ by this much, by the order of their summation
 PSEUDO_ITEMS = 2.0
-"""Those in a difference of two scores, one for each. With one in all, right and wrong of 15 to 20 questions differ by
-chance at p < .05 in 7% of cases."""
+"""Pseudo-items in a difference of two scores, one for each. With one in all, binary scores of 15 to 20 questions differ
+by chance at p < .05 in 7% of cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Gap:
     """A mean difference.
 
     Attributes:
-        difference: Mean of first less mean of second.
+        difference: Mean of first minus mean of second.
         interval: Its 95% interval.
-        p_value: Two-sided; below .05 exactly where the interval does not hold 0.
+        p_value: Two-sided; below .05 exactly if the interval does not contain 0.
     """
 
     difference: float
@@ -48,9 +48,9 @@ class Sums:
 
     Attributes:
         scored: Weighted sums of scores, replicates x columns.
-        mass: Sums of the weights that they had.
+        mass: Sums of their weights.
         seed: Seed of the analysis.
-        name: Of the task and the score, for what is drawn for it alone.
+        name: Name of task and score, which seeds their own draws.
     """
 
     scored: Floats
@@ -59,13 +59,13 @@ class Sums:
     name: str
 
     def at(self, columns: Sequence[int]) -> Sums:
-        """Those in some columns."""
+        """The sums of some columns."""
         chosen = list(columns)
         return replace(self, scored=self.scored[:, chosen], mass=self.mass[:, chosen])
 
 
 def system_key(model: str, variant: str) -> str:
-    """The name by which replicates of a model and variant are drawn."""
+    """The name that seeds the replicates of a model and variant."""
     return f"{model}\x1f{variant}"
 
 
@@ -79,8 +79,8 @@ def shared_sums(
     """Resampled sums of several scores on one task; a question has the same weight in all of them.
 
     Args:
-        tables: By the name of the score: names of its items, and their scores in [0, 1], items x columns, NaN where
-            there is none.
+        tables: By the name of the score: names of its items, and their scores in [0, 1], items x columns, NaN without
+            a score.
         task: Name of the task.
         seed: Seed of the analysis.
         replicates: Number of replicates.
@@ -103,8 +103,8 @@ def drawn_means(tasks: Sequence[Sums], columns: Sequence[int], pseudo: float = P
 
     Args:
         tasks: Its sums on each task.
-        columns: Which columns; they mean the same in all tasks.
-        pseudo: Weight of the pseudo-items that the mean holds in all.
+        columns: The columns, with the same meaning in all tasks.
+        pseudo: Total weight of the pseudo-items of the mean.
 
     Returns:
         One value for each replicate.
@@ -119,7 +119,7 @@ def drawn_columns(task: Sums, columns: Sequence[int], prior: float) -> Floats:
 
     Args:
         task: Its sums.
-        columns: Which columns.
+        columns: The columns.
         prior: Weight of the pseudo-item of each.
 
     Returns:
@@ -131,7 +131,7 @@ def drawn_columns(task: Sums, columns: Sequence[int], prior: float) -> Floats:
 
 
 def gap_of(draws: Floats, point: float) -> Gap:
-    """A difference with the interval and the p-value that its replicates give.
+    """A difference with the interval and the p-value from its replicates.
 
     Args:
         draws: Replicates of the difference, shape (replicates,); NaN ones are left out.
@@ -145,7 +145,7 @@ def gap_of(draws: Floats, point: float) -> Gap:
 
 
 def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Gap]:
-    """The difference of every two scores, by their places: that of the first, which comes before, less the second.
+    """The difference of every two scores, by their indices: the first, which comes before, minus the second.
 
     Args:
         scores: The scores.
@@ -156,7 +156,7 @@ def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Ga
         return {(a, b): gap_of(draws[a] - draws[b], scores[a] - scores[b]) for a, b in pairs}
     found: dict[tuple[int, int], Gap] = {}
     for first in range(len(scores) - 1):
-        # One call of numpy for many differences: by themselves half of the time goes into calls.
+        # One call of numpy for many differences, because calls take half of the time.
         points = [scores[first] - other for other in scores[first + 1 :]]
         gaps = draws[first] - draws[first + 1 :]
         parts = zip(points, intervals_of(gaps, points), p_values(gaps, points).tolist(), strict=True)
@@ -165,12 +165,12 @@ def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Ga
 
 
 def p_values(draws: Floats, points: Sequence[float]) -> Floats:
-    """The two-sided p-values of differences: the level up to which the intervals of each hold 0.
+    """The two-sided p-values of differences: the level up to which the interval of each contains 0.
 
     Args:
         draws: Replicates of each, shape (differences, replicates), none of them NaN; two replicates or more.
-        points: The differences themselves. Intervals always hold them, so that p is 1 where one lies at 0, or on the
-            other side of 0 than most of its replicates do.
+        points: The differences themselves. Intervals always contain them, so that p is 1 if one is 0, or has the
+            other sign than most of its replicates.
     """
     # The largest share whose quantile is not above 0, and the smallest whose quantile is not below 0.
     not_above = _shares_at_zero(draws, draws <= 0)
@@ -182,11 +182,11 @@ def p_values(draws: Floats, points: Sequence[float]) -> Floats:
 
 
 def _shares_at_zero(draws: Floats, before: NDArray[np.bool_]) -> Floats:
-    """The share of each line at which ``numpy.quantile`` gives 0, if it comes after the values that are marked."""
+    """The share of each row at which ``numpy.quantile`` gives 0, if it comes after the marked values."""
     counts, last = before.sum(axis=1), draws.shape[1] - 1
     below = np.where(before, draws, -math.inf).max(axis=1)
     above = np.where(before, math.inf, draws).min(axis=1)
-    # Beside an infinity the fraction is 0 or NaN, in a line of which all values or none are marked.
+    # Next to an infinity the fraction is 0 or NaN, in a row of which all values or none are marked.
     with np.errstate(invalid="ignore"):
         shares: Floats = (counts - 1 - below / (above - below)) / last
     return np.where((counts == 0) | (counts > last), (counts > 0).astype(np.float64), shares)
@@ -194,11 +194,11 @@ def _shares_at_zero(draws: Floats, before: NDArray[np.bool_]) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
-    """How much higher one score is than another, of the same items, on one task or on several.
+    """Differences between two scores of the same items, on one task or on several.
 
     Attributes:
         first: Sums of the first score on each task.
-        second: Those of the second.
+        second: Sums of the second score.
         gaps: Mean difference on each task, tasks x columns.
     """
 
@@ -212,7 +212,7 @@ class Differences:
         return gap_of(draws, float(self.gaps[:, list(columns)].mean()))
 
     def at(self, columns: Sequence[int]) -> Differences:
-        """Those in some columns."""
+        """The differences of some columns."""
         first, second = (tuple(one.at(columns) for one in own) for own in (self.first, self.second))
         return Differences(first, second, self.gaps[:, list(columns)])
 
@@ -237,7 +237,7 @@ def paired(
 
     Args:
         names: Names of the items.
-        first: Scores in [0, 1], items x columns; NaN where either score is absent.
+        first: Scores in [0, 1], items x columns; NaN if either score is missing.
         second: The scores to compare them with, NaN in the same cells; every column has an item.
         task: Name of the task.
         seed: Seed of the analysis.

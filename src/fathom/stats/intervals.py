@@ -1,18 +1,18 @@
-"""Intervals: the one bootstrap engine that every number of the report takes its interval from.
+"""Intervals: the one bootstrap engine behind every interval of fathom.
 
-What is drawn is the *item*: its scores at all lengths move together, so differences between lengths are paired, and
-its epochs are averaged beforehand. Tasks are strata: each draws its own items.
+The unit of resampling is the *item*: its scores at all lengths are resampled together, so differences between lengths
+are paired, and its epochs are averaged first. Tasks are strata: each resamples its own items.
 
 The engine is the Bayesian bootstrap (Rubin 1981, "The Bayesian Bootstrap", Annals of Statistics 9): a replicate gives
-every item a random weight instead of a random count. Two things make it right for benchmark scores, where the plain
-percentile bootstrap fails (50 right of 50 gives [1, 1]):
+every item a random weight instead of a random count. Two additions make it suitable for benchmark scores, where the
+plain percentile bootstrap fails (50 correct of 50 gives [1, 1]):
 
-* Jeffreys' prior: every replicate also holds one pseudo-item, split at random between the scores 0 and 1. For 0/1
+* Jeffreys' prior: every replicate also contains one pseudo-item, split at random between the scores 0 and 1. For 0/1
   scores the result is the Jeffreys interval of a proportion (Brown, Cai and DasGupta 2001, "Interval Estimation for a
   Binomial Proportion", Statistical Science 16); for any other score in [0, 1] the interval is never of width zero.
-  A mean over T tasks, or over some lengths, holds one pseudo-item in all: 1/T for each.
-* Weights are a little more uneven than Rubin's, so that the variance of a mean of n items is s^2/n with the unbiased
-  s^2. Without that, many tasks of few items each are given intervals that are too narrow.
+  A mean over T tasks, or over some lengths, has one pseudo-item in all: 1/T for each.
+* Weights are slightly more uneven than Rubin's, so that the variance of a mean of n items is s^2/n with the unbiased
+  s^2. Without this, intervals over many tasks with few items each are too narrow.
 
 `performance/coverage.py` measures the coverage of both engines against a known truth.
 """
@@ -35,7 +35,7 @@ REPLICATES = 2000
 
 _MANY = 400
 _BLOCK = 4_000_000
-"""Weights held at once: 32 MB, whatever the number of items."""
+"""Maximum number of weights in memory: 32 MB, for any number of items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Interval:
 
     Attributes:
         low: Lower end.
-        high: Upper end; ``math.inf`` where the data set no upper end.
+        high: Upper end; ``math.inf`` without an upper bound.
         level: Nominal coverage, 0.95 for a 95% interval.
     """
 
@@ -54,7 +54,7 @@ class Interval:
 
 
 def generator(seed: int, stratum: str) -> np.random.Generator:
-    """The random generator of one stratum, so that a task's intervals do not change with the company it keeps.
+    """The random generator of one stratum, so that a task's intervals do not depend on other tasks.
 
     Args:
         seed: Seed of the analysis, 0 or more.
@@ -64,7 +64,7 @@ def generator(seed: int, stratum: str) -> np.random.Generator:
         FathomError: The seed is below 0.
     """
     if seed < 0:
-        raise FathomError(f"seed {seed}: expected a whole number from 0 on")
+        raise FathomError(f"seed {seed}: expected a whole number from 0")
     return np.random.default_rng([seed, zlib.crc32(stratum.encode("utf-8", "surrogatepass"))])
 
 
@@ -74,12 +74,12 @@ def resampled_means(
     """Means of every column in ``replicates`` Bayesian bootstrap replicates over the items.
 
     Args:
-        scores: Items x columns, values in [0, 1], NaN where an item has no score. Columns are lengths (or lengths of
-            two models, side by side): within a replicate an item has the same weight in all of them.
+        scores: Items x columns, values in [0, 1], NaN without a score. Columns are lengths (or lengths of two models):
+            within a replicate an item has the same weight in all of them.
         rng: Source of the weights.
         replicates: Number of replicates.
         prior: Weight of the pseudo-item in units of items, for all columns or for each; 0 for columns that are facts
-            and not measurements.
+            instead of measurements.
 
     Returns:
         Replicates x columns; NaN for a column without any score.
@@ -88,7 +88,7 @@ def resampled_means(
 
 
 def resampled_sums(scores: Floats, rng: np.random.Generator, *, replicates: int = REPLICATES) -> tuple[Floats, Floats]:
-    """The costly half of :func:`resampled_means`: weighted sums of scores, and sums of the weights they had.
+    """The expensive part of :func:`resampled_means`: weighted sums of scores, and sums of their weights.
 
     Returns:
         Two arrays, replicates x columns; the second is 0 for a column without any score.
@@ -107,13 +107,13 @@ def resampled_sums(scores: Floats, rng: np.random.Generator, *, replicates: int 
 def sums_of_means(
     values: Sequence[float], counts: Sequence[float], rng: np.random.Generator, *, replicates: int = REPLICATES
 ) -> tuple[Floats, Floats]:
-    """What :func:`resampled_sums` would give of zeros and ones whose means are all that is known: gamma variates.
+    """What :func:`resampled_sums` would give for zeros and ones of which only the means are known: gamma variates.
 
-    No scores in [0, 1] vary more than zeros and ones of the same mean, so that no interval is wider.
+    No scores in [0, 1] have a larger variance than zeros and ones of the same mean, so that no interval is wider.
 
     Args:
-        values: Means in [0, 1], one a column; columns are independent of each other.
-        counts: How many scores each is the mean of.
+        values: Means in [0, 1], one per column; columns are independent.
+        counts: Number of scores of each mean.
         rng: Source of the sums.
         replicates: Number of replicates.
     """
@@ -123,10 +123,10 @@ def sums_of_means(
 
 
 def means_of_sums(sums: tuple[Floats, Floats], rng: np.random.Generator, *, prior: float | Floats) -> Floats:
-    """The cheap half of :func:`resampled_means`: adds the pseudo-item and divides.
+    """The cheap part of :func:`resampled_means`: adds the pseudo-item and divides.
 
     Args:
-        sums: What :func:`resampled_sums` gave.
+        sums: Result of :func:`resampled_sums`.
         rng: Source of how the pseudo-item splits between 0 and 1.
         prior: Its weight, for all columns or for each.
     """
@@ -134,31 +134,31 @@ def means_of_sums(sums: tuple[Floats, Floats], rng: np.random.Generator, *, prio
 
 
 def shared_pseudo_item(shapes: Sequence[tuple[int, ...]], rng: np.random.Generator) -> list[tuple[Floats, Floats]]:
-    """The pseudo-item of one figure over the columns of several tasks.
+    """The pseudo-item of one mean over the columns of several tasks.
 
-    Not one for each column: a mean over k columns would hold k, which pulls it towards one half by more than its own
-    error. Here all columns of all tasks hold one together.
+    With one pseudo-item per column, a mean over k columns would have k, which pull it towards one half by more than its
+    own error. Here all columns of all tasks share one.
 
     Args:
-        shapes: Of each task the shape of what :func:`resampled_sums` gave.
+        shapes: For each task the shape of the result of :func:`resampled_sums`.
         rng: Source of how the pseudo-item splits between 0 and 1.
 
     Returns:
-        Of each task what it adds to the ones and to the zeros of each column, both replicates x columns.
+        For each task what it adds to the ones and to the zeros of each column, both replicates x columns.
     """
     prior = 1 / sum(columns for _, columns in shapes)
     return [_pseudo_item(shape, rng, prior) for shape in shapes]
 
 
 def shared_draws(tasks: Sequence[tuple[Floats, Floats]], pseudo: Sequence[tuple[Floats, Floats]]) -> list[Floats]:
-    """Replicates of the means of all columns of several tasks, for one figure over all of them.
+    """Replicates of the means of all columns of several tasks, for one mean over all of them.
 
     Args:
-        tasks: Of each task what :func:`resampled_sums` gave.
-        pseudo: What :func:`shared_pseudo_item` gave.
+        tasks: For each task the result of :func:`resampled_sums`.
+        pseudo: Result of :func:`shared_pseudo_item`.
 
     Returns:
-        Of each task, replicates x columns.
+        For each task, replicates x columns.
     """
     return [_means(sums, parts) for sums, parts in zip(tasks, pseudo, strict=True)]
 
@@ -177,14 +177,14 @@ def _means(sums: tuple[Floats, Floats], pseudo: tuple[Floats, Floats]) -> Floats
 
 def _weights(rng: np.random.Generator, replicates: int, items: int) -> Floats:
     # Dirichlet(a, ..., a) weights give the mean a variance of s_n^2 / (n a + 1), where s_n^2 divides by n; a = (n-2)/n
-    # turns that into s_n^2 / (n - 1). Past a few hundred items that is 1, and exponentials are drawn much faster.
+    # turns that into s_n^2 / (n - 1). Beyond a few hundred items that is about 1, and exponentials are much faster.
     if items > _MANY:
         return rng.standard_exponential((replicates, items))
     return rng.standard_gamma(_evenness(items), (replicates, items))
 
 
 def _evenness(items: float) -> float:
-    """Shape of the gamma variates that the weights of so many items are."""
+    """Shape of the gamma variates for the weights of this many items."""
     return 1.0 if items > _MANY else max(items - 2, 0.5) / max(items, 1)
 
 
@@ -192,12 +192,12 @@ def interval_of(draws: Floats, point: float, level: float = LEVEL) -> Interval:
     """The equal-tailed interval of replicates.
 
     Args:
-        draws: Replicates of one figure; NaN ones (a ratio to nothing) are left out.
-        point: The figure itself; the interval always holds it (at 50 right of 50, Jeffreys' ends just under 1).
-        level: Coverage asked for.
+        draws: Replicates of one value; NaN ones (a ratio to 0) are left out.
+        point: The value itself, which the interval always contains (at 50 correct of 50, Jeffreys' ends below 1).
+        level: Nominal coverage.
 
     Returns:
-        The interval; ``[-inf, inf]`` where no replicate gave a figure.
+        The interval; ``[-inf, inf]`` without any finite replicate.
     """
     draws = draws[~np.isnan(draws)]
     if not len(draws):
@@ -206,12 +206,12 @@ def interval_of(draws: Floats, point: float, level: float = LEVEL) -> Interval:
 
 
 def intervals_of(draws: Floats, points: Sequence[float], level: float = LEVEL) -> list[Interval]:
-    """The intervals of several figures at once.
+    """The intervals of several values at once.
 
     Args:
-        draws: Replicates of each, shape (figures, replicates), none of them NaN.
-        points: The figures themselves.
-        level: Coverage asked for.
+        draws: Replicates of each, shape (values, replicates), none of them NaN.
+        points: The values themselves.
+        level: Nominal coverage.
     """
     tail = (1 - level) / 2
     ends = np.quantile(draws, [tail, 1 - tail], axis=1)
@@ -230,7 +230,7 @@ def mean_interval(
         scores: One value in [0, 1] per item; NaN ones are left out; at least one is not NaN.
         rng: Source of the weights.
         replicates: Number of replicates.
-        level: Coverage asked for.
+        level: Nominal coverage.
     """
     point = float(np.nanmean(scores))
     draws = resampled_means(scores[:, None], rng, replicates=replicates)
@@ -242,9 +242,9 @@ class Scored:
     """Scores of some questions.
 
     Attributes:
-        stratum: What the questions have in common.
-        names: Names of the questions, in an order that is the same for all tables of them.
-        values: Their scores, questions x columns; NaN where there is none.
+        stratum: Name of their stratum.
+        names: Names of the questions, in the same order in all tables.
+        values: Their scores, questions x columns; NaN without a score.
     """
 
     stratum: str

@@ -1,17 +1,16 @@
-"""What became of every reply, and how it counts: the one rule for every mean that fathom prints.
+"""Outcomes of replies and how they count: the one rule for every mean that fathom prints.
 
-* What the model said is scored, also where the output cap cut it off: it is ``answered`` or ``cut``.
-* What the model left out (a refusal, an empty reply, reasoning without an answer, nothing visible before the cap) is
-  ``unanswered`` and counts 0.
-* What the request suffered (it failed, or nobody has judged the reply) is ``missing``. A cell with missing replies is
-  incomplete. Up to ``MISSING_AT_MOST`` of a cell count 0, so that no failure can raise a score; with more the cell has
-  no score.
-* Prompts that did not fit the window (``overflow``) count 0; where more than ``OVERFLOW_AT_MOST`` of a cell did not,
+* Replies with content are scored, also if they were truncated at the output cap: ``answered`` or ``cut``.
+* A refusal, an empty reply, or reasoning without an answer before the output cap is ``unanswered`` and counts 0.
+* A failed request, or a reply without a judgement, is ``missing``. A cell with missing replies is incomplete. Up to a
+  share of ``MISSING_AT_MOST`` of a cell they count 0, so that no failure can raise a score; with more the cell has no
+  score.
+* Prompts that did not fit the window (``overflow``) count 0; with a share of more than ``OVERFLOW_AT_MOST`` of a cell,
   its length does not fit, and the cell has no score.
 
-A cell is one model on one task at one length. ``drop`` leaves what was not answered, did not fit or is missing out of
-the means. A length that does not fit has no score either way, and no headline, effective length or rank rests on a cell
-of which too much is missing.
+A cell is one model on one task at one length. ``drop`` leaves unanswered, overflowing and missing replies out of the
+means. A length that does not fit has no score either way, and a cell with too many missing replies is used in no
+headline, effective length or rank.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,13 +28,13 @@ UNANSWERED: tuple[Unanswered, ...] = ("zero", "drop")
 Outcome: TypeAlias = Literal["answered", "cut", "unanswered", "overflow", "missing"]
 OUTCOMES: tuple[Outcome, ...] = ("answered", "cut", "unanswered", "overflow", "missing")
 OVERFLOW_AT_MOST = 0.2
-"""Share of the prompts of a cell beyond which their length does not fit."""
+"""Share of the prompts of a cell above which their length does not fit."""
 MISSING_AT_MOST = 0.02
-"""Share of the replies of a cell beyond which it has no score, and nothing is concluded from it."""
+"""Share of missing replies above which a cell has no score and is used in no result."""
 COUNTED: tuple[Outcome, ...] = ("unanswered", "cut", "overflow", "missing")
-"""Outcomes that every mean carries the numbers of."""
+"""Outcomes whose numbers every mean carries."""
 SHOWN_FROM = 0.005
-"""Difference between the two means of ``UNANSWERED`` from which on both are shown: half a point."""
+"""Difference between the two means of ``UNANSWERED`` from which both are shown: half a point."""
 
 DOES_NOT_FIT, MISSING = "does not fit", "missing"
 _CELL = ["suite", "model", "variant", "task", "length", "_context", "_cut_from", "_published"]
@@ -47,12 +46,12 @@ class Unmeasured:
 
     Attributes:
         model: Name of the model.
-        variant: Name of the variant, "" if there is one only.
+        variant: Name of the variant, "" if there is only one.
         task: Name of the task.
         length: Length in tokens.
         reason: ``DOES_NOT_FIT`` or ``MISSING``.
         replies: Replies (prompts) of the cell.
-        failed: Those of them that did not fit, or that are missing.
+        failed: Number of them that did not fit, or that are missing.
     """
 
     model: str
@@ -64,17 +63,17 @@ class Unmeasured:
     failed: int
 
     def __str__(self) -> str:
-        """Why, in words: "18 of 20 prompts did not fit"."""
+        """The reason: "18 of 20 prompts did not fit"."""
         if self.reason == DOES_NOT_FIT:
             return f"{self.failed:,} of {self.replies:,} prompts did not fit"
         return f"{self.failed:,} of {self.replies:,} replies {'is' if self.failed == 1 else 'are'} missing"
 
 
 def outcome() -> pl.Expr:
-    """What became of the reply of a row: one of ``OUTCOMES``.
+    """Outcome of the reply of a row: one of ``OUTCOMES``.
 
-    It follows from the status, from whether the reply shows any text (``answered``, null where that is not known) and
-    from whether there is a score, so that no other word in a row can change it.
+    It depends only on the status, on whether the reply has visible text (``answered``, null if unknown) and on whether
+    there is a score.
     """
     status, value, visible = pl.col("status"), pl.col("value").fill_nan(None), pl.col("answered")
     silent = (visible == False) | (visible.is_null() & value.is_null() & (status == "incomplete"))  # noqa: E712
@@ -94,10 +93,10 @@ def outcome() -> pl.Expr:
 
 
 def alone(unanswered: Unanswered = "zero") -> pl.Expr:
-    """What the reply of a row counts, whatever became of the others of its cell; null where it is missing.
+    """Value of the reply of a row, regardless of the others of its cell; null if missing.
 
     Args:
-        unanswered: See :func:`counted`; by ``drop`` it is null too where nothing was answered.
+        unanswered: See :func:`counted`; with ``drop`` unanswered replies are null too.
     """
     value, found = pl.col("value").fill_nan(None), outcome()
     scored = pl.when(found.is_in(["answered", "cut"])).then(value)
@@ -110,15 +109,15 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
     """Rows with the scores that means are taken over.
 
     Args:
-        rows: A rows table; may be empty. Rows that were counted before are returned as they are, so that the choice is
+        rows: A rows table; may be empty. Rows that were counted before are returned unchanged, so that the choice is
             made once.
-        unanswered: ``zero``: what was not answered counts 0, by every rule. ``drop``: means are over the replies that
-            were answered.
+        unanswered: ``zero``: unanswered replies count 0, under every scoring rule. ``drop``: means are over answered
+            replies.
 
     Returns:
-        The rows with ``value`` and ``chance`` as they count, null where nothing does, and the columns ``outcome``;
-        ``other``, the value by the other choice of ``unanswered``; ``reason``, why nothing may rest on the cell of the
-        row (``does not fit``, ``missing``, "" for most); and ``blank``, whether the cell has no score at all: a mean
+        The rows with ``value`` and ``chance`` as they count, null if they do not, and the columns ``outcome``;
+        ``other``, the value under the other choice of ``unanswered``; ``reason``, why the cell of the row cannot be
+        used (``does not fit``, ``missing``, "" for most); and ``blank``, whether the cell has no score: a mean
         over it and other cells would be that of an easier test.
 
     Raises:
@@ -153,14 +152,14 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
 
 
 def scored_rows(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
-    """The rows of questions over their whole context, with the scores that count; see :func:`counted`."""
+    """The rows of questions with their whole context, with the scores that count; see :func:`counted`."""
     return counted(rows.filter(~is_side_row()), unanswered)
 
 
 def blank_by_other() -> pl.Expr:
-    """Which counted rows are of a cell that has no score by the other choice of ``unanswered``.
+    """Counted rows of cells that have no score under the other choice of ``unanswered``.
 
-    With ``zero`` no cell of which too much is missing has a score; with ``drop`` the other choice gives it none.
+    With ``zero`` no cell with too many missing replies has a score; with ``drop`` the other choice has none.
     """
     return (pl.col("reason") == DOES_NOT_FIT) | ((pl.col("reason") == MISSING) & ~pl.col("blank"))
 
@@ -168,12 +167,12 @@ def blank_by_other() -> pl.Expr:
 def over_suites(rows: pl.DataFrame, *also: str) -> pl.DataFrame:
     """Counted rows for means over all items of a task at a length, whatever their suite.
 
-    Where several suites share a task and the cell of one has no score, the mean has none: that of the other suites
+    If several suites share a task and the cell of one has no score, the mean has none: that of the other suites
     would be over other questions.
 
     Args:
-        rows: Rows that :func:`counted` or :func:`scored_rows` gave; may be empty.
-        also: Columns that tell means apart, beside model, variant, task and length.
+        rows: Rows from :func:`counted` or :func:`scored_rows`; may be empty.
+        also: Columns that distinguish means, besides model, variant, task and length.
 
     Returns:
         The rows with ``value`` and ``other`` null, and ``blank`` true, in all cells of such a task at such a length.
@@ -189,7 +188,7 @@ def unmeasured(rows: pl.DataFrame) -> list[Unmeasured]:
     """The cells without a score, in the order of the rows.
 
     Args:
-        rows: Rows that :func:`counted` or :func:`scored_rows` gave; may be empty.
+        rows: Rows from :func:`counted` or :func:`scored_rows`; may be empty.
     """
     keys = ["model", "variant", "task", "length"]
     found = rows.filter(pl.col("reason") != "")
@@ -201,12 +200,12 @@ def unmeasured(rows: pl.DataFrame) -> list[Unmeasured]:
 
 
 def tally(rows: pl.DataFrame) -> dict[str, Any]:
-    """How many of some counted rows ended in each of ``COUNTED``."""
+    """Number of counted rows with each outcome of ``COUNTED``."""
     return {name: int((rows["outcome"] == name).sum()) for name in COUNTED}
 
 
 def tallies(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], Mapping[str, int]]:
-    """The same for every group of counted rows with equal values in some columns."""
+    """The same for every group of counted rows with the same values in some columns."""
     numbers = rows.group_by(*by).agg((pl.col("outcome") == name).sum().alias(f"_{name}") for name in COUNTED)
     found: dict[tuple[object, ...], Mapping[str, int]] = {}
     for line in numbers.iter_rows(named=True):
@@ -215,13 +214,13 @@ def tallies(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], M
 
 
 def added(parts: Iterable[Mapping[str, int]]) -> dict[str, Any]:
-    """The sum of tallies; of none, zeros."""
+    """The sum of tallies; zeros for none."""
     every = list(parts)
     return {name: sum(part[name] for part in every) for name in COUNTED}
 
 
 def nothing_measured(rows: pl.DataFrame) -> FathomError:
-    """The error of a study that cells without a score have left nothing of.
+    """The error of a study without any scored cell.
 
     Args:
         rows: A rows table.
@@ -229,13 +228,13 @@ def nothing_measured(rows: pl.DataFrame) -> FathomError:
     first = next(iter(unmeasured(scored_rows(rows))), None)
     where = f" ({first.model} on {first.task} at {first.length:,} tokens: {first})" if first else ""
     return FathomError(
-        f"no score rests on whole cells{where}: finish the run or judge the replies, name other lengths, or give "
+        f"no complete cell has a score{where}: finish the run or judge the replies, choose other lengths, or give "
         "--unanswered drop"
     )
 
 
 def differ(first: float | None, second: float | None) -> bool:
-    """Whether two means of the same replies are so far apart that both must be shown."""
+    """Whether two means of the same replies differ so much that both must be shown."""
     if first is None or second is None:
         return (first is None) != (second is None)
     return abs(first - second) >= SHOWN_FROM - 1e-12

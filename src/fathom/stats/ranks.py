@@ -1,11 +1,11 @@
 """Ranks of scores, as ranges: which differences are significant, which ranks each score can have, and who is tied.
 
-The rank of a score is 1 and the number of scores that are truly higher. Its range holds the true rank with 95%
-confidence, by testing the score against each other one in both directions with Holm's step-down (Holm 1979), whatever
-the dependence between the tests: rejected are only differences that are there, with 95% confidence for all of a score's
-together, and so at least as many scores are higher, and lower, as were found to be. That is the marginal confidence set
-of Mogstad, Romano, Shaikh and Wilhelm (2024), "Inference for Ranks with Applications to Mobility across Neighbourhoods
-and Academic Achievement across Countries", The Review of Economic Studies 91, section 3.
+The rank of a score is 1 plus the number of truly higher scores. Its range contains the true rank with 95% confidence.
+It comes from testing the score against each other one in both directions with Holm's step-down method (Holm 1979), for
+any dependence between the tests: with 95% confidence all rejected differences of a score are real, so that at least as
+many scores are higher, and lower, as were found. That is the marginal confidence set of Mogstad, Romano, Shaikh and
+Wilhelm (2024), "Inference for Ranks with Applications to Mobility across Neighbourhoods and Academic Achievement across
+Countries", The Review of Economic Studies 91, section 3.
 """
 
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ class Ranks:
     """Ranks of some scores, all in the order of the scores.
 
     Attributes:
-        best: Best rank that the data allow, from 1.
-        worst: Worst rank that the data allow.
-        groups: Tie groups, from 1: a new one begins where a score differs significantly from any one of the group above
-            it. Scores of different groups may still be indistinguishable; ``best`` and ``worst`` say which.
+        best: Best rank of each range, from 1.
+        worst: Worst rank of each range.
+        groups: Tie groups, from 1: a new one begins at a score that differs significantly from any score of the group
+            above it. Scores of different groups may still be indistinguishable; see ``best`` and ``worst``.
         significant: Whether the score of the row differs from that of the column, by the tests of the row together.
     """
 
@@ -39,7 +39,7 @@ def ranks_of(differences: Floats, p_values: Floats, level: float = LEVEL) -> Ran
     """Ranks from the differences of every two scores.
 
     Args:
-        differences: Score of the row less that of the column, shape (scores, scores); scores are in descending order.
+        differences: Score of the row minus that of the column, shape (scores, scores); scores are in descending order.
         p_values: Their two-sided p-values.
         level: Confidence of each score's range.
     """
@@ -53,7 +53,7 @@ def ranks_of(differences: Floats, p_values: Floats, level: float = LEVEL) -> Ran
 
 
 def gaps_of(scores: Floats, draws: Floats) -> list[list[Gap]]:
-    """The difference of every two scores: of that of the row less that of the column.
+    """The difference of every two scores: that of the row minus that of the column.
 
     Args:
         scores: Shape (scores,).
@@ -70,7 +70,7 @@ def _turned(gap: Gap) -> Gap:
 
 
 def _significant(p_values: Floats, level: float) -> NDArray[np.bool_]:
-    """Which differences of each row are significant, by Holm's step-down over both directions of all of them."""
+    """Significant differences of each row, by Holm's step-down method over both directions of all of them."""
     scores = len(p_values)
     found = np.zeros(p_values.shape, dtype=np.bool_)
     if scores < 2:
@@ -78,7 +78,7 @@ def _significant(p_values: Floats, level: float) -> NDArray[np.bool_]:
     one_sided = p_values / 2
     np.fill_diagonal(one_sided, 1.0)
     order = np.argsort(one_sided, axis=1, kind="stable")
-    # One of the two directions of each pair has this p-value, the other one more than a half.
+    # One of the two directions of each pair has this p-value, the other one more than one half.
     limits = (1 - level) / (2 * (scores - 1) - np.arange(scores))
     passed = np.logical_and.accumulate(np.take_along_axis(one_sided, order, axis=1) <= limits, axis=1)
     np.put_along_axis(found, order, passed, axis=1)
@@ -89,7 +89,7 @@ def _tie_groups(significant: NDArray[np.bool_]) -> NDArray[np.int64]:
     first, group = 0, 1
     groups = []
     for score in range(len(significant)):
-        # Of any score, not of the first only: one that is hardly known differs significantly from nothing below it.
+        # Of any score, not only the first: a very uncertain one differs significantly from none below it.
         if significant[first:score, score].any():
             first, group = score, group + 1
         groups.append(group)
