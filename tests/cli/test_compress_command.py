@@ -75,7 +75,7 @@ def test_one_model_has_no_rank_correlation(call: Call, matrix: ScoreMatrix, tmp_
         ([], "name one subset: its file with --subset FILE, or with --published FOLDER"),
         (["--subset", "plain.json", "--published", "x"], "name one subset: its file with --subset FILE, or with"),
         (["--subset", "plain.json", "--method", "magic"], "--method magic: this subset was chosen by 'random'"),
-        (["--subset", "bare.json"], "a subset of method 'minilongbench' without parameters"),
+        (["--subset", "bare.json"], "a subset of method 'minilongbench' has no parameters"),
         (["--subset", "other.json"], "no item of the subset 'other' has a score, for example 'x/0001'"),
         (["--published", "nowhere"], "nowhere/tasks.json: no such file; it is part of MiniLongBench's released data"),
     ],
