@@ -116,7 +116,7 @@ def test_a_bundle_is_accepted(old: Path) -> None:
     assert found.complete, [finding.words for finding in found.of("refused")]
     said = [finding.words for finding in found.of("verified")]
     assert "16 scores match the scores recomputed from the replies" in said
-    assert "gold answers, chance levels and facets of 8 replies are the suite's" in said
+    assert "gold answers, chance levels and facets of 8 replies match the suite" in said
     bundle = read_bundle(old / "bundle.zip")
     assert bundle.format == 2
     assert archive(bundle) == (old / "bundle.zip").read_bytes()
