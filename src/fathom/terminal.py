@@ -1,6 +1,8 @@
 """What commands show on the terminal: progress bars, notes and tables."""
 
+import dataclasses
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -91,11 +93,28 @@ def confirmed(plan: Plan, *, yes: bool, quiet: bool) -> bool:
     return click.confirm("Start?", default=True, err=True)
 
 
-def print_records(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    """Records with the same keys, as a table or as JSON."""
-    if as_json:
-        print(printable_json(json.dumps(list(records), indent=2, ensure_ascii=False)))
-        return
+def as_json(value: Any) -> str:
+    """A value as JSON: results are objects, paths texts, and numbers that are not finite null."""
+    return printable_json(json.dumps(_jsonable(value), indent=2, ensure_ascii=False, default=str))
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    print(as_json(value))
+
+
+def _jsonable(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = dataclasses.asdict(value)
+    if isinstance(value, Mapping):
+        return {key: _jsonable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_records(records: Sequence[Mapping[str, Any]]) -> None:
+    """Print records with the same keys as a table."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -12,7 +12,7 @@ from simulated import row
 
 import fathom as fm
 from fathom.analysis import curve
-from fathom.commands.analyze.shared import StudyResults
+from fathom.report.studies import StudyResults
 from fathom.rows import to_frame
 
 

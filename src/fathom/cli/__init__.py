@@ -3,7 +3,7 @@
 import os
 import sys
 
-from fathom.cli.failures import BUG, about_bug, explain, wanted_traceback
+from fathom.failures import BUG, about_bug, explain, wanted_traceback
 from fathom.printing import printable
 from fathom.secrets import redact
 from fathom.types import FathomError

@@ -28,36 +28,26 @@ class BuildOptions(Build, Recorded, Terminal):
         opt(
             "Folder in which the suite's data sources are looked for; may be given more than once.",
             metavar="FOLDER",
-            many=True,
             read=folders_of,
         ),
     ] = unset
-    qa: Annotated[
-        Several, opt("Your documents with questions and answers; as --corpus.", metavar="SPEC", many=True)
-    ] = unset
-    summaries: Annotated[Several, opt("Your documents with summaries; as --corpus.", metavar="SPEC", many=True)] = unset
-    noise: Annotated[Several, opt("Your documents to fill contexts with; as --corpus.", metavar="SPEC", many=True)] = (
+    qa: Annotated[Several, opt("Your documents with questions and answers; as --corpus.", metavar="SPEC")] = unset
+    summaries: Annotated[Several, opt("Your documents with summaries; as --corpus.", metavar="SPEC")] = unset
+    noise: Annotated[Several, opt("Your documents to fill contexts with; as --corpus.", metavar="SPEC")] = unset
+    books: Annotated[Several, opt("Novels in chapters, for TSort: a folder or file of plain text.", metavar="SPEC")] = (
         unset
     )
-    books: Annotated[
-        Several, opt("Novels in chapters, for TSort: a folder or file of plain text.", metavar="SPEC", many=True)
-    ] = unset
     threads: Annotated[
         Several,
         opt(
             "Stack Exchange threads, for BestAnswer: Posts.xml of a data dump, plain or in a .7z, or .jsonl; also "
             "FILE?tags=python,c&top=2500 for the most popular questions with these tags.",
             metavar="FILE",
-            many=True,
         ),
     ] = unset
     cases: Annotated[
         Several,
-        opt(
-            "Published cases of BestAnswer, which are taken as they are (.jsonl or another table).",
-            metavar="FILE",
-            many=True,
-        ),
+        opt("Published cases of BestAnswer, which are taken as they are (.jsonl or another table).", metavar="FILE"),
     ] = unset
     closed_book: Annotated[
         bool | None,

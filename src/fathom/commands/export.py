@@ -13,7 +13,7 @@ from fathom.options.declare import Options, arg, command, opt, unset
 
 class ExportOptions(Options):
     folder: Annotated[Path | str, arg("A built suite.")]
-    out: Annotated[MaybePath, opt("File to write; standard output if left out.", "-o", metavar="FILE")] = unset
+    out: Annotated[MaybePath, opt("File to write; standard output if left out.", "-o")] = unset
     _: KW_ONLY
     format: Annotated[Literal["jsonl"], opt("jsonl.")] = "jsonl"
     lengths: Lengths = unset

@@ -1,9 +1,8 @@
 """Have a model judge the answers and summaries of runs."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import KW_ONLY
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import (
@@ -11,19 +10,20 @@ from fathom.commands.shared import (
     Backoff,
     Generation,
     Limits,
+    ManyPaths,
     ModelArgs,
     ReasoningEffort,
     ReasoningTokens,
 )
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
-from fathom.options.values import paths_of, temperature_of
+from fathom.options.values import temperature_of
 
 if TYPE_CHECKING:
     from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
 
 
 class JudgeOptions(Limits, Asking):
-    runs: Annotated[Iterable[Path | str] | Path | str, arg("Run folders.", many=True, read=paths_of)]
+    runs: Annotated[ManyPaths, arg("Run folders.")]
     model: Annotated[
         str,
         opt(

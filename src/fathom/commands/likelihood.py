@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 class LikelihoodOptions(Asking):
     suite: Annotated[Path | str, arg("A built suite's folder.")]
     model: Annotated[
-        str,
-        opt(
-            "openai/NAME with --model-base-url, or hf/PATH for a local model.",
-            "-m",
-            metavar="PROVIDER/NAME",
-        ),
+        str, opt("openai/NAME with --model-base-url, or hf/PATH for a local model.", "-m", metavar="PROVIDER/NAME")
     ]
     out: RunFolder = unset
     _: KW_ONLY

@@ -35,17 +35,17 @@ def catalogue(options: ListOptions) -> "Records":
 
 def main(line: ListOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.terminal import print_records, tell
+    from fathom.terminal import print_json, print_records, tell
 
     records: list[dict[str, Any]] = catalogue.body(line)
     if line.as_json:
-        print_records(records, as_json=True)
+        print_json(records)
     elif line.kind == "settings":
-        print_records([_settings(record) for record in records], as_json=False)
+        print_records([_settings(record) for record in records])
         tell("output caps and temperatures are those without/with thinking; --json shows all settings")
     else:
         shown = [{name: _short(value) for name, value in one.items() if name in _SHOWN} for one in records]
-        print_records(shown, as_json=False)
+        print_records(shown)
 
 
 def _short(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fathom.commands.analyze.shared import OfScores, profiles_of, score_tables
 from fathom.commands.shared import Names, Tasks
 from fathom.options.declare import arg, command, opt, unset
-from fathom.options.values import names_of, paths_of
+from fathom.options.values import paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ class PlotOptions(OfScores):
     ]
     out: Annotated[Path | str, opt("A .svg, .png, .pdf, .html or .json (Vega-Lite) file.", "-o", metavar="FILE")]
     _: KW_ONLY
-    models: Annotated[
-        Names, opt("Only these models, separated by commas, in this order.", metavar="NAME,...", read=names_of)
-    ] = unset
+    models: Annotated[Names, opt("Only these models, separated by commas, in this order.")] = unset
     tasks: Tasks = unset
 
 

@@ -1,11 +1,10 @@
 """Turn runs, logs of other harnesses, or published results into one table of scored replies."""
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from fathom.commands.shared import JudgeOfRows, Known, MaybePath, Tell
+from fathom.commands.shared import JudgeOfRows, Known, ManyPaths, MaybePath, Tell
 from fathom.options.declare import arg, command, given, opt, unset
 from fathom.options.values import paths_of
 from fathom.types import FathomError
@@ -13,24 +12,19 @@ from fathom.types import FathomError
 if TYPE_CHECKING:
     import polars as pl
 
-Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-o", metavar="FILE")]
+Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-o")]
 ORIGINS = ("fathom", "inspect", "lm-eval", "longbench-pro")
 
 
 class RowsOptions(Known):
-    sources: Annotated[
-        Iterable[Path | str] | Path | str,
-        arg("Run folders and rows files; or logs of another harness, or published results.", many=True, read=paths_of),
-    ]
+    sources: Annotated[ManyPaths, arg("Run folders and rows files; or logs of another harness, or published results.")]
     out: Out = unset
     _: KW_ONLY
     origin: Annotated[
-        str,
-        opt("Whose the sources are: fathom, inspect, lm-eval or longbench-pro.", flag="--from", metavar="ORIGIN"),
+        str, opt("Whose the sources are: fathom, inspect, lm-eval or longbench-pro.", flag="--from", metavar="ORIGIN")
     ] = "fathom"
     rule: Annotated[
-        Literal["strict", "official"],
-        opt("strict, or official (as the code of the paper that a task comes from)."),
+        Literal["strict", "official"], opt("strict, or official (as the code of the paper that a task comes from).")
     ] = "strict"
     judge: JudgeOfRows = None
     tell: Tell = None

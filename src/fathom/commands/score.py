@@ -1,7 +1,5 @@
 """Score replies that are already there, one a row of a file."""
 
-import dataclasses
-import json
 import sys
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -26,8 +24,7 @@ class ScoreOptions(Json):
         opt("SUITE/METRIC for all rows (see `fathom list metrics`); else each row's own.", metavar="SUITE/METRIC"),
     ] = None
     rule: Annotated[
-        Literal["official", "strict"],
-        opt("official (as the paper's code) or strict (with corrected variants)."),
+        Literal["official", "strict"], opt("official (as the paper's code) or strict (with corrected variants).")
     ] = "official"
     check: Annotated[bool, opt("Compare with each row's own score; exit 1 if one differs.")] = False
 
@@ -44,10 +41,12 @@ def score(options: ScoreOptions) -> "ScoreSummary":
 
 def main(line: ScoreOptions) -> int:
     """Score, and print the scores or what came of the check."""
+    from fathom.terminal import print_json
+
     stream = None if line.check else sys.stdout
     summary = score.body(line.but(out=line.out or stream))
     if line.as_json and (line.out or line.check):
-        print(json.dumps(dataclasses.asdict(summary), indent=2, default=str))
+        print_json(summary)
     elif line.out or line.check:
         _print_counts(summary, line.check)
     if line.check and (summary.differing or summary.unchecked):
@@ -75,8 +74,7 @@ def _print_counts(summary: "ScoreSummary", check: bool) -> None:
             }
             | ({"equal": f"{count.equal} of {count.checked}"} if check else {})
             for name, count in summary.by_metric.items()
-        ],
-        as_json=False,
+        ]
     )
     for one in summary.differences[:10]:
         # A name from the file is data: it must not reach the terminal as a command to it.

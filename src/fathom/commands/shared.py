@@ -19,10 +19,23 @@ from fathom.options.values import (
 if TYPE_CHECKING:
     from fathom.run import Progress
 
-MaybePath: TypeAlias = Read[Path | str | None, Path | None]
-Names: TypeAlias = Read[Sequence[str] | str | None, tuple[str, ...] | None]
-Several: TypeAlias = Read[Sequence[str | Path] | str | Path | None, tuple[str, ...] | None]
-Pairs: TypeAlias = Read[Mapping[str, Any] | Sequence[str] | None, dict[str, Any] | None]
+# Types that several options have, with what their options say alike.
+MaybePath: TypeAlias = Annotated[Read[Path | str | None, Path | None], opt(metavar="FILE")]
+Names: TypeAlias = Annotated[
+    Read[Sequence[str] | str | None, tuple[str, ...] | None], opt(metavar="NAME,...", read=names_of)
+]
+Several: TypeAlias = Annotated[Read[Sequence[str | Path] | str | Path | None, tuple[str, ...] | None], opt(many=True)]
+ManyPaths: TypeAlias = Annotated[Iterable[Path | str] | Path | str, opt(many=True, read=paths_of)]
+Paths: TypeAlias = Annotated[
+    Read[Iterable[Path | str] | Path | str, tuple[Path, ...]], opt(metavar="FOLDER", many=True, read=paths_of)
+]
+Tokens: TypeAlias = Annotated[
+    Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None], opt(metavar="TOKENS,...", read=lengths_of)
+]
+Pairs: TypeAlias = Annotated[
+    Read[Mapping[str, Any] | Sequence[str] | None, dict[str, Any] | None],
+    opt(metavar="NAME=VALUE", many=True, read=pairs_of),
+]
 Where: TypeAlias = Annotated[
     Read[Mapping[str, Sequence[str] | str] | Sequence[str] | None, dict[str, tuple[str, ...]] | None],
     opt(
@@ -33,44 +46,22 @@ Where: TypeAlias = Annotated[
         read=where_of,
     ),
 ]
-Lengths: TypeAlias = Annotated[
-    Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None],
-    opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).", metavar="TOKENS,...", read=lengths_of),
-]
+Lengths: TypeAlias = Annotated[Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).")]
 Retries: TypeAlias = Annotated[int, opt("Further attempts after a failure that may pass.", check=at_least(0))]
 Timeout: TypeAlias = Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))]
-Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.", metavar="NAME,...", read=names_of)]
+Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.")]
 Epochs: TypeAlias = Annotated[int, opt("How often each sample is asked.", check=at_least(1))]
 Limit: TypeAlias = Annotated[int | None, opt("Samples per task, language and length.", check=at_least(1))]
-Subset: TypeAlias = Annotated[
-    MaybePath, opt("File of a subset: only samples that it names, or whose item it names.", metavar="FILE")
-]
+Subset: TypeAlias = Annotated[MaybePath, opt("File of a subset: only samples that it names, or whose item it names.")]
 MaxOutputTokens: TypeAlias = Annotated[
     int | None,
     opt(
         "Cap on every reply; by default each task's own, with room for reasoning.", metavar="TOKENS", check=at_least(1)
     ),
 ]
-Generation: TypeAlias = Annotated[
-    Pairs,
-    opt(
-        "Generation option of Inspect. May be given more than once.",
-        "-G",
-        metavar="NAME=VALUE",
-        many=True,
-        read=pairs_of,
-    ),
-]
+Generation: TypeAlias = Annotated[Pairs, opt("Generation option of Inspect. May be given more than once.", "-G")]
 ModelArgs: TypeAlias = Annotated[
-    Pairs,
-    opt(
-        "Argument of the provider. May be given more than once.",
-        "-M",
-        flag="--model-arg",
-        metavar="NAME=VALUE",
-        many=True,
-        read=pairs_of,
-    ),
+    Pairs, opt("Argument of the provider. May be given more than once.", "-M", flag="--model-arg")
 ]
 ReasoningEffort: TypeAlias = Annotated[
     Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None,
@@ -97,7 +88,6 @@ class Build(Options, kw_only=True):
             ".arrow, also with .gz or .zst, or in a .zip; may be given more than once. Field names follow a question "
             "mark: FILE.jsonl?text=input&questions=instructions&answers=outputs.",
             metavar="SPEC",
-            many=True,
         ),
     ] = unset
     tokenizer: Annotated[
@@ -105,13 +95,7 @@ class Build(Options, kw_only=True):
         opt("What lengths are counted in: tekken, tiktoken:NAME, hf:NAME, words, chars, a path.", metavar="NAME"),
     ] = None
     languages: Annotated[
-        Names,
-        opt(
-            "en, zh or en,zh; by default the languages of the corpus.",
-            metavar="NAME,...",
-            read=names_of,
-            former=("--language",),
-        ),
+        Names, opt("en, zh or en,zh; by default the languages of the corpus.", former=("--language",))
     ] = unset
     depths: Annotated[
         Read[Sequence[float | str] | str | float, tuple[float, ...]],
@@ -141,8 +125,7 @@ class Sampling(Options, kw_only=True):
     """Model."""
 
     model_base_url: Annotated[
-        str | None,
-        opt("Address of a server such as http://127.0.0.1:8000/v1; it needs no key.", metavar="URL"),
+        str | None, opt("Address of a server such as http://127.0.0.1:8000/v1; it needs no key.", metavar="URL")
     ] = None
     temperature: Annotated[
         Read[float | str | None, float | Literal["default"] | None],
@@ -237,12 +220,9 @@ class Asking(Terminal, kw_only=True):
     yes: Annotated[bool, opt("Start without asking.", "-y")] = line_only(False)
 
 
-Sources: TypeAlias = Annotated[
-    Iterable[Path | str] | Path | str, arg("Run folders and rows files.", many=True, read=paths_of)
-]
+Sources: TypeAlias = Annotated[ManyPaths, arg("Run folders and rows files.")]
 JudgeOfRows: TypeAlias = Annotated[
-    str | None,
-    opt("Judge whose scores are shown, where there are several; none for no judge's.", metavar="NAME"),
+    str | None, opt("Judge whose scores are shown, where there are several; none for no judge's.", metavar="NAME")
 ]
 Unanswered: TypeAlias = Annotated[
     Literal["zero", "drop"],
@@ -277,7 +257,6 @@ class Known(Options, kw_only=True):
         opt(
             "A run, a rows file or a model whose known questions are excluded; may be given more than once.",
             metavar="SOURCE",
-            many=True,
         ),
     ] = unset
 

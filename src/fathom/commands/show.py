@@ -1,6 +1,5 @@
 """Show one sample: its facts, where its text comes from, or its prompt."""
 
-import json
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,13 +61,13 @@ def show(options: ShowOptions) -> dict[str, Any]:
 
 def main(line: ShowOptions) -> None:
     """Print the prompt, JSON, or a table of the facts."""
-    from fathom.terminal import print_records
+    from fathom.terminal import print_json, print_records
 
     shown = show.body(line)
     if line.text:
         print(shown["prompt"])
     elif line.as_json:
-        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_json(shown)
     else:
         shown |= {field: [f"{name} {value}" for name, value in shown[field].items()] for field in ("facets", "inputs")}
-        print_records([{"": key, " ": value} for key, value in shown.items()], as_json=False)
+        print_records([{"": key, " ": value} for key, value in shown.items()])

@@ -1,7 +1,5 @@
 """Show where a run stands; also while it runs, from another terminal."""
 
-import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,12 +24,11 @@ def status(options: StatusOptions) -> "RunStatus":
 
 def main(line: StatusOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.terminal import print_records
+    from fathom.terminal import print_json, print_records
 
     found = status.body(line)
     if line.as_json:
-        print(json.dumps({**dataclasses.asdict(found), "folder": str(found.folder)}, indent=2))
-        return
+        return print_json(found)
     counts = ", ".join(f"{count} {name}" for name, count in found.counts.items() if count) or "none yet"
     rate = f"{found.rate:.2f} replies a second" if found.rate else ""
     eta = f"about {found.eta / 60:.0f} minutes left" if found.eta else ""
@@ -43,7 +40,7 @@ def main(line: StatusOptions) -> None:
         "cost": _money(found),
         "working": f"{found.alive} processes" + "".join(f", {words}" for words in (rate, eta) if words),
     }
-    print_records([{"": key, " ": value} for key, value in lines.items()], as_json=False)
+    print_records([{"": key, " ": value} for key, value in lines.items()])
 
 
 def _money(found: "RunStatus") -> str:

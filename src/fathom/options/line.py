@@ -166,11 +166,7 @@ def _parameter(field: Field) -> click.Parameter:
         shown = _names(field) if field.required else f"[{_names(field)}]"
         return click.Argument([field.name], type=_Kind(field), required=field.required, nargs=count, metavar=shown)
     names = [field.name, *filter(None, (field.option.short,)), field.flag, *field.option.former]
-    rest: dict[str, Any] = {
-        "help": field.option.help,
-        "required": field.required,
-        "envvar": field.option.env or None,
-    }
+    rest: dict[str, Any] = {"help": field.option.help, "required": field.required, "envvar": field.option.env or None}
     if field.flag.startswith("--no-"):
         return click.Option(names, is_flag=True, flag_value=False, type=bool, **rest)
     if field.switch:

@@ -8,13 +8,17 @@ import polars as pl
 
 from fathom.analysis import Filtered, Policy, known_filter
 from fathom.analysis.known import THRESHOLD
+from fathom.length import format_length
 from fathom.names import system_name
 from fathom.report.known import said_of_filter
 from fathom.rows import load, unfinished
 from fathom.rows.scoring import NOT_JUDGED
+from fathom.stats.outcomes import Unanswered, counted, scored_rows, unmeasured
 from fathom.types import FathomError
 
 Tell = Callable[[str], None]
+NAMED = 4
+"""Cells without a score that a note names."""
 
 
 def tell_unfinished(sources: Iterable[Path | str], tell: Tell | None) -> None:
@@ -91,3 +95,27 @@ def _not_judged(frame: pl.DataFrame) -> Iterator[str]:
             f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet, and so missing; "
             "run `fathom judge` on that run too, or compare with --judge none"
         )
+
+
+def counted_rows(
+    rows: pl.DataFrame, unanswered: Unanswered, tell: Tell | None, lengths: Sequence[int] | None = None
+) -> pl.DataFrame:
+    """Rows with the scores that count; ``tell`` is called with what was not measured.
+
+    Args:
+        rows: The rows that a study is of.
+        unanswered: How unanswered replies count.
+        tell: See ``filtered``.
+        lengths: Only cells of these lengths are told of; None for all.
+    """
+    frame = counted(rows, unanswered)
+    lost: dict[str, list[str]] = {}
+    for cell in unmeasured(scored_rows(frame)) if tell is not None else ():
+        if lengths is None or cell.length in lengths:
+            said = f"{cell.task} at {format_length(cell.length)} ({cell})"
+            lost.setdefault(system_name(cell.model, cell.variant), []).append(said)
+    for model, cells in lost.items():
+        assert tell is not None
+        more = f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+        tell(f"{model} is not measured on {', '.join(cells[:NAMED])}{more}; means that these belong to are left out")
+    return frame

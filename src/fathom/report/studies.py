@@ -1,9 +1,11 @@
 """The tables of studies, for a terminal and for notebooks: made from their results alone."""
 
+import dataclasses
 import io
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import polars as pl
 from markupsafe import Markup, escape
 
 from fathom import analysis
@@ -123,6 +125,28 @@ def _html_cell(cell: Cell) -> Markup:
 
 
 # ---------------------------------------------------------------------------------------------- scores by length
+
+
+class StudyResults(list[Result]):
+    """The results of a study: a list that is shown as the tables that the command prints."""
+
+    def __repr__(self) -> str:
+        """The tables as text."""
+        return as_text(self) or "no results"
+
+    def _repr_html_(self) -> str:
+        return as_html(self) or "<p>no results</p>"
+
+    def frame(self) -> pl.DataFrame:
+        """One row for each result; the ends of an interval are columns such as ``interval_low``."""
+        return pl.DataFrame([_flat(dataclasses.asdict(_any(one))) for one in self], infer_schema_length=None)
+
+
+def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        flat |= _flat(value, f"{before}{name}_") if isinstance(value, dict) else {f"{before}{name}": value}
+    return flat
 
 
 def curve_tables(found: Sequence[analysis.CurvePoint]) -> list[Table]:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 class CategoriesOptions(Study):
     _: KW_ONLY
     by: Annotated[
-        str,
-        opt("Facet to group by: category, bucket, difficulty, v2_length, domain or any other.", metavar="FACET"),
+        str, opt("Facet to group by: category, bucket, difficulty, v2_length, domain or any other.", metavar="FACET")
     ] = "category"
     compensated: Annotated[bool, opt("Give replies of the wrong form the chance level instead of 0.")] = False
     tasks: Annotated[bool, opt("Print each task of a group too.")] = line_only(False)

@@ -1,12 +1,11 @@
 """Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fathom.commands.analyze.shared import OfRows, finite, known_removed, print_results, study, telling
+from fathom.commands.analyze.shared import OfRows, known_removed, print_results, study, telling
 from fathom.commands.shared import Json, MaybePath
 from fathom.options.declare import at_least, opt, unset
 
@@ -28,12 +27,9 @@ class DifficultyOptions(OfRows, Json):
         ),
     ] = "majority"
     allowed: Annotated[
-        int,
-        opt("Models of a tier that may be right although a question is beyond the tier.", check=at_least(0)),
+        int, opt("Models of a tier that may be right although a question is beyond the tier.", check=at_least(0))
     ] = 1
-    out: Annotated[
-        MaybePath, opt("Write the label of each question here: .parquet, .csv or .jsonl.", metavar="FILE")
-    ] = unset
+    out: Annotated[MaybePath, opt("Write the label of each question here: .parquet, .csv or .jsonl.")] = unset
 
 
 @study(DifficultyOptions)
@@ -56,10 +52,11 @@ def analyze_difficulty(options: DifficultyOptions) -> "list[Difficulty]":
 
 def main(line: DifficultyOptions) -> None:
     """Print a table, or JSON."""
+    from fathom.terminal import print_json
+
     (found,) = made = analyze_difficulty.body(telling(line))
     if line.as_json:
-        print(json.dumps(finite(as_record(found)), indent=2))
-        return
+        return print_json(as_record(found))
     print_results(line, made)
     if line.out is not None:
         print(f"labels of {len(found.labels):,} questions: {line.out}")

@@ -1,37 +1,30 @@
 """What studies share: options, the rows that they are of, and how results are printed."""
 
-import dataclasses
 import functools
-import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
-from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
-from fathom.names import system_name
-from fathom.options.declare import Command, Read, arg, at_least, command, opt, unset
-from fathom.options.values import lengths_of, levels_of, names_of, paths_of, texts_of
+from fathom.commands.shared import Json, JudgeOfRows, Known, ManyPaths, Names, Seed, Sources, Tell, Tokens, Unanswered
+from fathom.options.declare import Command, arg, at_least, command, opt, unset
+from fathom.options.values import levels_of, paths_of, texts_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from fathom.analysis import Filtered, Profile
+    from fathom.report.studies import StudyResults
 
 P = ParamSpec("P")
 Given = TypeVar("Given")
 Result = TypeVar("Result")
-NAMED = 4
-"""Cells without a score that a note names."""
 
 Dimensions: TypeAlias = Annotated[
-    Read[Sequence[str] | str | None, tuple[str, ...] | None],
+    Names,
     opt(
         "What to group by, separated by commas: overall, language, length, task, suite, run, or any facet (difficulty, "
-        "primary_task, ...).",
-        metavar="NAME,...",
-        read=names_of,
+        "primary_task, ...)."
     ),
 ]
 
@@ -57,22 +50,10 @@ class OfScores(OfCounted):
     """Lengths and tables of scores."""
 
     sources: Annotated[
-        Iterable[Path | str] | Path | str,
-        arg(
-            "Run folders and rows files; or tables of scores, see docs/explanation/longscore.md.",
-            many=True,
-            read=paths_of,
-        ),
+        ManyPaths, arg("Run folders and rows files; or tables of scores, see docs/explanation/longscore.md.")
     ]
     _: KW_ONLY
-    lengths: Annotated[
-        Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None],
-        opt(
-            "Only these lengths, for instance 8k,16k,32k; those of the base stay.",
-            metavar="TOKENS,...",
-            read=lengths_of,
-        ),
-    ] = unset
+    lengths: Annotated[Tokens, opt("Only these lengths, for instance 8k,16k,32k; those of the base stay.")] = unset
     base: Annotated[
         Literal["paper", "code", "given"] | None,
         opt(
@@ -81,8 +62,7 @@ class OfScores(OfCounted):
         ),
     ] = None
     items: Annotated[
-        int,
-        opt("Items behind each score of a table of scores, where it has no column items or n.", check=at_least(1)),
+        int, opt("Items behind each score of a table of scores, where it has no column items or n.", check=at_least(1))
     ] = 100
     scale: Annotated[
         Literal["percent", "fraction"] | None, opt("Of a table of scores; by default as the scores look.")
@@ -116,7 +96,9 @@ class ScoresStudy(OfScores, Json):
 
 def study_rows(options: OfCounted) -> "pl.DataFrame":
     """The rows that a study is of, without known questions, with the scores that count."""
-    return counted_rows(known_removed(options), options)
+    from fathom.report.reading import counted_rows
+
+    return counted_rows(known_removed(options).rows, options.unanswered, options.tell)
 
 
 @command(OfRows)
@@ -129,33 +111,6 @@ def filtered(options: OfRows) -> "Filtered":
 
 
 known_removed = filtered.body
-
-
-def counted_rows(left: "Filtered", options: OfCounted, lengths: Sequence[int] | None = None) -> "pl.DataFrame":
-    """Rows with the scores that count; tells what was not measured.
-
-    Args:
-        left: What the prior-knowledge filter left.
-        options: How the unanswered count, and who is told.
-        lengths: Only of these lengths; None for all.
-    """
-    from fathom.length import format_length
-    from fathom.stats.outcomes import counted, scored_rows, unmeasured
-
-    frame = counted(left.rows, options.unanswered)
-    if options.tell is None:
-        return frame
-    lost: dict[str, list[str]] = {}
-    for cell in unmeasured(scored_rows(frame)):
-        if lengths is None or cell.length in lengths:
-            said = f"{cell.task} at {format_length(cell.length)} ({cell})"
-            lost.setdefault(system_name(cell.model, cell.variant), []).append(said)
-    for model, cells in lost.items():
-        more = f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
-        options.tell(
-            f"{model} is not measured on {', '.join(cells[:NAMED])}{more}; means that these belong to are left out"
-        )
-    return frame
 
 
 def score_tables(sources: Iterable[Path | str]) -> list[Path]:
@@ -172,6 +127,7 @@ def profiles_of(options: OfScores) -> "list[Profile]":
         FathomError: A source cannot be read, or has no such base or length.
     """
     from fathom.analysis import at_lengths, profiles, read_scores, score_profiles
+    from fathom.report.reading import counted_rows
 
     paths, lengths = paths_of(options.sources), options.lengths
     tables = score_tables(paths)
@@ -189,7 +145,7 @@ def profiles_of(options: OfScores) -> "list[Profile]":
     others = [path for path in paths if path not in tables]
     if others or not tables:
         left = known_removed(options.but(sources=others))
-        frame = counted_rows(left, options, lengths)
+        frame = counted_rows(left.rows, options.unanswered, options.tell, lengths)
         found += profiles(frame, seed=options.seed, base=options.base or "paper")
     return found if lengths is None else at_lengths(found, lengths)
 
@@ -197,50 +153,20 @@ def profiles_of(options: OfScores) -> "list[Profile]":
 # -------------------------------------------------------------------------------------------------------- results
 
 
-class StudyResults(list[Result]):
-    """The results of a study: a list that is shown as the tables that the command prints."""
-
-    def __repr__(self) -> str:
-        """The tables as text."""
-        from fathom.report.studies import as_text
-
-        return as_text(self) or "no results"
-
-    def _repr_html_(self) -> str:
-        from fathom.report.studies import as_html
-
-        return as_html(self) or "<p>no results</p>"
-
-    def frame(self) -> "pl.DataFrame":
-        """One row for each result; the ends of an interval are columns such as ``interval_low``."""
-        import polars as pl
-
-        return pl.DataFrame([_flat(dataclasses.asdict(_any(one))) for one in self], infer_schema_length=None)
-
-
-def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in record.items():
-        flat |= _flat(value, f"{before}{name}_") if isinstance(value, dict) else {f"{before}{name}": value}
-    return flat
-
-
-def _any(one: object) -> Any:
-    return one
-
-
 def study(
     options: Callable[P, Given],
-) -> Callable[[Callable[[Given], list[Result]]], Command[P, Given, StudyResults[Result]]]:
+) -> Callable[[Callable[[Given], list[Result]]], Command[P, Given, "StudyResults[Result]"]]:
     """Make a body that takes options a study: a function that takes each option by name and gives ``StudyResults``.
 
     Args:
         options: The class of its options.
     """
 
-    def wrap(body: Callable[[Given], list[Result]]) -> Command[P, Given, StudyResults[Result]]:
+    def wrap(body: Callable[[Given], list[Result]]) -> Command[P, Given, "StudyResults[Result]"]:
         @functools.wraps(body)
-        def found(given: Given) -> StudyResults[Result]:
+        def found(given: Given) -> "StudyResults[Result]":
+            from fathom.report.studies import StudyResults
+
             return StudyResults(body(given))
 
         return command(options)(found)
@@ -280,7 +206,7 @@ def print_section(line: Any, section: str, empty: str = "") -> None:
 def print_results(line: Any, found: Sequence[Any], empty: str = "") -> None:
     """Print results as tables or, with ``--json``, as JSON; ``empty`` is a note where there are none."""
     from fathom.report import show, studies
-    from fathom.terminal import tell
+    from fathom.terminal import print_json, tell
 
     if line.as_json:
         return print_json(found)
@@ -289,20 +215,6 @@ def print_results(line: Any, found: Sequence[Any], empty: str = "") -> None:
     show(studies.tables_of(found), details=True)
     for note in studies.notes_of(found):
         print(note)
-
-
-def print_json(found: Sequence[Any]) -> None:
-    """Results as JSON, which has no infinity: an open end of an interval is null."""
-    print(json.dumps([finite(dataclasses.asdict(one)) for one in found], indent=2))
-
-
-def finite(value: Any) -> Any:
-    """A value as JSON can hold it."""
-    if isinstance(value, dict):
-        return {key: finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def telling(line: Any) -> Any:

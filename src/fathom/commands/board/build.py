@@ -1,13 +1,12 @@
 """Build a leaderboard as a static site that any host can serve and that opens from disk."""
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.board.shared import Paths, Published, Title
-from fathom.commands.shared import Json, JudgeOfRows, MaybePath, Several, Terminal, Unanswered
+from fathom.commands.board.shared import Published, Title
+from fathom.commands.shared import Json, JudgeOfRows, ManyPaths, MaybePath, Paths, Several, Terminal, Unanswered
 from fathom.options.declare import arg, command, given, hidden, opt, unset
 from fathom.options.values import paths_of
 
@@ -17,12 +16,7 @@ if TYPE_CHECKING:
 
 class BuildOptions(Terminal, Json):
     results: Annotated[
-        Iterable[Path | str] | Path | str,
-        arg(
-            "Run folders, rows files, bundles, and folders of bundles or runs; none for the papers'.",
-            many=True,
-            read=paths_of,
-        ),
+        ManyPaths, arg("Run folders, rows files, bundles, and folders of bundles or runs; none for the papers'.")
     ] = ()
     out: Annotated[Path | str, opt("Folder of the site; one that is there is replaced.", "-o", metavar="FOLDER")] = (
         "site"
@@ -34,34 +28,20 @@ class BuildOptions(Terminal, Json):
             "Id of a board, for instance leader-32k; may be given several times. All by default.",
             flag="--board",
             metavar="ID",
-            many=True,
         ),
     ] = unset
     published: Published = True
     more: Annotated[
         Paths,
-        opt(
-            "A file of further published results; may be given several times.",
-            flag="--published",
-            metavar="FILE",
-            many=True,
-            read=paths_of,
-        ),
+        opt("A file of further published results; may be given several times.", flag="--published", metavar="FILE"),
     ] = given(())
     title: Title = None
     date: Annotated[
         str | None, opt("Date of the site; by default that of its newest result.", metavar="YYYY-MM-DD")
     ] = None
-    suites: Annotated[
-        Paths,
-        opt(
-            "A built suite, for example prompts; may be given several times.",
-            flag="--suite",
-            metavar="FOLDER",
-            many=True,
-            read=paths_of,
-        ),
-    ] = given(())
+    suites: Annotated[Paths, opt("A built suite, for example prompts; may be given several times.", flag="--suite")] = (
+        given(())
+    )
     examples: Annotated[bool, opt("Without example prompts.", flag="--no-examples")] = True
     since: Annotated[
         MaybePath, opt("An older site: the new one says what has changed since then.", metavar="FOLDER")
@@ -101,25 +81,16 @@ def board_build(options: BuildOptions) -> "Built":
 
 def main(line: BuildOptions) -> None:
     """Build, and print a table of the boards, or JSON."""
-    from fathom.printing import printable_json
-    from fathom.terminal import print_records, progress_bar, tell
+    from fathom.terminal import print_json, print_records, progress_bar, tell
 
     with progress_bar("building", line.quiet) as bar:
         built = board_build.body(line.but(progress=bar))
     for note in built.notes:
         tell(note)
     if line.as_json:
-        summary = {
-            "out": str(built.out),
-            "built": built.built,
-            "boards": [dict(one) for one in built.boards],
-            "files": built.files,
-            "bytes": built.size,
-            "notes": list(built.notes),
-        }
-        print(printable_json(json.dumps(summary, indent=2, ensure_ascii=False)))
-        return
+        names = ("out", "built", "boards", "files", "notes")
+        return print_json({name: getattr(built, name) for name in names} | {"bytes": built.size})
     columns = ("id", "title", "lines", "models", "tasks", "measured")
-    print_records([{name: one[name] for name in columns} for one in built.boards], as_json=False)
+    print_records([{name: one[name] for name in columns} for one in built.boards])
     index = Path(line.out) / "index.html"
     print(f"{index}: {built.files:,} files, {built.size / 1e6:,.1f} MB, dated {built.built}")

@@ -1,11 +1,10 @@
 """Write the results of runs into one file that others can check."""
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import JudgeOfRows
+from fathom.commands.shared import JudgeOfRows, ManyPaths
 from fathom.options.declare import Options, arg, command, opt
 from fathom.options.values import paths_of
 from fathom.types import FathomError
@@ -15,10 +14,7 @@ if TYPE_CHECKING:
 
 
 class BundleOptions(Options):
-    runs: Annotated[
-        Iterable[Path | str] | Path | str,
-        arg("Run folders of one model with the same settings.", many=True, read=paths_of),
-    ]
+    runs: Annotated[ManyPaths, arg("Run folders of one model with the same settings.")]
     out: Annotated[Path | str, opt("The .zip file to write.", "-o", metavar="FILE")]
     _: KW_ONLY
     judge: JudgeOfRows = None

@@ -1,14 +1,11 @@
 """Check a bundle: its form, its hashes, its scores, and with --suite its gold answers, prompts and completeness."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.board.shared import Paths
-from fathom.commands.shared import Json
+from fathom.commands.shared import Json, Paths
 from fathom.options.declare import arg, command, given, opt
-from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.board.bundles.check import Checked
@@ -24,16 +21,9 @@ HEADINGS: "Mapping[Level, str]" = {
 
 class CheckOptions(Json):
     bundle: Annotated[Path | str, arg("A file that `fathom board bundle` wrote.")]
-    suites: Annotated[
-        Paths,
-        opt(
-            "Folder of the suite that was run; may be given several times.",
-            flag="--suite",
-            metavar="FOLDER",
-            many=True,
-            read=paths_of,
-        ),
-    ] = given(())
+    suites: Annotated[Paths, opt("Folder of the suite that was run; may be given several times.", flag="--suite")] = (
+        given(())
+    )
 
 
 @command(CheckOptions)
@@ -50,11 +40,11 @@ def board_check(options: CheckOptions) -> "Checked":
 
 def main(line: CheckOptions) -> int:
     """Print what was found; 2 where something is wrong."""
-    from fathom.printing import printable_json
+    from fathom.terminal import print_json
 
     checked = board_check.body(line)
     if line.as_json:
-        print(printable_json(json.dumps(checked.json(), indent=2, ensure_ascii=False)))
+        print_json(checked.json())
     else:
         _print(line.bundle, checked)
     return 0 if checked.accepted else 2

@@ -5,7 +5,8 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.board.shared import STORE, Paths, Published, Store, Title, libraries
+from fathom.commands.board.shared import STORE, Published, Store, Title, libraries
+from fathom.commands.shared import ManyPaths, Paths
 from fathom.options.declare import Options, Read, arg, command, given, hidden, opt
 from fathom.options.values import paths_of
 
@@ -28,11 +29,7 @@ class Accepted(Options, kw_only=True):
     suites: Annotated[
         Paths,
         opt(
-            "A built suite whose bundles are accepted, scored anew with it; may be given several times.",
-            flag="--suite",
-            metavar="FOLDER",
-            many=True,
-            read=paths_of,
+            "A built suite whose bundles are accepted, scored anew with it; may be given several times.", flag="--suite"
         ),
     ] = given(())
     any_suite: Annotated[bool, opt("Accept bundles of other suites too; their references are unverified.")] = False
@@ -43,8 +40,7 @@ class Limited(Options, kw_only=True):
     """Limits."""
 
     max_size: Annotated[
-        float,
-        opt("Greatest size of a bundle, in MiB; no check takes more than 64.", metavar="MIB", check=_size),
+        float, opt("Greatest size of a bundle, in MiB; no check takes more than 64.", metavar="MIB", check=_size)
     ] = MOST_MIB
     per_hour: Annotated[int, opt("Bundles that one person may send in an hour.")] = 60
     waiting: Annotated[int, opt("Pending submissions that one person may have.")] = 100
@@ -58,8 +54,7 @@ class Limited(Options, kw_only=True):
 
 class ServeOptions(Accepted, Limited):
     results: Annotated[
-        Iterable[Path | str] | Path | str,
-        arg("Runs, rows files and bundles that are on the site beside what is accepted.", many=True, read=paths_of),
+        ManyPaths, arg("Runs, rows files and bundles that are on the site beside what is accepted.")
     ] = ()
     _: KW_ONLY
     store: Store = STORE

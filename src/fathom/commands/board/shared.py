@@ -1,14 +1,12 @@
 """What the commands of the leaderboard share."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from fathom.options.declare import Read, opt
+from fathom.options.declare import opt
 from fathom.types import FathomError
 
-Paths: TypeAlias = Read[Iterable[Path | str] | Path | str, tuple[Path, ...]]
 Title: TypeAlias = Annotated[str | None, opt("Title of the site.")]
 Published: TypeAlias = Annotated[bool, opt("Without the papers' results that come with fathom.", flag="--no-published")]
 Store: TypeAlias = Annotated[

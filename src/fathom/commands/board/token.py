@@ -82,12 +82,7 @@ class Line(NewToken, Json):
                 "revoke NAME"
             )
         return TokenOptions(
-            who,
-            self.store,
-            role=self.role,
-            days=self.days,
-            revoke=action == "revoke",
-            rotate=action == "rotate",
+            who, self.store, role=self.role, days=self.days, revoke=action == "revoke", rotate=action == "rotate"
         )
 
 
@@ -106,7 +101,7 @@ def main(line: Line) -> None:
 
 
 def _print_tokens(found: "list[Token]", as_json: bool) -> None:
-    from fathom.terminal import print_records
+    from fathom.terminal import print_json, print_records
 
     records = [
         {
@@ -119,4 +114,4 @@ def _print_tokens(found: "list[Token]", as_json: bool) -> None:
         }
         for one in found
     ]
-    print_records(records, as_json=as_json)
+    (print_json if as_json else print_records)(records)

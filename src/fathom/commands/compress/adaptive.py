@@ -1,13 +1,12 @@
 """Evaluate one model on as few items as a narrow interval takes."""
 
-import dataclasses
 import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fathom.commands.compress.shared import half_width, print_json
+from fathom.commands.compress.shared import half_width
 from fathom.commands.shared import (
     Asking,
     Backoff,
@@ -77,7 +76,7 @@ def compress_adaptive(options: AdaptiveOptions) -> "Adapted":
 
 def main(line: AdaptiveOptions) -> None:
     """Print a line after each round, and the estimate."""
-    from fathom.terminal import confirmed, tell
+    from fathom.terminal import confirmed, print_json, tell
 
     def told(items: int, value: float, half: float) -> None:
         if not line.quiet:
@@ -93,9 +92,7 @@ def main(line: AdaptiveOptions) -> None:
 
     found = compress_adaptive.body(line.but(told=told, confirm=confirm))
     if line.as_json:
-        record = dataclasses.asdict(found)
-        print_json({**record, "subset": str(found.subset), "rounds": list(map(str, found.rounds))})
-        return
+        return print_json(found)
     print(
         f"{found.estimate.model}: {100 * found.estimate.overall.value:.2f} ± {100 * found.half_width:.2f} "
         f"after {found.items:,} of {found.of:,} items"

@@ -1,10 +1,9 @@
 """Estimate scores on a whole benchmark from the scores on a subset of its items."""
 
-import dataclasses
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.compress.shared import Published, Scores, print_json
+from fathom.commands.compress.shared import Published, Scores
 from fathom.commands.shared import Json, MaybePath, Unanswered
 from fathom.options.declare import OptionError, command, opt, unset
 from fathom.options.values import paths_of
@@ -17,17 +16,14 @@ if TYPE_CHECKING:
 class EstimateOptions(Json):
     sources: Scores
     _: KW_ONLY
-    subset: Annotated[MaybePath, opt("File of the subset.", metavar="FILE")] = unset
+    subset: Annotated[MaybePath, opt("File of the subset.")] = unset
     method: Annotated[
         str | None, opt("For --published: minilongbench. Subsets know their own method.", metavar="NAME")
     ] = None
     published: Published = unset
-    known: Annotated[
-        MaybePath,
-        opt("The scores that the subset was chosen by, where they are not beside it.", metavar="FILE"),
-    ] = unset
+    known: Annotated[MaybePath, opt("The scores that the subset was chosen by, where they are not beside it.")] = unset
     unanswered: Unanswered = "zero"
-    out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the estimates.", "-o", metavar="FILE")] = unset
+    out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the estimates.", "-o")] = unset
 
 
 @command(EstimateOptions)
@@ -58,16 +54,15 @@ def compress_estimate(options: EstimateOptions) -> "Estimated":
 def main(line: EstimateOptions) -> None:
     """Print a table of the models, and how the estimates agree with the scores where these are known."""
     from fathom.report.compression_tables import agreement_records, estimate_records
-    from fathom.terminal import print_records, tell
+    from fathom.terminal import print_json, print_records, tell
 
     found = compress_estimate.body(line)
     if line.as_json:
-        print_json(dataclasses.asdict(found))
-        return
-    print_records(estimate_records(found), as_json=False)
+        return print_json(found)
+    print_records(estimate_records(found))
     if found.agreement:
         print()
-        print_records(agreement_records(found), as_json=False)
+        print_records(agreement_records(found))
     least = min((one.items for one in found.models), default=found.items)
     lacking = f"; not all of them have scores, at the least {least:,}" if least < found.items else ""
     for one in found.left_out:

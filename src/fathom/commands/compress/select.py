@@ -1,15 +1,14 @@
 """Choose items that stand for a whole benchmark."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
-from fathom.commands.compress.shared import Embeddings, print_json, vectors_of
-from fathom.commands.shared import Json, Names
+from fathom.commands.compress.shared import Embeddings, vectors_of
+from fathom.commands.shared import Json, ManyPaths, Names
 from fathom.options.declare import OptionError, arg, at_least, command, opt, unset
-from fathom.options.values import names_of, paths_of
+from fathom.options.values import paths_of
 
 if TYPE_CHECKING:
     from fathom.types import Subset
@@ -20,12 +19,7 @@ SELECTIONS: tuple[Selection, ...] = get_args(Selection)
 
 class SelectOptions(Json):
     sources: Annotated[
-        Iterable[Path | str] | Path | str,
-        arg(
-            "Scores of known models, as for the other commands; or a suite folder without any scores.",
-            many=True,
-            read=paths_of,
-        ),
+        ManyPaths, arg("Scores of known models, as for the other commands; or a suite folder without any scores.")
     ]
     budget: Annotated[float, opt("Items to choose or, with --unit cost, what they may cost.")]
     out: Annotated[Path | str, opt("File of the subset, for instance small.json.", "-o", metavar="FILE")]
@@ -37,9 +31,7 @@ class SelectOptions(Json):
         Literal["items", "cost"],
         opt("What the budget counts: items, or cost (tokens of prompts, unless a table has costs of its own)."),
     ] = "items"
-    models: Annotated[
-        Names, opt("Models to choose by, separated by commas; all by default.", metavar="NAME,...", read=names_of)
-    ] = unset
+    models: Annotated[Names, opt("Models to choose by, separated by commas; all by default.")] = unset
     embeddings: Embeddings = unset
     seed: Annotated[int, opt("Seed of the draw.", check=at_least(0))] = 0
 
@@ -74,7 +66,7 @@ def compress_select(options: SelectOptions) -> "Subset":
 
 def main(line: SelectOptions) -> None:
     """Print how many items were chosen of each stratum."""
-    from fathom.terminal import print_records, tell
+    from fathom.terminal import print_json, print_records, tell
 
     subset = compress_select.body(line)
     strata = Counter(member.stratum for member in subset.members)
@@ -83,5 +75,5 @@ def main(line: SelectOptions) -> None:
             {"subset": str(line.out), "method": subset.method, "items": len(subset.members), "strata": dict(strata)}
         )
         return
-    print_records([{"stratum": name or "-", "items": count} for name, count in strata.items()], as_json=False)
+    print_records([{"stratum": name or "-", "items": count} for name, count in strata.items()])
     tell(f"{line.out}: {len(subset.members):,} items, {subset.method}")

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
-from fathom.commands.compress.shared import Scores, print_json
+from fathom.commands.compress.shared import Scores
 from fathom.commands.shared import Json, MaybePath, Names, Terminal
 from fathom.options.declare import Read, arg, at_least, command, hidden, opt, unset
 from fathom.options.values import names_of, paths_of
@@ -66,9 +66,7 @@ class StudyOptions(Terminal, Json):
         Names,
         opt(
             "Models that items are chosen by, separated by commas; by default MiniLongBench's own for its released "
-            "scores, else every other model.",
-            metavar="NAME,...",
-            read=names_of,
+            "scores, else every other model."
         ),
     ] = unset
     embeddings: Annotated[
@@ -101,15 +99,12 @@ class StudyOptions(Terminal, Json):
         ),
     ] = unset
     draws: Annotated[
-        int | None,
-        opt("Subsets or choices of models that are drawn, or seeds for each setting.", check=at_least(1)),
+        int | None, opt("Subsets or choices of models that are drawn, or seeds for each setting.", check=at_least(1))
     ] = None
-    tasks: Annotated[Names, opt("With neighbours: only items of these tasks.", metavar="NAME,...", read=names_of)] = (
-        unset
-    )
+    tasks: Annotated[Names, opt("With neighbours: only items of these tasks.")] = unset
     seed: Annotated[int, opt("Seed of all draws.", check=at_least(0))] = 0
-    out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the whole table.", "-o", metavar="FILE")] = unset
-    plot: Annotated[MaybePath, opt("A .svg, .png, .pdf, .html or .json file for a figure.", metavar="FILE")] = unset
+    out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the whole table.", "-o")] = unset
+    plot: Annotated[MaybePath, opt("A .svg, .png, .pdf, .html or .json file for a figure.")] = unset
     tell: Annotated[Callable[[str], None] | None, hidden("Told of each setting before it is tried.")] = None
 
 
@@ -158,7 +153,7 @@ def compress_study(options: StudyOptions) -> "pl.DataFrame":
 def main(line: StudyOptions) -> None:
     """Print a table, or JSON."""
     from fathom.compress.study import summarised
-    from fathom.terminal import print_records, tell
+    from fathom.terminal import print_json, print_records, tell
 
     frame = compress_study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
     if line.as_json:
@@ -169,7 +164,7 @@ def main(line: StudyOptions) -> None:
         frame = frame.filter(category="all").drop("category")
         tell("estimates of the whole score; --out FILE or --json gives those of each category too")
     shown = frame.head(LINES).to_dicts()
-    print_records([{name: _rounded(value) for name, value in one.items()} for one in shown], as_json=False)
+    print_records([{name: _rounded(value) for name, value in one.items()} for one in shown])
     if len(frame) > LINES:
         tell(f"the first {LINES} of {len(frame):,} lines; --out FILE or --json gives all of them")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.compress.shared import Embeddings, Scores, half_width, print_json, vectors_of
+from fathom.commands.compress.shared import Embeddings, Scores, half_width, vectors_of
 from fathom.commands.shared import Json, MaybePath, Names, Terminal
 from fathom.options.declare import Read, at_least, command, given, hidden, line_only, opt, unset
 from fathom.options.values import names_of, paths_of
@@ -43,12 +43,7 @@ class ValidateOptions(Terminal, Json):
     ] = given("237")
     _: KW_ONLY
     methods: Annotated[
-        Names,
-        opt(
-            "Methods to try, separated by commas; all for all that these scores allow.",
-            metavar="NAME,...",
-            read=methods_of,
-        ),
+        Names, opt("Methods to try, separated by commas; all for all that these scores allow.", read=methods_of)
     ] = given("all")
     splits: Annotated[int, opt("Random splits into known and new models.", check=at_least(1))] = 50
     width: Annotated[
@@ -60,12 +55,8 @@ class ValidateOptions(Terminal, Json):
     ] = None
     embeddings: Embeddings = unset
     seed: Annotated[int, opt("Seed of the splits.", check=at_least(0))] = 0
-    out: Annotated[
-        MaybePath, opt("A .parquet, .csv or .jsonl file for the table of every draw.", "-o", metavar="FILE")
-    ] = unset
-    plot: Annotated[MaybePath, opt("A figure of the comparison: .svg, .png, .pdf, .html or .json.", metavar="FILE")] = (
-        unset
-    )
+    out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the table of every draw.", "-o")] = unset
+    plot: Annotated[MaybePath, opt("A figure of the comparison: .svg, .png, .pdf, .html or .json.")] = unset
     categories: Annotated[bool, opt("Show every category too.")] = line_only(False)
     progress: Annotated[Callable[[int, int], None] | None, hidden("Told (draws made, draws in all).")] = None
 
@@ -107,7 +98,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
 def main(line: ValidateOptions) -> None:
     """Print a table for each kind of split and budget, and of the items that a width takes."""
     from fathom.report.compression_tables import reach_records, validation_records
-    from fathom.terminal import print_records, progress_bar, tell
+    from fathom.terminal import print_json, print_records, progress_bar, tell
 
     with progress_bar("validating", line.quiet) as progress:
         found = compress_validate.body(line.but(progress=progress))
@@ -119,8 +110,8 @@ def main(line: ValidateOptions) -> None:
     shown = [one for one in summary if line.categories or one["target"] == "overall"]
     for title, records in validation_records(shown):
         print(title)
-        print_records(records, as_json=False)
+        print_records(records)
         print()
     if reached:
-        print_records(reach_records(reached), as_json=False)
+        print_records(reach_records(reached))
         tell(f"items until the 95% interval has a half-width of {line.width:g}; for most: for 95% of the new models")

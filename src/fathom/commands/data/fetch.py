@@ -1,6 +1,5 @@
 """Fetch data sources from the Hugging Face hub: pinned revisions, compared with their checksums."""
 
-import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,7 +57,7 @@ def data_fetch(options: FetchOptions) -> "list[Fetched]":
 def main(line: FetchOptions) -> None:
     """Fetch, and print the files; those that came are shown also where another source failed."""
     from fathom.sources.lock import data_folder
-    from fathom.terminal import print_records
+    from fathom.terminal import print_json, print_records
 
     folder = Path(line.folder or data_folder())
     files: list[Fetched] = []
@@ -67,9 +66,9 @@ def main(line: FetchOptions) -> None:
             data_fetch.body(line.but(progress=progress, fetched=files.append))
     finally:
         if line.as_json:
-            print_records([{**dataclasses.asdict(file), "path": str(file.path)} for file in files], as_json=True)
+            print_json(files)
         elif files:
-            print_records([_record(file, folder) for file in files], as_json=False)
+            print_records([_record(file, folder) for file in files])
             print(f"files lie in {folder}")
 
 

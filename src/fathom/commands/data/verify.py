@@ -1,6 +1,5 @@
 """Compare fetched files with their checksums; exit 1 if one is changed or missing. Needs no network."""
 
-import dataclasses
 import sys
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 class VerifyOptions(Json):
     names: Names = given(())
     folder: Annotated[
-        MaybePath,
-        opt("Folder to check; by default the data folder in fathom's cache.", flag="--in", metavar="FOLDER"),
+        MaybePath, opt("Folder to check; by default the data folder in fathom's cache.", flag="--in", metavar="FOLDER")
     ] = unset
     _: KW_ONLY
     suite: Suite = None
@@ -46,13 +44,13 @@ def data_verify(options: VerifyOptions) -> "list[Checked]":
 def main(line: VerifyOptions) -> int:
     """Print how each file stands; 1 where one is changed or missing."""
     from fathom.sources.lock import data_folder
-    from fathom.terminal import print_records
+    from fathom.terminal import print_json, print_records
 
     checked = data_verify.body(line)
     if line.as_json:
-        print_records([{**dataclasses.asdict(one), "path": str(one.path)} for one in checked], as_json=True)
+        print_json(checked)
     else:
-        print_records([_record(one, Path(line.folder or data_folder())) for one in checked], as_json=False)
+        print_records([_record(one, Path(line.folder or data_folder())) for one in checked])
     wrong = [one for one in checked if one.status in ("changed", "missing")]
     for one in wrong:
         if one.detail:
