@@ -46,6 +46,7 @@ COMMAND_PAGES = ("index", "build", "run", "results", "analyze", "length")
 RUNNABLE = [
     [DOCS / "reference" / "commands" / f"{name}.md" for name in COMMAND_PAGES],
     [DOCS / "explanation" / "longscore.md"],
+    [DOCS / "how-to" / "compression.md"],
     [
         DOCS / "tutorials" / "getting-started.md",
         DOCS / "how-to" / "documents.md",
