@@ -21,12 +21,12 @@ $(VENV)/tested: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@
 
-demo: $(VENV)/installed  ## build a suite from the generated corpus, run three offline readers, write report.html
+demo: $(VENV)/installed  ## build a suite from the generated corpus, run three offline baselines, write report.html
 	$(BIN)/fathom build starter --out $(DEMO)/suite --items 25 --lengths 1k,2k,4k,6k,8k,16k
 	$(BIN)/fathom run $(DEMO)/suite --model "fathom/guess" --out $(DEMO)/guess
 	$(BIN)/fathom run $(DEMO)/suite --model "fathom/lexical" --out $(DEMO)/lexical
 	$(BIN)/fathom run $(DEMO)/suite --model "fathom/lexical?window=4k&truncate=middle" --out $(DEMO)/lexical-4k
-	$(BIN)/fathom report $(DEMO)/guess $(DEMO)/lexical $(DEMO)/lexical-4k --out report.html --title "Three offline readers"
+	$(BIN)/fathom report $(DEMO)/guess $(DEMO)/lexical $(DEMO)/lexical-4k --out report.html --title "Three offline baselines"
 
 test: $(VENV)/tested  ## run the whole test suite
 	$(BIN)/pytest

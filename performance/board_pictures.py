@@ -1,8 +1,8 @@
-"""Make the pictures of boards in docs/images again: of the published boards, and of one of offline readers.
+"""Make the pictures of boards in docs/images again: of the published boards, and of one of offline baselines.
 
     python performance/board_pictures.py [--out docs/images] [--work FOLDER] [ID ...]
 
-Needs Chromium. The runs of the readers take some minutes; with --work they are kept for the next time. With names
+Needs Chromium. The runs of the baselines take some minutes; with --work they are kept for the next time. With names
 (board-pro, board-phone, ...) only these pictures are made. Look at each before it is committed.
 """
 
@@ -31,13 +31,13 @@ from fathom.run.baselines import get_baseline
 
 LENGTHS = (2048, 4096, 6144, 8192, 16384, 32768, 65536, 131072)
 ITEMS = 25
-READERS = {
+BASELINES = {
     "lexical": "fathom/lexical",
     "window": "fathom/lexical?window=4k&truncate=middle",
     "guess": "fathom/guess",
 }
 REFUSES = "openai/lexical-that-refuses"
-"""Answers as fathom/lexical does, but refuses one prompt in eight: a line with two means."""
+"""Answers as fathom/lexical does, but refuses one prompt in eight: an entry with two means."""
 COMPARED = "#/compare?board=hundred&lines=fathom-lexical,fathom-lexical-window-4k-truncate-middle,fathom-guess"
 
 
@@ -57,8 +57,8 @@ PICTURES = {
     "board-hundred": Picture("papers", "#/boards/hundred?view=tasks"),
     "board-ada": Picture("papers", "#/boards/ada?view=lengths"),
     "board-mini": Picture("papers", "#/boards/mini", 820),
-    "board-readers": Picture("readers", "#/boards/hundred", 820),
-    "board-compare": Picture("readers", COMPARED, 960),
+    "board-baselines": Picture("baselines", "#/boards/hundred", 820),
+    "board-compare": Picture("baselines", COMPARED, 960),
 }
 PHONE = "board-phone"
 
@@ -83,20 +83,20 @@ def main() -> None:
 
 
 def make_sites(work: Path) -> dict[str, Path]:
-    """The sites by name: of the papers, of the readers, and of both; runs that are there are not made again."""
+    """The sites by name: of the papers, of the baselines, and of both; existing runs are kept."""
     runs = []
     suite = work / "hundred"
     api.build("hundred", suite, lengths=LENGTHS, items=ITEMS, corpus=("world",))
-    for name, model in READERS.items():
+    for name, model in BASELINES.items():
         runs.append(work / "runs" / name)
         api.run(suite, model, runs[-1])
     refuses = work / "runs" / "refuses"
     if not refuses.exists():  # a run goes on at the same address only
         with refusing() as address:
             api.run(suite, REFUSES, refuses, model_base_url=address)
-    wanted = {"papers": ((), True), "readers": ((*runs, refuses), False), "both": (runs, True)}
+    wanted = {"papers": ((), True), "baselines": ((*runs, refuses), False), "both": (runs, True)}
     for name, (results, published) in wanted.items():
-        title = None if published else "Offline readers"
+        title = None if published else "Offline baselines"
         api.board_build(results, work / name, published=published, title=title, examples=False)
     return {name: work / name / "index.html" for name in wanted}
 
@@ -138,7 +138,7 @@ def plain(browser: Browser, sites: dict[str, Path], one: Picture) -> Image.Image
 
 
 def phone(browser: Browser, sites: dict[str, Path]) -> Image.Image:
-    """Three views on a phone side by side: a table, why a line has its rank, and curves in the dark theme."""
+    """Three views on a phone side by side: a table, why an entry has its rank, and curves in the dark theme."""
 
     def scrolled(selector: str) -> Callable[[Page], None]:
         return lambda tab: tab.locator(selector).first.evaluate(
@@ -152,7 +152,7 @@ def phone(browser: Browser, sites: dict[str, Path]) -> Image.Image:
     views: list[tuple[str, str, bool, Callable[[Page], None]]] = [
         ("both", "#/boards/hundred", False, scrolled(".controls")),
         ("papers", "#/boards/pro", False, why),
-        ("readers", COMPARED, True, scrolled("figure")),
+        ("baselines", COMPARED, True, scrolled("figure")),
     ]
     shots = []
     for site, address, dark, act in views:

@@ -1,9 +1,8 @@
-"""The documentation says what is so: commands parse and run, names and links exist, examples work.
+"""The documentation is true: commands parse and run, names and links exist, examples work, no page is long.
 
-Fenced blocks say what is done with them: ``sh`` is parsed, ``sh run`` is run too, ``sh fails`` must end with exit
-code 2; a ``text`` block that follows is what they print, ``...`` standing for anything. ``json file=NAME`` and
-``toml file=NAME`` are written to a file first. Python blocks that begin with ``# NAME.py`` are modules of a package of
-someone's own.
+The words after a fence say how a block is tested. ``sh`` is parsed; ``sh run`` is also run; ``sh fails`` must end with
+exit code 2. A ``text`` block that follows must be in their output, with ``...`` for anything. ``json file=NAME`` and
+``toml file=NAME`` are written to a file first. Python blocks that begin with ``# NAME.py`` are modules of a package.
 
     python tests/test_docs.py    # writes the tables of options into docs/reference/commands
 """
@@ -47,6 +46,7 @@ COMMAND_PAGES = ("index", "build", "run", "results", "analyze", "length")
 RUNNABLE = [
     [DOCS / "reference" / "commands" / f"{name}.md" for name in COMMAND_PAGES],
     [DOCS / "explanation" / "longscore.md"],
+    [DOCS / "how-to" / "compression.md"],
     [
         DOCS / "tutorials" / "getting-started.md",
         DOCS / "how-to" / "documents.md",
@@ -62,7 +62,7 @@ MARKED = re.compile(r"(<!-- options: ?(.*?) ?-->\n).*?(<!-- end -->)", re.DOTALL
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: what stands behind the fence, and its text."""
+    """A fenced block: the words after the fence, and its text."""
 
     info: tuple[str, ...]
     text: str
@@ -386,7 +386,7 @@ def test_links_and_images_resolve(page: Path) -> None:
             assert anchor in names, f"{page.name}: {target} has no such heading"
 
 
-def test_every_task_suite_metric_and_reader_is_documented() -> None:
+def test_every_task_suite_metric_and_baseline_is_documented() -> None:
     text = (DOCS / "reference" / "tasks.md").read_text("utf-8")
     for name in [*tasks(), *suites(), *metrics(), *baselines()]:
         assert f"| `{name}` |" in text, f"{name} has no line in docs/reference/tasks.md"
