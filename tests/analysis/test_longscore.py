@@ -204,7 +204,8 @@ def test_averages_to_be_compared_are_over_the_lengths_that_all_models_have() -> 
     assert long.shared_interval.low == pytest.approx(short.shared_interval.low)
     assert long.shared_interval.high == pytest.approx(short.shared_interval.high)
     assert long.shared_interval.low < np.mean(first[:2]) < long.shared_interval.high
-    said = "not all models have the same lengths (32k only by long): LongScores are averaged over 8k, 16k, which all models have"
+    said = "LongScores are averaged over 8k, 16k, which all models have"
+    said = f"not all models have the same lengths (32k only by long): {said}"
     assert long.note == short.note == said
 
 

@@ -79,9 +79,9 @@ def test_a_suite_of_ones_own_has_a_board_and_what_is_on_no_wanted_board_is_noted
         (("nothing",), "no such run folder, rows file or bundle"),
         (("--board", "adda"), "did you mean ada"),
         (("--date", "today"), "YYYY-MM-DD"),
-        (("--no-published",), "nothing to show"),
+        (("--no-published",), "no entries for"),
         (("--since", "nowhere"), "expected the folder of a site"),
-        (("--out", "."), "holds other files"),
+        (("--out", "."), "has other files"),
     ],
 )
 def test_mistakes_are_told(call: Call, rows: Path, words: tuple[str, ...], message: str) -> None:
