@@ -15,6 +15,7 @@ from fathom.report import words
 from fathom.report.curves import Level, curve_chart
 from fathom.report.drawing import Size
 from fathom.report.figure import SMALL, Figure, drawn
+from fathom.report.position import SHOWN
 from fathom.report.results import Results, System, system_of
 from fathom.report.table import Cell, Column, Table
 
@@ -43,7 +44,7 @@ ORDERS = (
     Column("Adjacent pairs", help="Adjacent pairs of the true order that are adjacent in the answer, percent"),
     Column("At random", help="The same for a random order, percent: 1/N for N segments"),
 )
-POSITIONS = tuple(Column(name.capitalize(), help="Percent") for name in THIRDS)
+POSITIONS = tuple(Column(SHOWN[name].capitalize(), help="Percent") for name in THIRDS)
 ABOUT = {
     "accuracy": "Accuracy and what shortcuts score without reading the context, in percent. “Valid only” leaves out "
     "replies that do not have the requested form: a large gap means that the model fails to answer as instructed.",

@@ -84,7 +84,7 @@ def _system(one: Known) -> System:
 
 
 def known_cells(one: Known) -> list[Cell]:
-    """What a model answers closed-book on a task, under the columns ``KNOWN``."""
+    """Closed-book answers of a model on a task, for the columns ``KNOWN``."""
     return [
         Cell(words.count(one.questions)),
         Cell(words.percent(one.score), words.bounds(one.interval)),

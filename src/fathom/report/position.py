@@ -20,6 +20,8 @@ ABOUT = (
 )
 LINES = Size(250, 150)
 Pair: TypeAlias = tuple[System, str]
+SHOWN = {"front": "front", "middle": "middle", "rear": "end"}
+"""Names of positions in tables; results call the end of the context ``rear``."""
 MANY = 8
 """Lengths beyond which the page draws the grid itself, instead of pooled depths and one line per length."""
 CELL, NARROW = Size(38, 22), Size(12, 18)
@@ -147,7 +149,7 @@ def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
         Column("Task", number=False),
         Column("Length", help="Tokens"),
         Column("Items", help="Asked at both positions; if unpaired, at either"),
-        *(Column(f"{first} − {second}", group="Percentage points") for first, second in pairs),
+        *(Column(f"{SHOWN[first]} − {SHOWN[second]}", group="Percentage points") for first, second in pairs),
     )
     rows = []
     for task, length in ordered:

@@ -1,4 +1,4 @@
-"""What reports and analyses read: the rows of sources, without the questions that models answer closed-book."""
+"""Input of reports and analyses: the rows of sources, without questions that models answer closed-book."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ NAMED = 4
 
 
 def tell_unfinished(sources: Iterable[Path | str], tell: Tell | None) -> None:
-    """Tell which runs are not finished; None tells nobody."""
+    """Notes on unfinished runs; none if ``tell`` is None."""
     if tell is not None:
         for note in unfinished(map(Path, sources)):
             tell(note)
@@ -38,17 +38,17 @@ def filtered(
     seed: int = 0,
     tell: Tell | None = None,
 ) -> Filtered:
-    """Rows without the questions that models answer closed-book, and what was removed.
+    """Rows without the questions that models answer closed-book, and what was excluded.
 
     Args:
         sources: Run folders and rows files.
         filter: ``own``, ``panel``, ``intersection`` or ``none`` (``fathom.analysis.known_filter``); by default
-            ``panel`` where there is one, else ``intersection``.
-        threshold: Closed-book score from which on a question is known.
+            ``panel`` if one is given, else ``intersection``.
+        threshold: Minimum closed-book score of an answered question.
         panel: Runs or rows files of the panel, or names of models in the sources.
         judge: See ``fathom.rows.load``.
         seed: Seed of the intervals.
-        tell: Called with what the filter removed, and with the runs that are not finished or not judged.
+        tell: Called with notes on what the filter excluded, and on runs that are not finished or not judged.
 
     Raises:
         FathomError: A source cannot be read, or see ``fathom.analysis.known_filter``.
@@ -69,11 +69,11 @@ def without_known(
     seed: int = 0,
     tell: Tell | None = None,
 ) -> Filtered:
-    """A rows table without the questions that models answer closed-book; the arguments are those of ``filtered``."""
+    """A rows table without the questions that models answer closed-book; arguments as in ``filtered``."""
     named = [str(one) for one in panel or ()]
     missing = [one for one in named if not Path(one).exists()]
     if missing and len(missing) < len(named):
-        raise FathomError(f"--panel: name either runs or models, not both; no such run: {', '.join(missing)}")
+        raise FathomError(f"--panel: give either runs or models, not both; no such run: {', '.join(missing)}")
     voices = load(list(map(Path, named)), judge=judge) if named and not missing else named or None
     if tell is not None:
         for note in _not_judged(frame):
@@ -87,12 +87,12 @@ def without_known(
 
 
 def _not_judged(frame: pl.DataFrame) -> Iterator[str]:
-    """That models are without scores on tasks that a judge has scored for others: their means are over other tasks."""
+    """Notes on models without judgements on tasks that were judged for others: their means are over other tasks."""
     waiting = frame.filter(pl.col("value").is_null(), pl.col("detail").str.starts_with(NOT_JUDGED))
     for key, part in waiting.group_by("model", "variant", maintain_order=True):
         tasks = ", ".join(part["task"].unique(maintain_order=True))
         yield (
-            f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet, and so missing; "
+            f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet and count as missing; "
             "run `fathom judge` on that run too, or compare with --judge none"
         )
 

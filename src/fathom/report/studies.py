@@ -50,19 +50,19 @@ class Tables(tuple[Table, ...]):
 
 
 def tables_of(found: Sequence[Any]) -> list[Table]:
-    """The tables of the results of a study; none of none.
+    """The tables of the results of a study; empty without results.
 
     Args:
-        found: Results of one study, as ``fathom.analysis`` gives them.
+        found: Results of one study of ``fathom.analysis``.
     """
     kinds = dict.fromkeys(type(one) for one in found)
     return [table for kind in kinds for table in TABLES[kind]([one for one in found if type(one) is kind])]
 
 
 def notes_of(found: Iterable[Any]) -> list[str]:
-    """Notes below the tables of scores by length: why a measure is undefined, and cautions about single models or all.
+    """Notes below the tables of scores by length: why a measure is undefined, and caveats about models.
 
-    Of curves and effective lengths only what concerns all.
+    Curves and effective lengths have only caveats about all models.
     """
     shared: dict[str, None] = {}
     own = []
@@ -213,7 +213,7 @@ def retention_tables(found: Sequence[analysis.Steady]) -> list[Table]:
 def _by_system(
     found: Sequence[Result], columns: Sequence[Column], cells: Callable[[Sequence[Result]], list[Cell]], about: str
 ) -> list[Table]:
-    """The mean over tasks model by model, then each model task by task; one table where there is one task only.
+    """The mean over tasks model by model, then each model task by task; one table for a single task.
 
     Args:
         found: Results with a model, variant and task.
@@ -223,7 +223,7 @@ def _by_system(
     """
     grouped = _grouped(found, lambda one: (system_of(_any(one)), str(_any(one).task)))
     tasks = list(dict.fromkeys(task for _, task in grouped))
-    # With one task the mean over tasks says the same again.
+    # With one task the mean over tasks is the same.
     overall = tasks[0] if len([task for task in tasks if task != ALL]) == 1 else ALL
     made = [("all tasks" if overall == ALL else overall, "Model", [one for one in grouped if one[1] == overall])]
     if overall == ALL:
@@ -294,7 +294,7 @@ def _reach(one: Reach | analysis.EffectiveLength | None) -> Cell:
 
 
 def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
-    """Differences between every two models: a table a pair, tasks down, lengths to the right."""
+    """Differences between every two models: one table per pair, a row per task, a column per length."""
 
     def cell(one: analysis.Comparison) -> Cell:
         return Cell(
@@ -305,8 +305,8 @@ def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
 
     def more(one: analysis.Comparison) -> list[Cell]:
         counts = (
-            f"{words.count(number)} {name}, {side}"
-            for name in ("unanswered", "cut", "missing")
+            f"{words.count(number)} {outcome}, {side}"
+            for name, outcome in (("unanswered", "unanswered"), ("cut", "truncated"), ("missing", "missing"))
             for side, number in (("first", getattr(one, f"{name}_a")), ("second", getattr(one, f"{name}_b")))
             if number
         )
@@ -316,7 +316,7 @@ def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
 
 
 def agreement_tables(found: Sequence[analysis.Agreement]) -> list[Table]:
-    """Share of the same answers of every two models: a table a pair, tasks down, lengths to the right."""
+    """Share of the same answers of every two models: one table per pair, a row per task, a column per length."""
 
     def more(one: analysis.Agreement) -> list[Cell]:
         return [Cell(words.percent(one.score_a)), Cell(words.percent(one.score_b)), Cell(words.count(one.items))]
@@ -341,7 +341,7 @@ def _by_pair(
     columns: Sequence[Column],
     more: Callable[[Any], list[Cell]],
 ) -> list[Table]:
-    """A table for every two models: tasks down; lengths, then further columns of the whole to the right."""
+    """One table for every two models: a row per task; a column per length, then further columns."""
     made: list[Table] = []
     pairs = _grouped(
         found,
@@ -368,7 +368,7 @@ def _by_pair(
 
 
 def position_tables(found: Sequence[analysis.PositionPoint]) -> list[Table]:
-    """Score by depth: a table a model, tasks and lengths down, depths to the right."""
+    """Score by depth: one table per model, a row per task and length, a column per depth."""
     made: list[Table] = []
     for system, own in _grouped(found, system_of).items():
         depths = sorted({(one.depth_low, one.depth_high) for one in own})
@@ -384,7 +384,7 @@ def position_tables(found: Sequence[analysis.PositionPoint]) -> list[Table]:
             *(Column(_depth(low, high), group="Depth") for low, high in depths),
             Column("Items", help="At each depth, at most"),
         )
-        about = "" if made else f"{PERCENT} Depth 0% is the front of the context, 100% its end."
+        about = "" if made else f"{PERCENT} Depth 0% is the start of the context, 100% its end."
         made.append(Table(f"depths-{len(made) + 1}", "", f"{system.name}: depths", about, columns, tuple(rows)))
     return made
 
@@ -398,7 +398,7 @@ def _depth(low: float, high: float) -> str:
 
 
 def categories_tables(found: Sequence[analysis.CategoryScore]) -> list[Table]:
-    """Models down and categories to the right; where tasks are among the results, then each model task by task."""
+    """A row per model and a column per category; if tasks are among the results, then each model task by task."""
     systems = list(dict.fromkeys(map(system_of, found)))
     made = category_tables(found, systems)
     for system in systems:
@@ -419,14 +419,14 @@ def categories_tables(found: Sequence[analysis.CategoryScore]) -> list[Table]:
 
 
 def judge_tables(found: Sequence[analysis.JudgeAgreement]) -> list[Table]:
-    """A judge beside people: one table, groups of replies down."""
+    """A judge compared with people: one table, a row per group of replies."""
     columns = (
         Column("Replies", number=False),
         Column("Count"),
         Column("Failed", help="Replies that the judge could not score"),
-        Column("Bias", help="The judge's mean score less that of people, in percentage points"),
+        Column("Bias", help="The judge's mean score minus that of people, in percentage points"),
         Column("Exact", help="Share of the same scores, percent"),
-        *(Column(f"Kappa{name}") for name in ("", ", weighted", " of right or wrong")),
+        *(Column(f"Kappa{name}") for name in ("", ", weighted", " of correct or wrong")),
     )
     rows = tuple(
         (
@@ -448,7 +448,7 @@ def _kappa(value: float | None) -> str:
 
 
 def difficulty_tables(found: Sequence[analysis.Difficulty]) -> list[Table]:
-    """Labels down: their questions, and how likely other models would give them which label."""
+    """A row per label: its questions, and the probability of each label from other models."""
     made = []
     for one in found:
         asked = sum(one.counts.values())
@@ -481,7 +481,7 @@ def closed_book_tables(found: Sequence[analysis.Known]) -> list[Table]:
 
 
 def count_tables(found: Sequence[analysis.Counts]) -> list[Table]:
-    """What became of the replies of each model."""
+    """Outcomes of the replies of each model."""
     rows = tuple((Cell(system_of(one).name), *count_cells(one)) for one in found)
     return [Table("counts", "", "Counts", "", (Column("Model", number=False), *COUNTS), rows)]
 

@@ -126,7 +126,7 @@ def _counts(results: Results, system: System | None, kind: str) -> Table:
 
 
 def count_cells(one: Counts | None) -> list[Cell]:
-    """What became of replies, under the columns ``COUNTS``."""
+    """Outcomes of replies, for the columns ``COUNTS``."""
     if one is None:
         return [Cell()] * len(COUNTS)
     failed = (one.invalid, one.cut, one.unanswered, one.overflow, one.missing, one.truncated)

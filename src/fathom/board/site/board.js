@@ -152,7 +152,7 @@
     const whole = fathom.sorted(entries.filter((entry) => entry.complete), column, desc);
     const part = fathom.sorted(entries.filter((entry) => !entry.complete), column, desc);
     page.ties = tieEnds(whole);
-    return part.length ? [...whole, { divider: "Not complete: scores or replies are missing, or other lines have more questions; not ranked" }, ...part] : whole;
+    return part.length ? [...whole, { divider: "Not complete: scores or replies are missing, or other entries have more questions; not ranked" }, ...part] : whole;
   }
 
   // Rows that begin and end a bracket; groups of one have none.
