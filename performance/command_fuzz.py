@@ -131,8 +131,8 @@ class Outcome:
 def commands() -> dict[str, tuple[Parameter, ...]]:
     """All commands of the application by their full names, with their parameters."""
     from fathom.cli.app import commands
-    from fathom.options.line import Command
     from fathom.options.declare import fields_of
+    from fathom.options.line import Command
 
     found = {}
     for name, one in commands().items():
