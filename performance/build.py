@@ -22,13 +22,13 @@ from pathlib import Path
 from random import Random
 
 from fathom.benchmarks.starter.passkey import plan
-from fathom.compose import Shelf, compose
+from fathom.compose import CountedTexts, compose
 from fathom.corpus.world import generate
 from fathom.counts import CountCache, TokenCounter, cut_points
 from fathom.length import format_length, render
 from fathom.suitefile import open_suite
 from fathom.tokens import Tokenizer, get_tokenizer
-from fathom.types import Document, Draw, Haystack, Scene, Span
+from fathom.types import Document, Draw, Haystack, Resources, Span
 
 
 def naive(plan: Haystack, length: int, fillers: Sequence[Document], tokenizer: Tokenizer) -> str:
@@ -51,8 +51,8 @@ def compare(lengths: Sequence[int], samples: int, articles: int) -> None:
     documents = list(islice(generate(0, "en"), articles))
     plans = []
     for index in range(samples):
-        scene = Scene("en", documents, documents, tuple(lengths), TokenCounter(tokenizer))
-        drawn = plan(Draw(scene, Random(index), Random(index).random(), len(documents)), size=5)
+        resources = Resources("en", documents, documents, tuple(lengths), TokenCounter(tokenizer))
+        drawn = plan(Draw(resources, Random(index), Random(index).random(), len(documents)), size=5)
         assert isinstance(drawn, Haystack)
         orders = documents.copy()
         Random(index).shuffle(orders)
@@ -85,9 +85,9 @@ def _ours(
     """Seconds for all samples, the cache on disk included."""
     start = time.perf_counter()
     cache = CountCache(path)
-    shelf = Shelf({document.id: document for document in documents}, TokenCounter(tokenizer, cache))
+    texts = CountedTexts({document.id: document for document in documents}, TokenCounter(tokenizer, cache))
     for drawn, orders in plans:
-        (made,) = compose(drawn, length, [Span(d.id, 0, len(d.text)) for d in orders], shelf)
+        (made,) = compose(drawn, length, [Span(d.id, 0, len(d.text)) for d in orders], texts)
         assert 0.99 * length <= made.tokens <= length
     cache.close()
     return time.perf_counter() - start
@@ -97,10 +97,10 @@ def whole_suite(items: int, lengths: Sequence[int]) -> None:
     """Time, peak memory and size of a whole suite, built in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         code = (
-            "import json, resource, sys, time; from pathlib import Path; from fathom.build import build, order\n"
+            "import json, resource, sys, time; from pathlib import Path; from fathom.build import build, configure\n"
             "start = time.perf_counter()\n"
             f"tasks = {TASKS!r}\n"
-            f"built = build(order(tasks, lengths={tuple(lengths)!r}, items={items}), Path(sys.argv[1]))\n"
+            f"built = build(configure(tasks, lengths={tuple(lengths)!r}, items={items}), Path(sys.argv[1]))\n"
             "print(json.dumps([sum(built.manifest['samples'].values()), time.perf_counter() - start, "
             "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))"
         )

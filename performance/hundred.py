@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+from fathom.build.config import BuildConfig, configure
 from fathom.build.material import Material, gather
-from fathom.build.order import Order, order
 from fathom.counts import TokenCounter, cut_points
 from fathom.length import format_length, parse_length, render
 from fathom.registry import get_suite, get_task
@@ -58,7 +58,7 @@ def filled(prompt: str, length: int, text: str, tokenizer: Tokenizer) -> str:
 
 
 def measure_plain(
-    wanted: Order, material: Material, tokenizer: Tokenizer
+    wanted: BuildConfig, material: Material, tokenizer: Tokenizer
 ) -> tuple[float, float, dict[int, list[float]]]:
     """The plain procedure over all tasks and lengths.
 
@@ -86,9 +86,9 @@ def measure_plain(
 CHILD = """
 import json, resource, sys, time
 from pathlib import Path
-from fathom.build import build, order
+from fathom.build import build, configure
 choice = json.loads(sys.argv[1])
-built = build(order("hundred", **choice), Path(sys.argv[2]))
+built = build(configure("hundred", **choice), Path(sys.argv[2]))
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps([time.process_time(), peak, built.manifest["samples"], built.manifest["notes"]]))
 """
@@ -133,7 +133,7 @@ def main() -> None:
         warm, peak, samples, notes = ours(choice, place / "suite", place / "cache")
         size = sum(file.stat().st_size for file in (place / "suite").iterdir()) / 1e6
         full = fullness(place / "suite", tokenizer, lengths)
-    wanted = order("hundred", **choice)  # type: ignore[arg-type]
+    wanted = configure("hundred", **choice)  # type: ignore[arg-type]
     material = gather(wanted, TokenCounter(tokenizer))
     seconds, filling, spread = measure_plain(wanted, material, tokenizer)
     print(f"hundred, {len(get_suite('hundred').tasks)} tasks, {chosen.items} items, tokenizer {tokenizer.name}")

@@ -96,13 +96,13 @@ def material(language: str, corpora: Sequence[str], tokenizer: Tokenizer) -> Mat
     return Material(found, [tokenizer.count(text) for text in found])
 
 
-def context(rng: Random, language: str, stock: Material, budget: int) -> tuple[str, list[Note]]:
+def context(rng: Random, language: str, pool: Material, budget: int) -> tuple[str, list[Note]]:
     """Numbered passages of about ``budget`` tokens, from any place of the material on, and the notes in them."""
     words = WORDS[language]
-    place, taken, used = rng.randrange(len(stock.paragraphs)), [], 0
+    place, taken, used = rng.randrange(len(pool.paragraphs)), [], 0
     while used < budget:
-        taken.append(stock.paragraphs[place % len(stock.paragraphs)])
-        used += stock.tokens[place % len(stock.paragraphs)] + 8
+        taken.append(pool.paragraphs[place % len(pool.paragraphs)])
+        used += pool.tokens[place % len(pool.paragraphs)] + 8
         place += 1
     holders = sorted(rng.sample(range(len(taken)), min(NOTES, len(taken))))
     days = rng.sample(range(1, 366), len(holders))
@@ -159,12 +159,12 @@ def records(
     """The records one by one; their contexts have 82% to 98% of the stated length."""
     labels = {length: label for label, length in LENGTHS.items()}
     for name, language in LANGUAGES.items():
-        stock = material(language, corpora, tokenizer)
+        pool = material(language, corpora, tokenizer)
         for task in SECONDARY:
             for length in lengths:
                 for number in range(each):
                     rng = Random(f"{task.code}|{language}|{length}|{number}")
-                    text, notes = context(rng, language, stock, int(length * rng.uniform(0.82, 0.98)))
+                    text, notes = context(rng, language, pool, int(length * rng.uniform(0.82, 0.98)))
                     question, answer = asked(rng, task, language, notes)
                     yield {
                         "id": f"{language}-{task.code}-{labels.get(length, format_length(length))}-{number}",

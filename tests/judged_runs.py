@@ -15,7 +15,7 @@ from fathom.run.ledger import Ledger
 from fathom.run.model import Call
 from fathom.run.overflow import Overflow
 from fathom.run.worker import this_worker
-from fathom.types import Draw, Plan, Reply, Sample, Task, Verdict
+from fathom.types import Draw, Plan, Reply, Sample, Score, Task
 
 # Read by every step of the rubrics: two of three points for an answer, the first sentence supported, one point covered.
 GOOD = json.dumps({"key_points": ["a", "b"], "supported": [1], "covered": [1], "fluency": 1, "correctness": 2})
@@ -25,10 +25,10 @@ def _plan(_: Draw) -> Plan:
     raise NotImplementedError
 
 
-def _score(text: str, sample: Sample) -> Verdict:
+def _score(text: str, sample: Sample) -> Score:
     """The scorer without a judge: the reply is the answer."""
     said = text.strip()
-    return Verdict(float(said in sample.targets), bool(said), said or None, "equal", "compared")
+    return Score(float(said in sample.targets), bool(said), said or None, "equal", "compared")
 
 
 def task(name: str, rubric: str, official: str = "") -> Task:

@@ -11,7 +11,7 @@ from typing import Any
 from fathom.benchmarks.leader import icl_tasks, record_tasks
 from fathom.benchmarks.leader.infinitebench_records import ABOUT
 from fathom.benchmarks.leader.prompts import SHORT
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import Grid
 from made import make_document
@@ -68,7 +68,7 @@ def build_leader(
 ) -> BuiltSuite:
     """A suite of some tasks, at their own lengths unless others are named."""
     given = {"tokenizer": "words", "items": 400, **choices}
-    wanted = order("longbench_musique", data=[str(path) for path in data], **given)
+    wanted = configure("longbench_musique", data=[str(path) for path in data], **given)
     grids = tuple((name, Grid(wanted.items, tuple(lengths) or GRIDS[name].lengths)) for name in tasks)
     wanted = replace(wanted, tasks=tuple(tasks), sources=(("record", SOURCES),), grids=grids)
     return open_suite(build(wanted, folder / "leader-suite", force=True).folder)

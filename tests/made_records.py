@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.length import render
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import Sample
@@ -91,7 +91,7 @@ def write_templates(folder: Path, datasets: Sequence[str] = tuple(LANGUAGES), ca
 
 def build_records(target: str, folder: Path, data: Sequence[Path], **choices: Any) -> BuiltSuite:
     """A suite of data sets in some folders."""
-    wanted = order(target, data=[str(path) for path in data], **{"tokenizer": "words", **choices})
+    wanted = configure(target, data=[str(path) for path in data], **{"tokenizer": "words", **choices})
     return open_suite(build(wanted, folder / f"{target}-suite", force=True).folder)
 
 

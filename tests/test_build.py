@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.checksums import with_checksum
 from fathom.length import render
 from fathom.registry import get_task
@@ -39,7 +39,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_the_same_build_gives_the_same_bytes_and_then_no_work(tmp_path: Path, corpus: Path) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024, 2048), items=3)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024, 2048), items=3)
     first, second = build(wanted, tmp_path / "a"), build(wanted, tmp_path / "b")
     assert first.fresh
     assert digests(tmp_path / "a") == digests(tmp_path / "b")
@@ -88,7 +88,7 @@ def own(tmp_path: Path) -> dict[str, list[str]]:
 
 
 def test_own_documents_play_their_roles(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    wanted = order("single_doc_qa,passage_retrieval,kv_retrieval", lengths=(2048,), items=3, **own)  # type: ignore[arg-type]
+    wanted = configure("single_doc_qa,passage_retrieval,kv_retrieval", lengths=(2048,), items=3, **own)  # type: ignore[arg-type]
     texts = texts_of(build(wanted, tmp_path / "a").folder)
     for name, text in texts.items():
         gold, other = ("answer", "digest") if name.startswith("single") else ("digest", "answer")
@@ -100,17 +100,17 @@ def test_own_documents_play_their_roles(tmp_path: Path, own: dict[str, list[str]
 
 
 def test_what_can_be_built_is_built_and_the_rest_is_named(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    built = build(order("hundred", lengths=(2048,), items=2, qa=own["qa"], noise=own["noise"]), tmp_path / "a")
+    built = build(configure("hundred", lengths=(2048,), items=2, qa=own["qa"], noise=own["noise"]), tmp_path / "a")
     assert set(built.manifest["tasks"]) == {
         "kv_retrieval", "counting_stars", "passage_count", "single_doc_qa", "multi_doc_qa"
     }  # fmt: skip
     notes = "\n".join(built.manifest["notes"])
     for task in ("passage_retrieval", "single_doc_summary", "multi_doc_summary"):
-        assert f"{task}: left out in language 'en'" in notes
+        assert f"{task}: skipped in language 'en'" in notes
 
 
 def test_questions_of_one_passage_become_samples_of_one_item(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    wanted = order("single_doc_qa", lengths=(2048, 4096), items=4, closed_book=True, alone=True, **own)  # type: ignore[arg-type]
+    wanted = configure("single_doc_qa", lengths=(2048, 4096), items=4, closed_book=True, alone=True, **own)  # type: ignore[arg-type]
     suite = open_suite(build(wanted, tmp_path / "a").folder)
     samples = list(suite.samples())
     assert len(samples) == 4 * 2 * (2 + 2)
@@ -145,40 +145,40 @@ def test_what_is_asked_over_the_gold_alone_is_declared_and_does_not_follow_from_
 ) -> None:
     task = replace(get_task(name), **declared)
     monkeypatch.setattr("fathom.build.items.get_task", lambda _: task)
-    wanted = order(name, lengths=(2048,), items=2, alone=True, **own)  # type: ignore[arg-type]
+    wanted = configure(name, lengths=(2048,), items=2, alone=True, **own)  # type: ignore[arg-type]
     samples = open_suite(build(wanted, tmp_path / "a").folder).samples()
     assert ("alone" in {sample.facets.get("context") for sample in samples}) == asked
 
 
 def test_progress_counts_contexts(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    wanted = order("single_doc_qa,kv_retrieval", lengths=(2048, 4096), items=3, closed_book=True, **own)  # type: ignore[arg-type]
+    wanted = configure("single_doc_qa,kv_retrieval", lengths=(2048, 4096), items=3, closed_book=True, **own)  # type: ignore[arg-type]
     told: list[tuple[int, int]] = []
     build(wanted, tmp_path / "a", progress=lambda done, total: told.append((done, total)))
     assert told == [(done, 12) for done in range(1, 13)]
 
 
 def test_every_document_is_asked_about_before_any_comes_twice(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    wanted = order("single_doc_qa", lengths=(512,), items=12, **own)  # type: ignore[arg-type]
+    wanted = configure("single_doc_qa", lengths=(512,), items=12, **own)  # type: ignore[arg-type]
     suite = open_suite(build(wanted, tmp_path / "a").folder)
     asked = [sample.asked.rpartition(" ")[2] for sample in suite.samples()]
     assert len(set(asked[:16])) == 8
 
 
 def test_a_suite_of_real_documents_says_what_it_needs(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    with pytest.raises(FathomError, match="what should it be made from"):
-        order("hundred")
+    with pytest.raises(FathomError, match="no documents given"):
+        configure("hundred")
     with pytest.raises(FathomError, match="has no data sources"):
-        order("starter", data=[str(tmp_path)])
+        configure("starter", data=[str(tmp_path)])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FathomError, match=r"nothing to build.*sources that are not there"):
-        build(order("hundred", data=[str(tmp_path / "empty")], lengths=(2048,), items=2), tmp_path / "a")
+    with pytest.raises(FathomError, match=r"nothing to build.*missing data sources"):
+        build(configure("hundred", data=[str(tmp_path / "empty")], lengths=(2048,), items=2), tmp_path / "a")
 
 
 def test_another_build_does_not_overwrite_without_force(tmp_path: Path, corpus: Path) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")
     before = digests(tmp_path / "a")
-    other = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2, seed=1)
+    other = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2, seed=1)
     with pytest.raises(FathomError, match="another suite"):
         build(other, tmp_path / "a")
     assert digests(tmp_path / "a") == before
@@ -189,25 +189,25 @@ def test_another_build_does_not_overwrite_without_force(tmp_path: Path, corpus: 
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path, corpus: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
-    with pytest.raises(FathomError, match="something else"):
-        build(order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2), tmp_path / "mine")
+    with pytest.raises(FathomError, match="contains other files"):
+        build(configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2), tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
 
 
 def test_force_replaces_suites_only(tmp_path: Path, corpus: Path) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")
     (tmp_path / "a" / "run.log").write_text("hours of work")
     (tmp_path / "file").write_text("years of work")
     for place in ("a", "file"):
-        with pytest.raises(FathomError, match="something else than a suite"):
-            build(order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=3), tmp_path / place, force=True)
+        with pytest.raises(FathomError, match="other files than a suite"):
+            build(configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=3), tmp_path / place, force=True)
     assert (tmp_path / "a" / "run.log").read_text() == "hours of work"
     assert (tmp_path / "file").read_text() == "years of work"
 
 
 def test_a_suite_that_appeared_meanwhile_is_not_replaced(tmp_path: Path, corpus: Path) -> None:
-    first, second = (order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=items) for items in (2, 3))
+    first, second = (configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=items) for items in (2, 3))
     other = build(second, tmp_path / "b").folder
 
     def appear(done: int, total: int) -> None:
@@ -225,7 +225,7 @@ def test_a_changed_file_behind_a_link_to_a_folder_is_noticed(tmp_path: Path, cor
     corpus.rename(tmp_path / "real" / "texts.jsonl")
     (tmp_path / "links" / "to").symlink_to(tmp_path / "real")
     (tmp_path / "links" / "back").symlink_to(tmp_path / "links")
-    wanted = order(TASKS, corpus=(str(tmp_path / "links"),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(tmp_path / "links"),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")
     assert not build(wanted, tmp_path / "a").fresh
     (tmp_path / "links" / "to" / "more.txt").write_text("One more document, of a few words only.")
@@ -236,30 +236,30 @@ def test_a_changed_file_behind_a_link_to_a_folder_is_noticed(tmp_path: Path, cor
 def test_files_that_could_not_be_read_are_named_where_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "qasper.jsonl.gz").write_bytes(b"no gzip")
     with pytest.raises(FathomError, match=r"nothing to build(.|\n)*qasper.jsonl.gz:1: the file is damaged"):
-        build(order("hundred", lengths=(1024,), data=[str(tmp_path)]), tmp_path / "a")
+        build(configure("hundred", lengths=(1024,), data=[str(tmp_path)]), tmp_path / "a")
 
 
 @pytest.mark.parametrize(("task", "option"), [("bestanswer", "threads"), ("bestanswer_published", "cases")])
 def test_a_file_with_nothing_in_it_is_named_where_nothing_is_left(tmp_path: Path, task: str, option: str) -> None:
     (tmp_path / "empty.jsonl").touch()
     given: dict[str, Any] = {option: [str(tmp_path / "empty.jsonl")]}
-    with pytest.raises(FathomError, match=r"nothing to build: no document could be read\n .*empty.jsonl: there is no"):
-        build(order(task, lengths=(1024,), **given), tmp_path / "a")
+    with pytest.raises(FathomError, match=r"nothing to build: no document could be read\n .*empty.jsonl: "):
+        build(configure(task, lengths=(1024,), **given), tmp_path / "a")
 
 
 def test_folders_whose_names_are_no_text(tmp_path: Path, corpus: Path) -> None:
     odd = tmp_path / os.fsdecode(b"caf\xe9")
     odd.mkdir()
     corpus.rename(odd / "texts.jsonl")
-    wanted = order("kv_retrieval", corpus=(str(odd),), lengths=(1024,), items=2)
+    wanted = configure("kv_retrieval", corpus=(str(odd),), lengths=(1024,), items=2)
     assert build(wanted, tmp_path / "a").fresh
     assert not build(wanted, tmp_path / "a").fresh
-    with pytest.raises(FathomError, match="characters that are no text"):
+    with pytest.raises(FathomError, match="not valid text"):
         build(wanted, odd / "b")
 
 
 def test_a_changed_corpus_is_noticed(tmp_path: Path, corpus: Path) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")
     with corpus.open("a") as stream:
         stream.write(json.dumps({"text": "One more document. It is short."}) + "\n")
@@ -274,7 +274,9 @@ def test_a_sweep_asks_the_same_question_at_each_depth(
 ) -> None:
     folder = tmp_path_factory.mktemp("sweep")
     corpus = write_corpus(folder, 60)
-    wanted = order("kv_retrieval,counting_stars", corpus=(str(corpus),), lengths=(2048,), items=2, depths=tuple(depth))
+    wanted = configure(
+        "kv_retrieval,counting_stars", corpus=(str(corpus),), lengths=(2048,), items=2, depths=tuple(depth)
+    )
     suite = open_suite(build(wanted, folder / "suite").folder)
     swept = list(suite.samples(tasks=["kv_retrieval"]))
     assert len(swept) == 2 * len(depth)
@@ -286,7 +288,7 @@ def test_a_sweep_asks_the_same_question_at_each_depth(
 
 
 def test_samples_can_be_chosen(tmp_path: Path, corpus: Path) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024, 2048), items=4)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024, 2048), items=4)
     suite = open_suite(build(wanted, tmp_path / "a").folder)
     assert len(list(suite.samples())) == 24
     assert len(list(suite.samples(lengths=[1024], limit=2))) == 6
@@ -296,7 +298,7 @@ def test_samples_can_be_chosen(tmp_path: Path, corpus: Path) -> None:
 
 
 def test_a_suite_does_not_need_its_corpus_again(tmp_path: Path, corpus: Path) -> None:
-    built = build(order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2), tmp_path / "a")
+    built = build(configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2), tmp_path / "a")
     corpus.unlink()
     suite = open_suite(built.folder)
     texts = suite.texts()
@@ -319,7 +321,7 @@ def test_a_suite_does_not_need_its_corpus_again(tmp_path: Path, corpus: Path) ->
 )
 def test_impossible_orders_are_explained(tmp_path: Path, corpus: Path, choices: dict[str, Any], message: str) -> None:
     with pytest.raises(FathomError, match=message):
-        build(order(TASKS, **{"corpus": (str(corpus),), "lengths": (1024,), "items": 2, **choices}), tmp_path / "a")
+        build(configure(TASKS, **{"corpus": (str(corpus),), "lengths": (1024,), "items": 2, **choices}), tmp_path / "a")
     assert not (tmp_path / "a").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.jsonl"]
 
@@ -328,11 +330,11 @@ def test_a_corpus_without_questions_says_what_the_task_needs(tmp_path: Path) -> 
     path = tmp_path / "plain.jsonl"
     path.write_text("".join(json.dumps({"text": f"Document number {n}. " * 50}) + "\n" for n in range(50)))
     with pytest.raises(FathomError, match="questions with answers"):
-        build(order("single_doc_qa", corpus=(str(path),), lengths=(1024,), items=2), tmp_path / "a")
+        build(configure("single_doc_qa", corpus=(str(path),), lengths=(1024,), items=2), tmp_path / "a")
 
 
 def test_fewer_questions_than_items_are_noted(tmp_path: Path, corpus: Path) -> None:
-    built = build(order("single_doc_qa", corpus=(str(corpus),), lengths=(2048,), items=500), tmp_path / "a")
+    built = build(configure("single_doc_qa", corpus=(str(corpus),), lengths=(2048,), items=500), tmp_path / "a")
     assert built.manifest["samples"]["single_doc_qa"] == 60
     assert "60 of 500 items" in built.manifest["notes"][0]
 
@@ -340,8 +342,8 @@ def test_fewer_questions_than_items_are_noted(tmp_path: Path, corpus: Path) -> N
 BUILD = """
 import sys
 from pathlib import Path
-from fathom.build import build, order
-build(order("kv_retrieval", corpus=(sys.argv[1],), lengths=(1024, 2048), items=int(sys.argv[3])), Path(sys.argv[2]))
+from fathom.build import build, configure
+build(configure("kv_retrieval", corpus=(sys.argv[1],), lengths=(1024, 2048), items=int(sys.argv[3])), Path(sys.argv[2]))
 """
 
 
@@ -361,7 +363,7 @@ def test_a_killed_build_leaves_no_half_suite(tmp_path: Path, corpus: Path) -> No
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert not out.exists()
-    built = build(order("kv_retrieval", corpus=(str(corpus),), lengths=(1024,), items=3), out)
+    built = build(configure("kv_retrieval", corpus=(str(corpus),), lengths=(1024,), items=3), out)
     assert built.fresh
     assert not list(tmp_path.glob(".killed.*"))
 
@@ -395,7 +397,7 @@ def test_a_full_disk_is_explained_and_leaves_nothing(tmp_path: Path, corpus: Pat
 
 
 def test_a_damaged_manifest_is_explained(tmp_path: Path, corpus: Path) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")
     (tmp_path / "a" / "manifest.json").write_text("{")
     with pytest.raises(FathomError, match="--force"):
@@ -405,7 +407,7 @@ def test_a_damaged_manifest_is_explained(tmp_path: Path, corpus: Path) -> None:
 @pytest.mark.parametrize("name", ["samples.parquet", "documents.parquet"])
 @pytest.mark.parametrize("keep", [0, 5, 2000])
 def test_damaged_files_are_explained(tmp_path: Path, corpus: Path, name: str, keep: int) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")
     path = tmp_path / "a" / name
     path.write_bytes(path.read_bytes()[:keep])
@@ -418,7 +420,7 @@ def test_damaged_files_are_explained(tmp_path: Path, corpus: Path, name: str, ke
 def test_manifests_of_another_shape_are_explained_and_replaced_by_force(
     tmp_path: Path, corpus: Path, text: str
 ) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")
     (tmp_path / "a" / "manifest.json").write_text(text)
     with pytest.raises(FathomError, match=r"manifest\.json"):
@@ -431,7 +433,7 @@ def test_manifests_of_another_shape_are_explained_and_replaced_by_force(
 
 @pytest.mark.parametrize("name", ["samples.parquet", "documents.parquet"])
 def test_a_suite_of_which_a_bit_has_flipped_is_not_taken_for_built(tmp_path: Path, corpus: Path, name: str) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     whole = build(wanted, tmp_path / "a")
     assert not build(wanted, tmp_path / "a").fresh
     path = tmp_path / "a" / name
@@ -446,7 +448,7 @@ def test_a_suite_of_which_a_bit_has_flipped_is_not_taken_for_built(tmp_path: Pat
 
 
 def test_a_suite_of_an_earlier_format_is_kept_and_built_again_by_force(tmp_path: Path, corpus: Path) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     new = build(wanted, tmp_path / "a").manifest
     (tmp_path / "a" / MANIFEST).write_text(json.dumps(with_checksum({**new, "format": 2})))
     assert not build(wanted, tmp_path / "a").fresh
@@ -455,14 +457,14 @@ def test_a_suite_of_an_earlier_format_is_kept_and_built_again_by_force(tmp_path:
 
 
 def test_depths_named_twice_are_one(tmp_path: Path, corpus: Path) -> None:
-    wanted = order("passkey", corpus=(str(corpus),), lengths=(1024,), items=2, depths=(0.5, 0.1, 0.50000001))
+    wanted = configure("passkey", corpus=(str(corpus),), lengths=(1024,), items=2, depths=(0.5, 0.1, 0.50000001))
     assert wanted.depths == (0.1, 0.5)
     samples = list(open_suite(build(wanted, tmp_path / "a").folder).samples())
     assert len({sample.id for sample in samples}) == len(samples) == 4
 
 
 def test_a_replacement_killed_half_way_is_undone(tmp_path: Path, corpus: Path) -> None:
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()

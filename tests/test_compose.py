@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.compose import Composed, CorpusTooSmallError, Shelf, UnfitError, compose, compose_alone
+from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
 from fathom.compose.draft import arrange, merged
-from fathom.compose.shelf import bounds
+from fathom.compose.texts import bounds
 from fathom.compose.truncate import cut_sample, truncated
 from fathom.counts import TokenCounter
 from fathom.tokens import Tokenizer, get_tokenizer
@@ -46,31 +46,31 @@ def document(name: str, sentences: int) -> Document:
     return Document(name, " ".join(f"{name}{number} w w w end." for number in range(sentences)), "made")
 
 
-def shelf_of(*documents: Document, tokenizer: Tokenizer | None = None) -> Shelf:
+def counted_texts(*documents: Document, tokenizer: Tokenizer | None = None) -> CountedTexts:
     counter = TokenCounter(tokenizer or get_tokenizer("words"))
-    return Shelf({document.id: document for document in documents}, counter)
+    return CountedTexts({document.id: document for document in documents}, counter)
 
 
-def wholes(shelf: Shelf) -> list[Span]:
-    return [Span(document.id, 0, len(document.text)) for document in shelf.documents.values()]
+def wholes(texts: CountedTexts) -> list[Span]:
+    return [Span(document.id, 0, len(document.text)) for document in texts.documents.values()]
 
 
-def text_of(shelf: Shelf, parts: Sequence[Part]) -> str:
-    return "".join(p if isinstance(p, str) else shelf.documents[p.doc].text[p.start : p.end] for p in parts)
+def text_of(texts: CountedTexts, parts: Sequence[Part]) -> str:
+    return "".join(p if isinstance(p, str) else texts.documents[p.doc].text[p.start : p.end] for p in parts)
 
 
-def sizes(shelf: Shelf, parts: Sequence[Part]) -> list[str | tuple[str, int]]:
+def sizes(texts: CountedTexts, parts: Sequence[Part]) -> list[str | tuple[str, int]]:
     """Literal text as it is, borrowed text as its document and number of words."""
-    return [part if isinstance(part, str) else (part.doc, shelf.tokens(part)) for part in parts]
+    return [part if isinstance(part, str) else (part.doc, texts.tokens(part)) for part in parts]
 
 
 def haystack(*depths: float) -> Haystack:
     return Haystack("Read this.", tuple(Needle(f"Needle {n}.", depth) for n, depth in enumerate(depths)), WHAT)
 
 
-SENTENCES = shelf_of(document("a", 3), document("b", 2))
-LONG = shelf_of(*(document(name, 12) for name in "abcd"))
-SHORT = shelf_of(*(document(name, 2) for name in "abcdefg"))
+SENTENCES = counted_texts(document("a", 3), document("b", 2))
+LONG = counted_texts(*(document(name, 12) for name in "abcd"))
+SHORT = counted_texts(*(document(name, 2) for name in "abcdefg"))
 A, B, C, D, E, *_ = wholes(SHORT)
 
 
@@ -113,25 +113,25 @@ def test_needles_stand_at_the_sentence_end_nearest_to_their_depth(depths: tuple[
     ],
 )
 def test_needles_are_set_apart_as_the_text_behind_them_is(depth: float, context: str) -> None:
-    shelf = shelf_of(Document("t", "One two three four.\nFive six  seven\n\neight nine", "made"))
-    draft = arrange(haystack(depth), wholes(shelf), 9, 0, shelf)
-    assert text_of(shelf, draft.parts(shelf.counter)) == f"Read this.\n\n{context}\n\nWhat?"
+    texts = counted_texts(Document("t", "One two three four.\nFive six  seven\n\neight nine", "made"))
+    draft = arrange(haystack(depth), wholes(texts), 9, 0, texts)
+    assert text_of(texts, draft.parts(texts.counter)) == f"Read this.\n\n{context}\n\nWhat?"
 
 
 def test_a_needle_is_not_set_apart_by_more_than_a_paragraph() -> None:
-    shelf = shelf_of(Document("t", "One two.\n\n\nThree four.", "made"))
-    draft = arrange(haystack(0.5), wholes(shelf), 4, 0, shelf)
-    assert text_of(shelf, draft.parts(shelf.counter)) == (
+    texts = counted_texts(Document("t", "One two.\n\n\nThree four.", "made"))
+    draft = arrange(haystack(0.5), wholes(texts), 4, 0, texts)
+    assert text_of(texts, draft.parts(texts.counter)) == (
         "Read this.\n\nOne two.\n\nNeedle 0.\n\n\nThree four.\n\nWhat?"
     )
 
 
 def test_needles_in_the_middle_of_something_are_paragraphs() -> None:
     """A text without a sentence end may be cut at a word end every 600 letters."""
-    shelf = shelf_of(Document("t", " ".join(["river"] * 300), "made"), document("b", 2))
-    draft = arrange(haystack(0.3, 0.3, 0.6), wholes(shelf), 310, 0, shelf)
+    texts = counted_texts(Document("t", " ".join(["river"] * 300), "made"), document("b", 2))
+    draft = arrange(haystack(0.3, 0.3, 0.6), wholes(texts), 310, 0, texts)
     first, second, third = (" ".join(["river"] * count) for count in (100, 99, 101))
-    assert text_of(shelf, draft.parts(shelf.counter)) == (
+    assert text_of(texts, draft.parts(texts.counter)) == (
         f"Read this.\n\n{first}\n\nNeedle 0.\n\nNeedle 1.\n\n{second}\n\nNeedle 2.\n\n{third}\n\n"
         "b0 w w w end. b1 w w w end.\n\nWhat?"
     )
@@ -163,19 +163,19 @@ def test_the_last_filler_is_cut_and_no_scrap_is_left(length: int, taken: list[tu
 
 
 def test_a_filler_too_short_to_spare_a_scrap_stays_whole() -> None:
-    shelf = shelf_of(document("a", 9), document("b", 12))  # 45 words: less than two scraps
-    (made,) = compose(haystack(1.0), 5 + 45 + 7, wholes(shelf), shelf, exact=True)
-    assert [part for part in sizes(shelf, made.parts) if isinstance(part, tuple)] == [("a", 45), ("b", 7)]
+    texts = counted_texts(document("a", 9), document("b", 12))  # 45 words: less than two scraps
+    (made,) = compose(haystack(1.0), 5 + 45 + 7, wholes(texts), texts, exact=True)
+    assert [part for part in sizes(texts, made.parts) if isinstance(part, tuple)] == [("a", 45), ("b", 7)]
 
 
 def test_prompts_end_with_a_sentence_where_the_budget_need_not_be_filled() -> None:
     assert bounds(1000, exact=True) == (1000, 1000)
     assert bounds(1000, exact=False) == (990, 997)
     assert bounds(250, exact=False) == (248, 250)
-    shelf = shelf_of(*(document(name, 60) for name in "abcd"))
-    (made,) = compose(haystack(0.0), 1000, wholes(shelf), shelf)
+    texts = counted_texts(*(document(name, 60) for name in "abcd"))
+    (made,) = compose(haystack(0.0), 1000, wholes(texts), texts)
     assert made.tokens == 5 + 3 * 300 + 85  # 88 words are left, and may be three fewer
-    assert text_of(shelf, made.parts).endswith("end.\n\nWhat?")
+    assert text_of(texts, made.parts).endswith("end.\n\nWhat?")
 
 
 @pytest.mark.parametrize(
@@ -191,12 +191,12 @@ def test_a_corpus_that_is_too_small_says_what_is_missing(
 ) -> None:
     with pytest.raises(error) as caught:
         compose(haystack(0.5), length, fillers, LONG)
-    assert str(caught.value) == f"the corpus is too small: {said} (equal passages count once)"
+    assert str(caught.value) == f"the corpus is too small: {said} (duplicate passages count once)"
 
 
 def test_one_percent_of_a_budget_may_be_missing() -> None:
-    shelf = shelf_of(document("a", 98))
-    (made,) = compose(haystack(0.5), 500, wholes(shelf), shelf)
+    texts = counted_texts(document("a", 98))
+    (made,) = compose(haystack(0.5), 500, wholes(texts), texts)
     assert made.tokens == 495
 
 
@@ -205,7 +205,7 @@ def test_a_budget_below_what_must_stand_there_says_how_much_that_is() -> None:
     assert text_of(LONG, made.parts) == "Read this.\n\nNeedle 0.\n\nWhat?"
     with pytest.raises(FathomError) as caught:
         compose(haystack(0.5), 4, wholes(LONG), LONG)
-    assert str(caught.value) == "4 tokens are too few: the question and what it needs alone take 5"
+    assert str(caught.value) == "4 tokens are too few: the question and its gold text alone take 5"
 
 
 # -------------------------------------------------------------------------------------------------- numbered passages
@@ -287,7 +287,7 @@ def test_a_copy_that_is_cut_stands_once() -> None:
     draft = arrange(passages([], copies=(3, 3)), [C, D], 40, 0, SHORT)
     assert [part for part in sizes(SHORT, draft.body) if isinstance(part, tuple)] == [("c", 10)] * 3 + [("d", 6)]
     # Of a passage that stands more than once no copy is made shorter.
-    long = shelf_of(document("a", 20), document("b", 20))
+    long = counted_texts(document("a", 20), document("b", 20))
     draft = arrange(passages([], copies=(2, 1)), wholes(long), 202 + 5, 0, long)
     assert [part for part in sizes(long, draft.body) if isinstance(part, tuple)] == [("a", 100), ("a", 100), ("b", 4)]
 
@@ -318,12 +318,12 @@ def test_questions_over_one_context_differ_in_where_its_last_filler_ends() -> No
 
 def test_a_question_for_which_there_is_room_takes_nothing_from_the_context() -> None:
     """From 693 to 700 tokens all is well: only the last question is too long for that, and costs a sentence."""
-    shelf = shelf_of(*(document(name, 60) for name in "abcd"))
+    texts = counted_texts(*(document(name, 60) for name in "abcd"))
     questions = ("What is it, and why so long?", "What?", "Which one?", "why " * 9)
     endings = tuple(Ending(text, ("x",), 0.0) for text in questions)
-    made = compose(passages([(Span("a", 0, 20), 0.4)], endings=endings), 700, wholes(shelf)[1:], shelf)
+    made = compose(passages([(Span("a", 0, 20), 0.4)], endings=endings), 700, wholes(texts)[1:], texts)
     assert [one.tokens for one in made] == [700, 694, 695, 697]
-    taken = [[part[1] for part in sizes(shelf, one.parts) if isinstance(part, tuple)] for one in made]
+    taken = [[part[1] for part in sizes(texts, one.parts) if isinstance(part, tuple)] for one in made]
     assert taken == [[300, 8, 300, last] for last in (80, 80, 80, 75)]
 
 
@@ -407,21 +407,21 @@ def test_whole_texts_stand_as_they_are_where_they_fit() -> None:
 def test_whole_texts_lose_their_middle_where_their_plan_allows_it(
     cut: Literal["tidy", "even"], exact: bool, kept: list[tuple[str, int]]
 ) -> None:
-    shelf = shelf_of(document("a", 60))
-    plan, _ = whole(["Read. ", *wholes(shelf), "\n\nWhat?"], cut=cut)
-    (made,) = compose(plan, 100, [], shelf, exact=exact)
-    assert [part for part in sizes(shelf, made.parts) if isinstance(part, tuple)] == kept
+    texts = counted_texts(document("a", 60))
+    plan, _ = whole(["Read. ", *wholes(texts), "\n\nWhat?"], cut=cut)
+    (made,) = compose(plan, 100, [], texts, exact=exact)
+    assert [part for part in sizes(texts, made.parts) if isinstance(part, tuple)] == kept
     assert made.tokens == 2 + sum(size for _, size in kept)
     assert made.ending.facets == {"kind": "k", "whole_tokens": 302}
     assert made.depth == 0.25
-    long, _ = whole(["Read. " * 200, *wholes(shelf), "\n\nWhat?"], cut=cut)
+    long, _ = whole(["Read. " * 200, *wholes(texts), "\n\nWhat?"], cut=cut)
     with pytest.raises(UnfitError, match=r"^its texts take 501 tokens$"):
-        compose(long, 100, [], shelf)
+        compose(long, 100, [], texts)
 
 
 # ------------------------------------------------------------------------------------------------------- cut prompts
 
-SIXTY = shelf_of(document("a", 60), document("b", 60))
+SIXTY = counted_texts(document("a", 60), document("b", 60))
 FIRST, SECOND = wholes(SIXTY)
 
 
@@ -546,14 +546,14 @@ HOSTILE = {
     "at random": lambda text: len(text.split()) + (crc32(text.encode()) % 9 if text else 0),
 }
 HOSTILE_SHELVES = {
-    name: shelf_of(*(make_document(seed) for seed in range(12)), tokenizer=Hostile(name, count))
+    name: counted_texts(*(make_document(seed) for seed in range(12)), tokenizer=Hostile(name, count))
     for name, count in {**HOSTILE, "chars": len}.items()
 }
 
 
-def plan_of(kind: str, shelf: Shelf, depth: float, words: int) -> Plan:
+def plan_of(kind: str, texts: CountedTexts, depth: float, words: int) -> Plan:
     question = Ending("Why? " + "why " * words, ("x",), 0.0)
-    documents = wholes(shelf)
+    documents = wholes(texts)
     if kind == "running text":
         return Haystack("Read this.", (Needle("A needle.", depth), Needle("Another.", 1 - depth)), question)
     if kind == "passages":
@@ -564,9 +564,9 @@ def plan_of(kind: str, shelf: Shelf, depth: float, words: int) -> Plan:
     return whole(parts, cut="tidy" if kind == "tidy" else "even", question=question)[0]
 
 
-def assert_all_there(kind: str, shelf: Shelf, made: Composed) -> None:
+def assert_all_there(kind: str, texts: CountedTexts, made: Composed) -> None:
     """A prompt has its beginning, its question, its needles or gold passage once, and its passages are numbered."""
-    text = text_of(shelf, made.parts)
+    text = text_of(texts, made.parts)
     assert text.endswith(made.ending.question)
     if kind == "running text":
         assert text.startswith("Read this.\n\n")
@@ -576,7 +576,7 @@ def assert_all_there(kind: str, shelf: Shelf, made: Composed) -> None:
         assert text.startswith("Read.\n\nP1:\n")
         spans = [part for part in made.parts if isinstance(part, Span)]
         assert re.findall(r"P(\d+):\n", text) == [str(number) for number in range(1, len(spans) + 1)]
-        assert spans.count(replace(wholes(shelf)[0], end=150)) == 1
+        assert spans.count(replace(wholes(texts)[0], end=150)) == 1
         assert text.endswith("\n\n" + made.ending.question)
     else:
         assert text.startswith("Read all of it.\n")
@@ -594,17 +594,17 @@ def assert_all_there(kind: str, shelf: Shelf, made: Composed) -> None:
 def test_no_prompt_exceeds_an_exact_budget_whatever_is_merged(
     name: str, kind: str, length: int, depth: float, words: int, seed: int
 ) -> None:
-    shelf = HOSTILE_SHELVES[name]
-    fillers = wholes(shelf)[1:]
+    texts = HOSTILE_SHELVES[name]
+    fillers = wholes(texts)[1:]
     Random(seed).shuffle(fillers)
     try:
-        made = compose(plan_of(kind, shelf, depth, words), length, fillers, shelf, exact=True)
+        made = compose(plan_of(kind, texts, depth, words), length, fillers, texts, exact=True)
     except FathomError:  # that no prompt of this length was found is no prompt that is too long
         assert name != "over every seam"
         return
     for one in made:
-        assert shelf.counter.tokenizer.count(text_of(shelf, one.parts)) == one.tokens <= length
-        assert_all_there(kind, shelf, one)
+        assert texts.counter.tokenizer.count(text_of(texts, one.parts)) == one.tokens <= length
+        assert_all_there(kind, texts, one)
         if kind != "tidy" and kind != "even":
             assert one.tokens >= 0.99 * length
 
@@ -619,15 +619,15 @@ def test_no_prompt_exceeds_an_exact_budget_whatever_is_merged(
 def test_no_prompt_exceeds_its_budget_where_tokens_reach_over_every_seam(
     kind: str, length: int, depth: float, words: int
 ) -> None:
-    shelf = HOSTILE_SHELVES["over every seam"]
-    for one in compose(plan_of(kind, shelf, depth, words), length, wholes(shelf)[1:], shelf):
-        assert shelf.counter.tokenizer.count(text_of(shelf, one.parts)) == one.tokens <= length
-        assert_all_there(kind, shelf, one)
+    texts = HOSTILE_SHELVES["over every seam"]
+    for one in compose(plan_of(kind, texts, depth, words), length, wholes(texts)[1:], texts):
+        assert texts.counter.tokenizer.count(text_of(texts, one.parts)) == one.tokens <= length
+        assert_all_there(kind, texts, one)
 
 
-def fits(shelf: Shelf, made: Composed) -> int:
+def fits(texts: CountedTexts, made: Composed) -> int:
     """Tokens of a prompt, which are those it says it has."""
-    tokens = shelf.counter.tokenizer.count(text_of(shelf, made.parts))
+    tokens = texts.counter.tokenizer.count(text_of(texts, made.parts))
     assert tokens == made.tokens
     return tokens
 
@@ -640,13 +640,13 @@ def fits(shelf: Shelf, made: Composed) -> int:
 def test_a_cut_passage_is_made_longer_letter_by_letter_where_the_search_jumps_over_the_length(
     name: str, length: int, depth: float
 ) -> None:
-    shelf = HOSTILE_SHELVES[name]
-    made = compose(plan_of("passages", shelf, depth, 3), length, wholes(shelf)[1:], shelf, exact=True)
-    assert [fits(shelf, one) for one in made] == [length] * 3
+    texts = HOSTILE_SHELVES[name]
+    made = compose(plan_of("passages", texts, depth, 3), length, wholes(texts)[1:], texts, exact=True)
+    assert [fits(texts, one) for one in made] == [length] * 3
     for one in made:
-        assert_all_there("passages", shelf, one)
+        assert_all_there("passages", texts, one)
     # One context: the passages are the same, and but for the last filler they end where they did.
-    gold = replace(wholes(shelf)[0], end=150)
+    gold = replace(wholes(texts)[0], end=150)
     spans = [[part for part in one.parts if isinstance(part, Span) and part != gold] for one in made]
     assert len({tuple((span.doc, span.start) for span in found) for found in spans}) == 1
     assert len({tuple(span.end for span in found[:-1]) for found in spans}) == 1
@@ -654,10 +654,10 @@ def test_a_cut_passage_is_made_longer_letter_by_letter_where_the_search_jumps_ov
 
 def test_gold_is_never_made_longer_to_fill_a_budget() -> None:
     """Beside 150 letters of gold there is no room for the heading of another passage, and 5 letters are missing."""
-    shelf = HOSTILE_SHELVES["chars"]
+    texts = HOSTILE_SHELVES["chars"]
     with pytest.raises(FathomError) as caught:
-        compose(plan_of("passages", shelf, 0.3, 3), 185, wholes(shelf)[1:], shelf)
-    assert str(caught.value) == "no document of the corpus can be cut to fit: 5 of 185 tokens are missing"
+        compose(plan_of("passages", texts, 0.3, 3), 185, wholes(texts)[1:], texts)
+    assert str(caught.value) == "no document of the corpus can be truncated to fit: 5 of 185 tokens are missing"
 
 
 def test_running_text_is_made_longer_behind_its_last_needle() -> None:
@@ -678,32 +678,34 @@ def test_running_text_is_made_longer_behind_its_last_needle() -> None:
     ],
 )
 def test_a_cut_prompt_is_made_longer_letter_by_letter_too(name: str, length: int, even: bool) -> None:
-    shelf = HOSTILE_SHELVES[name]
+    texts = HOSTILE_SHELVES[name]
     heading = "\n\nNext one of them is this, a long heading:\n"
-    prompt = ("Read all of it.\n", *(part for span in wholes(shelf) for part in (heading, span)), "\n\nWhy? why why")
-    cut = truncated(prompt, "Why? why why", length, shelf, exact=True, even=even)
+    prompt = ("Read all of it.\n", *(part for span in wholes(texts) for part in (heading, span)), "\n\nWhy? why why")
+    cut = truncated(prompt, "Why? why why", length, texts, exact=True, even=even)
     assert cut is not None
-    text, full = text_of(shelf, cut), text_of(shelf, prompt)
-    assert shelf.counter.tokenizer.count(text) == length
+    text, full = text_of(texts, cut), text_of(texts, prompt)
+    assert texts.counter.tokenizer.count(text) == length
     assert any(text[:seam] == full[:seam] and full.endswith(text[seam:]) for seam in range(len(text)))
 
 
 def test_a_passage_of_which_not_a_letter_fits_is_left_out() -> None:
     """A word, or a part of one, is three tokens: of the second passage there would be its heading and nothing else."""
-    shelf = shelf_of(document("c", 2), document("d", 2), tokenizer=Hostile("dear", lambda text: 3 * len(text.split())))
+    texts = counted_texts(
+        document("c", 2), document("d", 2), tokenizer=Hostile("dear", lambda text: 3 * len(text.split()))
+    )
     for room, taken in ((38, [30]), (39, [30, 3]), (41, [30, 3])):
-        draft = arrange(passages([]), [C, D], room, 0, shelf)
-        assert [shelf.tokens(span) for span in draft.fillers] == taken
+        draft = arrange(passages([]), [C, D], room, 0, texts)
+        assert [texts.tokens(span) for span in draft.fillers] == taken
 
 
 def test_whole_texts_that_fit_only_by_their_pieces_do_not_fit_an_exact_budget() -> None:
     """A text of 40 letters is one token, and so are two of them; in a run beyond 100 letters each is one."""
     counted = by(r"(?<!x)x{1,100}(?!x)|x|[^\sx]+")
-    texts = [Document(f"x{number}", "x" * 40, "made") for number in range(6)]
-    shelf = shelf_of(*texts, tokenizer=Hostile("runs", counted))
-    plan, _ = whole(["Read. ", *wholes(shelf), "\n\nWhat?"])
-    (made,) = compose(plan, 300, [], shelf, exact=True)
+    documents = [Document(f"x{number}", "x" * 40, "made") for number in range(6)]
+    texts = counted_texts(*documents, tokenizer=Hostile("runs", counted))
+    plan, _ = whole(["Read. ", *wholes(texts), "\n\nWhat?"])
+    (made,) = compose(plan, 300, [], texts, exact=True)
     assert made.tokens == 242
-    assert shelf.measure(made.parts) < 242
+    assert texts.measure(made.parts) < 242
     with pytest.raises(UnfitError, match=r"^its texts take 242 tokens$"):
-        compose(plan, 241, [], shelf, exact=True)
+        compose(plan, 241, [], texts, exact=True)

@@ -10,7 +10,7 @@ from math import sqrt
 
 import pytest
 
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.length import render
 from fathom.registry import get_suite
 from fathom.suitefile import BuiltSuite, open_suite
@@ -33,7 +33,7 @@ ONE_PASSAGE = ("passage_retrieval", "single_doc_qa", "single_doc_summary")
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
     folder = tmp_path_factory.mktemp("hundred")
-    wanted = order("hundred", corpus=("world",), lengths=LENGTHS, items=ITEMS, tokenizer="words")
+    wanted = configure("hundred", corpus=("world",), lengths=LENGTHS, items=ITEMS, tokenizer="words")
     return open_suite(build(wanted, folder / "suite").folder)
 
 

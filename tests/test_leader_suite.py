@@ -12,7 +12,7 @@ import pytest
 
 from command_line import Call
 from fathom.benchmarks.leader.suite import TOKENIZER
-from fathom.build import Order, build, order
+from fathom.build import BuildConfig, build, configure
 from fathom.compose import compose
 from fathom.length import format_length
 from fathom.registry import get_suite, get_task
@@ -23,7 +23,7 @@ from made import write_corpus
 from made_infinitebench import write_infinite
 from made_threads import write_threads
 
-ORDERS = import_module("fathom.build.order")  # the package has a function of this name
+CONFIG = import_module("fathom.build.config")
 
 # Table 3 of the paper; a number that five lengths do not divide is missed by one.
 SAMPLES = {
@@ -39,13 +39,13 @@ CATEGORIES = {"SYR": 10, "F-QA": 4, "MC-QA": 2, "ICL": 3, "SUM": 3, "LGR": 2}
 def no_fetched_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody's own data and tokenizers decide what is built."""
     monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(ORDERS, "is_at_hand", lambda name: False)
+    monkeypatch.setattr(CONFIG, "is_at_hand", lambda name: False)
 
 
 def made(out: Path, **choices: Any) -> dict[str, Any]:
     """The manifest of a small build."""
     choices = {"tokenizer": "words", "items": 1, **choices}
-    return dict(build(order("leader", **choices), out / "suite", force=True).manifest)
+    return dict(build(configure("leader", **choices), out / "suite", force=True).manifest)
 
 
 def test_the_suite_has_the_tasks_of_table_3_in_its_categories_and_sets() -> None:
@@ -72,22 +72,22 @@ def test_depths_are_dealt_in_turn_and_lie_apart_however_few_there_are() -> None:
         if grid.depths:
             assert grid.items % len(grid.depths) == 0
             assert {0.0, 1.0} < set(grid.depths)
-            wanted = order("leader")
+            wanted = configure("leader")
             assert [wanted.depth_of(name, index) for index in range(2 * len(grid.depths))] == [*grid.depths] * 2
             assert max(grid.depths[:3]) - min(grid.depths[:3]) == 1
 
 
 def test_lengths_that_are_asked_for_stay_within_the_set_of_a_task() -> None:
-    wanted = order("leader", lengths=(131_072, 4096, 32_768))
+    wanted = configure("leader", lengths=(131_072, 4096, 32_768))
     assert wanted.of("leader_needle_short").lengths == (4096, 32_768)
     assert wanted.of("leader_needle_long").lengths == (4096, 32_768, 131_072)
     assert wanted.of("leader_bestchoice").lengths == (4096,)
-    assert order("leader", items=3).of("leader_kv_short") == order("leader", items=3).of("leader_kv_short")
-    assert order("leader", items=3).of("leader_kv_short").items == 3
+    assert configure("leader", items=3).of("leader_kv_short") == configure("leader", items=3).of("leader_kv_short")
+    assert configure("leader", items=3).of("leader_kv_short").items == 3
 
 
 def test_orders_without_grids_are_the_same_for_all_tasks() -> None:
-    wanted = order("starter", items=4)
+    wanted = configure("starter", items=4)
     assert wanted.grids == ()
     assert wanted.of("passkey") is wanted
     assert wanted.depth_of("passkey", 0) is None
@@ -98,20 +98,20 @@ def test_without_any_data_the_generated_tasks_are_built_and_the_others_named(tmp
     assert all(name.startswith(("leader_passkey", "leader_needle", "leader_kv")) for name in manifest["samples"])
     assert set(manifest["samples"].values()) == {2}
     assert len(manifest["samples"]) == 10
-    notes = {note for note in manifest["notes"] if "left out" in note}
+    notes = {note for note in manifest["notes"] if "skipped" in note}
     assert len(notes) == 2
-    assert any("leader_bestchoice: left out; give --threads FILE" in note for note in notes)
-    assert any("leader_musique, " in note and "left out; give --data FOLDER" in note for note in notes)
+    assert any("leader_bestchoice: skipped; give --threads FILE" in note for note in notes)
+    assert any("leader_musique, " in note and "skipped; give --data FOLDER" in note for note in notes)
 
 
 @pytest.mark.slow
 def test_records_and_threads_stand_beside_the_generated_world(tmp_path: Path) -> None:
     data = write_infinite(tmp_path / "records", 3)
     threads = write_threads(tmp_path, 60)
-    wanted = order("leader", data=[str(data)], threads=[str(threads)])
+    wanted = configure("leader", data=[str(data)], threads=[str(threads)])
     assert wanted.corpus == ("world",)
-    assert order("leader", noise=["essays"], data=[str(data)]).corpus == ()
-    assert order("leader", corpus=["essays"], data=[str(data)]).corpus == ("essays",)
+    assert configure("leader", noise=["essays"], data=[str(data)]).corpus == ()
+    assert configure("leader", corpus=["essays"], data=[str(data)]).corpus == ("essays",)
     manifest = made(tmp_path, data=[str(data)], threads=[str(threads)], lengths=(2000,), items=2)
     assert manifest["samples"]["leader_math_find"] == 2
     assert manifest["samples"]["leader_needle_long"] == 2
@@ -121,7 +121,7 @@ def test_records_and_threads_stand_beside_the_generated_world(tmp_path: Path) ->
 def test_contexts_are_filled_with_what_is_given_and_never_with_records(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path, 30)
     data = write_infinite(tmp_path / "records", 3)
-    wanted = order("leader", noise=[str(corpus)], data=[str(data)], lengths=(2000,), items=1, tokenizer="words")
+    wanted = configure("leader", noise=[str(corpus)], data=[str(data)], lengths=(2000,), items=1, tokenizer="words")
     folder = build(wanted, tmp_path / "suite").folder
     manifest = json.loads((folder / "manifest.json").read_text())
     import polars as pl
@@ -130,7 +130,7 @@ def test_contexts_are_filled_with_what_is_given_and_never_with_records(tmp_path:
     assert manifest["samples"]["leader_passkey_5_short"] == 1
     needed = {name.split(":")[0].rpartition("/")[2] for name in sources}
     assert {"corpus.jsonl", "pairs", "refrain"} <= needed
-    alone = order("leader", noise=[str(corpus)], data=[str(data)], lengths=(2000,), items=1, tokenizer="words",
+    alone = configure("leader", noise=[str(corpus)], data=[str(data)], lengths=(2000,), items=1, tokenizer="words",
                   where={"category": ("SYR",)})  # fmt: skip
     folder = build(alone, tmp_path / "alone").folder
     sources = pl.read_parquet(folder / "documents.parquet")["source"].to_list()
@@ -138,15 +138,15 @@ def test_contexts_are_filled_with_what_is_given_and_never_with_records(tmp_path:
 
 
 def test_fetched_data_are_used_where_none_are_named() -> None:
-    assert order("leader").data == ()
+    assert configure("leader").data == ()
     fetched = data_folder()
     fetched.mkdir(parents=True)
     (fetched / LOCK).write_text("{}")
-    assert order("leader").data == (str(fetched),)
-    assert order("leader", threads=["some"]).data == (str(fetched),)
-    assert order("leader", data=["mine"]).data == ("mine",)
-    assert order("starter").data == ()
-    assert order("passkey").data == ()
+    assert configure("leader").data == (str(fetched),)
+    assert configure("leader", threads=["some"]).data == (str(fetched),)
+    assert configure("leader", data=["mine"]).data == ("mine",)
+    assert configure("starter").data == ()
+    assert configure("passkey").data == ()
 
 
 @pytest.mark.slow
@@ -165,9 +165,9 @@ def test_a_choice_of_a_set_composes_no_other_task(tmp_path: Path, monkeypatch: p
     }
     assert len(composed) == 5
     assert not any("128k" in note for note in manifest["notes"])
-    with pytest.raises(FathomError, match=r"(?s)such a value of set\..*  set: 32k, 128k"):
+    with pytest.raises(FathomError, match=r"(?s)one of these values of set\..*  set: 32k, 128k"):
         made(tmp_path, where={"set": ("64k",)})
-    with pytest.raises(FathomError, match="beyond its longest"):
+    with pytest.raises(FathomError, match="exceed its longest"):
         made(tmp_path, where={"set": ("32k",)}, lengths=(65_536,))
 
 
@@ -178,21 +178,21 @@ def test_swept_depths_take_the_place_of_dealt_ones(tmp_path: Path) -> None:
 
 
 def test_tasks_by_name_keep_their_grids() -> None:
-    wanted = order("leader_kv_short,leader_passkey_5_short")
+    wanted = configure("leader_kv_short,leader_passkey_5_short")
     assert wanted.corpus == ("world",)
     assert {name for name, _ in wanted.grids} == {"leader_kv_short", "leader_passkey_5_short"}
     with pytest.raises(FathomError, match="--threads FILE"):
-        order("leader_bestchoice")
+        configure("leader_bestchoice")
     with pytest.raises(FathomError, match="fathom data fetch --suite leader"):
-        order("leader_en_qa")
+        configure("leader_en_qa")
 
 
 def test_the_tokenizer_of_the_paper_is_used_where_it_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert order("leader").tokenizer == DEFAULT
-    monkeypatch.setattr(ORDERS, "is_at_hand", lambda name: name == TOKENIZER)
-    assert order("leader").tokenizer == TOKENIZER
-    assert order("leader", tokenizer="words").tokenizer == "words"
-    assert order("starter").tokenizer == DEFAULT
+    assert configure("leader").tokenizer == DEFAULT
+    monkeypatch.setattr(CONFIG, "is_at_hand", lambda name: name == TOKENIZER)
+    assert configure("leader").tokenizer == TOKENIZER
+    assert configure("leader", tokenizer="words").tokenizer == "words"
+    assert configure("starter").tokenizer == DEFAULT
 
 
 def test_a_build_in_other_tokens_says_so(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_the_command_builds_without_anything(call: Call) -> None:
         "words",
     )
     assert (code, "5 samples" in printed) == (0, True)
-    assert "leader_bestchoice: left out; give --threads FILE" in told
+    assert "leader_bestchoice: skipped; give --threads FILE" in told
 
 
 @pytest.mark.parametrize("tokens", [1000, 2000, 32_000, 128_000, 1_024_000])
@@ -248,4 +248,4 @@ def test_equal_orders_have_equal_contents(tmp_path: Path) -> None:
     first, second = made(tmp_path / "a", **choices), made(tmp_path / "b", **choices)
     assert first["fingerprint"] == second["fingerprint"]
     assert made(tmp_path / "c", **choices, seed=1)["fingerprint"] != first["fingerprint"]
-    assert isinstance(order("leader"), Order)
+    assert isinstance(configure("leader"), BuildConfig)

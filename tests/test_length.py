@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.build import build, order
-from fathom.compose import Shelf, compose
+from fathom.build import build, configure
+from fathom.compose import CountedTexts, compose
 from fathom.counts import TokenCounter
 from fathom.length import format_length, named_lengths, parse_length, render
 from fathom.suitefile import open_suite
@@ -42,17 +42,17 @@ def test_names_of_lengths_read_back(tokens: int) -> None:
     assert parse_length(format_length(tokens)) == tokens
 
 
-def shelf_of(count: int, tokenizer: str, language: str = "en") -> Shelf:
+def shelf_of(count: int, tokenizer: str, language: str = "en") -> CountedTexts:
     documents = [make_document(seed, language) for seed in range(count)]
-    return Shelf({document.id: document for document in documents}, TokenCounter(get_tokenizer(tokenizer)))
+    return CountedTexts({document.id: document for document in documents}, TokenCounter(get_tokenizer(tokenizer)))
 
 
-def whole(shelf: Shelf) -> list[Span]:
-    return [Span(document.id, 0, len(document.text)) for document in shelf.documents.values()]
+def whole(texts: CountedTexts) -> list[Span]:
+    return [Span(document.id, 0, len(document.text)) for document in texts.documents.values()]
 
 
-def text_of(shelf: Shelf, parts: tuple[str | Span, ...]) -> str:
-    return "".join(p if isinstance(p, str) else shelf.documents[p.doc].text[p.start : p.end] for p in parts)
+def text_of(texts: CountedTexts, parts: tuple[str | Span, ...]) -> str:
+    return "".join(p if isinstance(p, str) else texts.documents[p.doc].text[p.start : p.end] for p in parts)
 
 
 def haystack(depths: list[float]) -> Haystack:
@@ -61,7 +61,7 @@ def haystack(depths: list[float]) -> Haystack:
 
 
 @cache
-def stocked(tokenizer: str, language: str) -> Shelf:
+def stocked(tokenizer: str, language: str) -> CountedTexts:
     """The documents that most tests compose from, made by the first of them."""
     return shelf_of(60, tokenizer, language)
 
@@ -78,12 +78,12 @@ def stocked(tokenizer: str, language: str) -> Shelf:
 def test_running_text_fills_its_budget(
     tokenizer: str, language: str, length: int, depths: list[float], seed: int, exact: bool
 ) -> None:
-    shelf = stocked(tokenizer, language)
-    fillers = whole(shelf)
+    texts = stocked(tokenizer, language)
+    fillers = whole(texts)
     Random(seed).shuffle(fillers)
-    (made,) = compose(haystack(depths), length, fillers, shelf, exact=exact)
-    text = text_of(shelf, made.parts)
-    tokens = shelf.counter.tokenizer.count(text)
+    (made,) = compose(haystack(depths), length, fillers, texts, exact=exact)
+    text = text_of(texts, made.parts)
+    tokens = texts.counter.tokenizer.count(text)
     assert tokens == made.tokens
     assert 0.99 * length <= tokens <= length
     if exact and tokenizer != "tekken":
@@ -108,18 +108,18 @@ def passages(gold: tuple[tuple[Span, float], ...], copies: tuple[int, ...] = ())
 def test_passages_fill_their_budget_and_hold_gold_at_its_number(
     tokenizer: str, language: str, length: int, depth: float, seed: int, repeat: bool
 ) -> None:
-    shelf = stocked(tokenizer, language)
-    order_ = whole(shelf)
+    texts = stocked(tokenizer, language)
+    order_ = whole(texts)
     Random(seed).shuffle(order_)
     gold, fillers = order_[0], order_[1:]
     gold = Span(gold.doc, 0, min(gold.end, 200))
     copies = tuple(1 + (seed + n) % 3 for n in range(len(fillers))) if repeat else ()
-    (made,) = compose(passages(((gold, depth),), copies), length, fillers, shelf)
-    text = text_of(shelf, made.parts)
-    assert 0.99 * length <= shelf.counter.tokenizer.count(text) <= length
+    (made,) = compose(passages(((gold, depth),), copies), length, fillers, texts)
+    text = text_of(texts, made.parts)
+    assert 0.99 * length <= texts.counter.tokenizer.count(text) <= length
     number = int(made.ending.targets[0])
     after = text.split(f"Passage {number}:\n")[1]
-    assert after.startswith(shelf.documents[gold.doc].text[gold.start : gold.end])
+    assert after.startswith(texts.documents[gold.doc].text[gold.start : gold.end])
 
 
 @pytest.mark.slow
@@ -135,20 +135,20 @@ def test_passages_fill_their_budget_and_hold_gold_at_its_number(
 def test_questions_over_one_context_share_it_and_fill_the_budget(
     tokenizer: str, length: int, depth: float, seed: int, sizes: list[int], exact: bool
 ) -> None:
-    shelf = stocked(tokenizer, "en")
-    order_ = whole(shelf)
+    texts = stocked(tokenizer, "en")
+    order_ = whole(texts)
     Random(seed).shuffle(order_)
     gold, fillers = Span(order_[0].doc, 0, 200), order_[1:]
     questions = tuple(Ending(f"Question {n}? " + "why " * size, ("x",), 0.0) for n, size in enumerate(sizes))
     plan = Passages("Read these.", "Passage {number}:\n", ((gold, depth),), lambda layout: questions)
-    made = compose(plan, length, fillers, shelf, exact=exact)
-    texts = [text_of(shelf, one.parts) for one in made]
-    for text, question in zip(texts, questions, strict=True):
+    made = compose(plan, length, fillers, texts, exact=exact)
+    prompts = [text_of(texts, one.parts) for one in made]
+    for text, question in zip(prompts, questions, strict=True):
         assert text.endswith(question.question)
-        assert 0.99 * length <= shelf.counter.tokenizer.count(text) <= length
+        assert 0.99 * length <= texts.counter.tokenizer.count(text) <= length
         if exact and tokenizer != "tekken":
-            assert shelf.counter.tokenizer.count(text) == length
-    bodies = [text.removesuffix(question.question) for text, question in zip(texts, questions, strict=True)]
+            assert texts.counter.tokenizer.count(text) == length
+    bodies = [text.removesuffix(question.question) for text, question in zip(prompts, questions, strict=True)]
     # They differ by where the passage that fills the budget ends, and in nothing else.
     assert len({tuple(body.count(f"Passage {n}:") for n in range(40)) for body in bodies}) == 1
     longest = max(bodies, key=len)
@@ -161,27 +161,27 @@ def test_questions_over_one_context_share_it_and_fill_the_budget(
 @given(depth=st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), length=st.integers(2000, 8000))
 @settings(max_examples=20)
 def test_a_needle_lies_at_its_depth(depth: float, length: int) -> None:
-    shelf = stocked("tekken", "en")
-    (made,) = compose(haystack([depth]), length, whole(shelf), shelf)
-    before, _, after = text_of(shelf, made.parts).partition("Needle 0 is hidden here.")
+    texts = stocked("tekken", "en")
+    (made,) = compose(haystack([depth]), length, whole(texts), texts)
+    before, _, after = text_of(texts, made.parts).partition("Needle 0 is hidden here.")
     found = len(before) / (len(before) + len(after))
     assert abs(found - depth) < 0.05
 
 
 def test_a_corpus_that_runs_out_says_how_many_tokens_are_missing() -> None:
-    shelf = shelf_of(3, "words")
-    available = sum(shelf.counter.size(document) for document in shelf.documents.values())
+    texts = shelf_of(3, "words")
+    available = sum(texts.counter.size(document) for document in texts.documents.values())
     with pytest.raises(FathomError, match=r"too small: [\d,]+ of 9,000 tokens are missing") as caught:
-        compose(haystack([0.5]), 9000, whole(shelf), shelf)
+        compose(haystack([0.5]), 9000, whole(texts), texts)
     missing = int(str(caught.value).split(": ")[1].split(" of")[0].replace(",", ""))
     assert abs(missing - (9000 - available)) < 60
 
 
 def test_a_length_below_the_question_is_explained() -> None:
-    shelf = stocked("words", "en")
+    texts = stocked("words", "en")
     plan = Haystack("Read this. " * 200, (Needle("needle", 0.5),), Ending("What?", ("x",), 0.0))
     with pytest.raises(FathomError, match="too few"):
-        compose(plan, 300, whole(shelf), shelf)
+        compose(plan, 300, whole(texts), texts)
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_a_length_below_the_question_is_explained() -> None:
 def test_every_prompt_of_a_built_suite_is_within_its_budget(tmp_path: Path, tokenizer: str) -> None:
     corpus = write_corpus(tmp_path, 120, ("en", "zh"))
     lengths = (1500, 2048, 6000)
-    wanted = order(EVERY_TASK, corpus=(str(corpus),), lengths=lengths, items=3, tokenizer=tokenizer)
+    wanted = configure(EVERY_TASK, corpus=(str(corpus),), lengths=lengths, items=3, tokenizer=tokenizer)
     suite = open_suite(build(wanted, tmp_path / "suite").folder)
     texts, engine = suite.texts(), get_tokenizer(tokenizer)
     seen: dict[str, set[int]] = {}
@@ -205,7 +205,7 @@ def test_every_prompt_of_a_built_suite_is_within_its_budget(tmp_path: Path, toke
 @pytest.mark.slow
 def test_lengths_of_an_item_are_nested(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path, 150)
-    wanted = order(EVERY_TASK, corpus=(str(corpus),), lengths=(1500, 3000, 6000), items=2)
+    wanted = configure(EVERY_TASK, corpus=(str(corpus),), lengths=(1500, 3000, 6000), items=2)
     suite = open_suite(build(wanted, tmp_path / "suite").folder)
     borrowed: dict[str, list[list[str]]] = {}
     for sample in suite.samples():
@@ -226,7 +226,7 @@ def test_prompts_of_odd_texts_are_within_their_budget_too(tmp_path: Path) -> Non
     corpus = tmp_path / "odd.jsonl"
     rows = [{"text": f"{kind} {n}: {text[7 * n :]}"} for kind, text in ODD.items() for n in range(3)]
     corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    wanted = order(
+    wanted = configure(
         "passkey,counting_stars,passage_count", corpus=[str(corpus)], lengths=[1024, 8192], items=4, languages=["en"]
     )
     suite = open_suite(build(wanted, tmp_path / "suite").folder)
@@ -241,9 +241,9 @@ def test_needles_in_text_without_sentence_ends_are_paragraphs_of_their_own() -> 
 
     text = "river market tower " * 2000
     made = Document(document_id(text.strip()), text.strip(), "made")
-    shelf = Shelf({made.id: made}, TokenCounter(get_tokenizer("words")))
-    (found,) = compose(haystack([0.3, 0.3, 0.7]), 3000, whole(shelf), shelf)
-    body = text_of(shelf, found.parts)
+    texts = CountedTexts({made.id: made}, TokenCounter(get_tokenizer("words")))
+    (found,) = compose(haystack([0.3, 0.3, 0.7]), 3000, whole(texts), texts)
+    body = text_of(texts, found.parts)
     assert body.count("\n\nNeedle 0 is hidden here.\n\nNeedle 1 is hidden here.\n\n") == 1
     assert body.count("\n\nNeedle 2 is hidden here.\n\n") == 1
     assert "\n\n\n" not in body

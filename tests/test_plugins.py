@@ -125,11 +125,11 @@ def test_a_file_that_is_gone_or_has_changed_is_named_with_what_to_do(
     text = file.read_text()
     file.unlink()
     if not gone:
-        file.write_text(text.replace("return Verdict(float(found in sample.targets)", "return Verdict(float(False)"))
+        file.write_text(text.replace("float(found in sample.targets)", "float(False)"))
     another_process(monkeypatch)
     with pytest.raises(FathomError, match=message):
         api.rows(["run"])
-    file.write_text(text.replace("return Verdict(float(found in sample.targets)", "return Verdict(float(False)"))
+    file.write_text(text.replace("float(found in sample.targets)", "float(False)"))
     api.use_plugin(file)  # as it is now, because the user says so
     assert set(api.rows(["run"])["value"]) == {0.0}
 

@@ -15,7 +15,7 @@ from fathom.analysis import compare
 from fathom.board.bundles.check import check
 from fathom.board.examples import examples
 from fathom.board.published import published_files, read_published
-from fathom.build import Order, build, order
+from fathom.build import BuildConfig, build, configure
 from fathom.registry import get_task, task_name, tasks
 from fathom.rows import read_labels, read_rows, write_rows
 from fathom.run.store import replies
@@ -25,8 +25,10 @@ from fathom.types import FathomError
 NEW, OLD = ("leader_kv_short", "leader_needle_long"), ("leader_kv_32k", "leader_needle_128k")
 
 
-def wanted() -> Order:
-    return order(",".join(NEW), lengths=(1024, 2048), items=3, tokenizer="words", languages=["en"], corpus=["world"])
+def wanted() -> BuildConfig:
+    return configure(
+        ",".join(NEW), lengths=(1024, 2048), items=3, tokenizer="words", languages=["en"], corpus=["world"]
+    )
 
 
 @pytest.fixture
@@ -48,9 +50,9 @@ def test_a_task_is_found_by_both_names() -> None:
     assert get_task("leader_kv_32k") is get_task("leader_kv_short")
     assert task_name("starter,leader_kv_32k,leader_passkey_5_128k") == "starter,leader_kv_short,leader_passkey_5_long"
     assert "leader_kv_32k" not in tasks()
-    typed = order("leader_kv_32k,leader_kv_short")
+    typed = configure("leader_kv_32k,leader_kv_short")
     assert (typed.suite, typed.tasks) == ("leader_kv_short", ("leader_kv_short",))
-    assert order("leader_needle_32k") == order("leader_needle_short")
+    assert configure("leader_needle_32k") == configure("leader_needle_short")
     with pytest.raises(FathomError, match="unknown task 'leader_kv_64k'; did you mean leader_kv"):
         get_task("leader_kv_64k")
 

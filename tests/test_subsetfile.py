@@ -70,7 +70,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
     [
         ({"format": "something"}, "not a subset"),
         ({"version": 3}, r"written by a newer fathom \(format 3; this one reads up to 2\): upgrade with"),
-        ({"version": 2}, "has not the checksum that it states"),
+        ({"version": 2}, "checksum does not match its content"),
         ({"version": "1"}, "format '1', expected a number"),
         ({"name": 3}, "name = '3', expected a text"),
         ({"design": []}, "design = .*expected an object"),
@@ -85,10 +85,10 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ({"members": [{"item": "a", "weight": float("nan")}]}, "weight nan"),
         ({"members": [{"item": "a", "weight": 0}, {"item": "b", "weight": 0}]}, "weights add up to 0.0"),
         ({"members": [{"item": "a", "weight": 1e308}, {"item": "b", "weight": 1e308}]}, "weights add up to inf"),
-        ({"name": "half \ud800"}, "a text that is no Unicode"),
+        ({"name": "half \ud800"}, "a text is not valid Unicode"),
         ({"members": [{"item": "a", "weight": 1, "stratum": 2}]}, "stratum = '2', expected a text"),
         ({"members": [{"item": "a", "weight": 1, "probability": 0}]}, "probability 0.0; expected more than 0"),
-        ({"members": [{"item": "a", "weight": 1}, {"item": "a", "weight": 2}]}, r"member 2 \('a'\): named twice"),
+        ({"members": [{"item": "a", "weight": 1}, {"item": "a", "weight": 2}]}, r"member 2 \('a'\): duplicate"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, change: Mapping[str, object], message: str) -> None:
@@ -122,7 +122,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     ("subset", "message"),
     [
         (Subset("x", (), "random"), "no members"),
-        (Subset("x", (Member("a", 1), Member("a", 1)), "random"), "named twice"),
+        (Subset("x", (Member("a", 1), Member("a", 1)), "random"), "duplicate; name each"),
         (Subset("x", (Member("a", float("inf")),), "random"), "weight inf"),
         (Subset("x", (Member("a", 1),), "random", {"share": float("nan")}), "cannot be written as JSON"),
         (Subset("\ud800", (Member("a", 1),), "random"), "cannot be written as JSON"),

@@ -138,17 +138,17 @@ VALUES = {"level": {"Easy", "Hard"}, "length": {"8k", "16k", "128k"}, "task": {"
 @pytest.mark.parametrize(
     ("where", "why"),
     [
-        ({"levl": ["Hard"]}, "--where levl=Hard leaves no sample: none has the facet 'levl'."),
-        ({"level": ["Hrad", "x"]}, "--where level=Hrad,x leaves no sample: none has such a value of level."),
+        ({"levl": ["Hard"]}, "--where levl=Hard matches no sample: none has the facet 'levl'."),
+        ({"level": ["Hrad", "x"]}, "--where level=Hrad,x matches no sample: none has one of these values of level."),
         (
             {"length": ["8k"], "level": ["hard"]},
-            "--where length=8k --where level=hard leaves no sample: none has all of this at once.",
+            "--where length=8k --where level=hard matches no sample: none matches all conditions.",
         ),
     ],
 )
 def test_where_nothing_is_chosen_it_is_said_why_and_what_there_is(where: dict[str, list[str]], why: str) -> None:
     first, *lines = why_none(where, VALUES).split("\n")
-    assert first == f"{why} There are:"
+    assert first == f"{why} Available values:"
     assert sorted(lines) == ["  length: 8k, 16k, 128k", "  level: Easy, Hard", "  task: t"]
     assert lines[0].split(":")[0].strip() == next((name for name in where if name in VALUES), "length")
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fathom.build import build, order
-from fathom.compose import Shelf, compose
+from fathom.build import build, configure
+from fathom.compose import CountedTexts, compose
 from fathom.compose.truncate import truncated
 from fathom.counts import TokenCounter
 from fathom.length import render
@@ -31,27 +31,27 @@ TASKS = "passkey,passage_count,single_doc_qa"
 
 
 @cache
-def shelf_of(tokenizer: str, language: str) -> Shelf:
+def shelf_of(tokenizer: str, language: str) -> CountedTexts:
     """The documents that tests cut prompts of, made by the first of them."""
     documents = [make_document(seed, language) for seed in range(60)]
-    return Shelf({document.id: document for document in documents}, TokenCounter(get_tokenizer(tokenizer)))
+    return CountedTexts({document.id: document for document in documents}, TokenCounter(get_tokenizer(tokenizer)))
 
 
-def text_of(shelf: Shelf, parts: Sequence[Part]) -> str:
-    return "".join(p if isinstance(p, str) else shelf.documents[p.doc].text[p.start : p.end] for p in parts)
+def text_of(texts: CountedTexts, parts: Sequence[Part]) -> str:
+    return "".join(p if isinstance(p, str) else texts.documents[p.doc].text[p.start : p.end] for p in parts)
 
 
-def full_prompt(shelf: Shelf, length: int, kind: str, depth: float) -> tuple[Part, ...]:
-    whole = [Span(document.id, 0, len(document.text)) for document in shelf.documents.values()]
+def full_prompt(texts: CountedTexts, length: int, kind: str, depth: float) -> tuple[Part, ...]:
+    whole = [Span(document.id, 0, len(document.text)) for document in texts.documents.values()]
     if kind == "haystack":
         plan: Haystack | Passages = Haystack(INTRO, (Needle("A needle.", depth),), Ending(QUESTION, ("x",), 0.0))
-        return compose(plan, length, whole, shelf)[0].parts
+        return compose(plan, length, whole, texts)[0].parts
 
     def finish(layout: Layout) -> tuple[Ending, ...]:
         return (Ending(QUESTION, ("x",), 0.0),)
 
     short = Span(whole[0].doc, 0, 60)
-    return compose(Passages(INTRO, "Passage {number}:\n", ((short, depth),), finish), length, whole[1:], shelf)[0].parts
+    return compose(Passages(INTRO, "Passage {number}:\n", ((short, depth),), finish), length, whole[1:], texts)[0].parts
 
 
 def alike(first: str, second: str) -> int:
@@ -73,13 +73,13 @@ def is_cut_of(cut: str, full: str) -> bool:
 @given(length=st.integers(100, 2500))
 @settings(max_examples=10)
 def test_an_even_cut_keeps_half_the_tokens_at_either_end(tokenizer: str, language: str, length: int) -> None:
-    shelf = shelf_of(tokenizer, language)
-    count = shelf.counter.tokenizer.count
-    spans = [Span(document.id, 0, len(document.text)) for document in shelf.documents.values()]
+    texts = shelf_of(tokenizer, language)
+    count = texts.counter.tokenizer.count
+    spans = [Span(document.id, 0, len(document.text)) for document in texts.documents.values()]
     parts: tuple[Part, ...] = (f"{INTRO}\n\n", *spans, f"\n\n{QUESTION}")
-    cut = truncated(parts, QUESTION, length, shelf, exact=True, even=True)
+    cut = truncated(parts, QUESTION, length, texts, exact=True, even=True)
     assert cut is not None
-    text, full = text_of(shelf, cut), text_of(shelf, parts)
+    text, full = text_of(texts, cut), text_of(texts, parts)
     assert length - 2 <= count(text) <= length
     start = alike(text, full)
     end = alike(text[::-1], full[::-1])
@@ -101,13 +101,13 @@ def test_an_even_cut_keeps_half_the_tokens_at_either_end(tokenizer: str, languag
 def test_a_cut_prompt_fills_its_budget_and_keeps_both_ends(
     tokenizer: str, language: str, length: int, kind: str, depth: float, exact: bool
 ) -> None:
-    shelf = shelf_of(tokenizer, language)
-    parts = full_prompt(shelf, 2700, kind, depth)
-    cut = truncated(parts, QUESTION, length, shelf, exact=exact)
+    texts = shelf_of(tokenizer, language)
+    parts = full_prompt(texts, 2700, kind, depth)
+    cut = truncated(parts, QUESTION, length, texts, exact=exact)
     assert cut is not None
-    text, full = text_of(shelf, cut), text_of(shelf, parts)
-    tokens = shelf.counter.tokenizer.count(text)
-    assert tokens == shelf.measure(cut)
+    text, full = text_of(texts, cut), text_of(texts, parts)
+    tokens = texts.counter.tokenizer.count(text)
+    assert tokens == texts.measure(cut)
     assert tokens <= length
     assert tokens >= 0.99 * length - (1 if exact else 0)
     assert text.startswith(INTRO)
@@ -117,37 +117,37 @@ def test_a_cut_prompt_fills_its_budget_and_keeps_both_ends(
 
 @given(length=st.integers(40, 600), sizes=st.lists(st.integers(1, 90), min_size=1, max_size=12))
 def test_literal_text_between_stays_whole_or_goes_whole(length: int, sizes: list[int]) -> None:
-    shelf = shelf_of("words", "en")
-    spans = [Span(document.id, 0, 200) for document in shelf.documents.values()]
+    texts = shelf_of("words", "en")
+    spans = [Span(document.id, 0, 200) for document in texts.documents.values()]
     parts: list[Part] = ["Begin."]
     for number, (span, size) in enumerate(zip(spans, sizes, strict=False)):
         parts += [f"\n\n<{number}{' word' * size}>\n", span]
     parts.append("\n\nEnd?")
-    cut = truncated(parts, "End?", length, shelf)
+    cut = truncated(parts, "End?", length, texts)
     if cut is None:  # the first heading is part of what introduces the text
-        assert shelf.measure([*parts[:2], parts[-1]]) > length
+        assert texts.measure([*parts[:2], parts[-1]]) > length
         return
-    text = text_of(shelf, cut)
-    assert shelf.counter.tokenizer.count(text) <= length
+    text = text_of(texts, cut)
+    assert texts.counter.tokenizer.count(text) <= length
     assert text.count("<") == text.count(">")
-    assert is_cut_of(text, text_of(shelf, parts))
+    assert is_cut_of(text, text_of(texts, parts))
 
 
 def test_both_halves_are_kept_about_alike() -> None:
-    shelf = shelf_of("words", "en")
-    parts = full_prompt(shelf, 3000, "haystack", 0.5)
-    cut = truncated(parts, QUESTION, 1000, shelf)
+    texts = shelf_of("words", "en")
+    parts = full_prompt(texts, 3000, "haystack", 0.5)
+    cut = truncated(parts, QUESTION, 1000, texts)
     assert cut is not None
     seam = next(n for n, (one, other) in enumerate(zip(cut, parts, strict=False)) if one != other)
-    beginning = text_of(shelf, cut[: seam + 1])
-    assert 430 <= shelf.counter.tokenizer.count(beginning) <= 500
+    beginning = text_of(texts, cut[: seam + 1])
+    assert 430 <= texts.counter.tokenizer.count(beginning) <= 500
     assert beginning.endswith(".")
 
 
 def test_a_prompt_that_fits_stays_as_it_is() -> None:
-    shelf = shelf_of("words", "en")
-    parts = full_prompt(shelf, 500, "haystack", 0.5)
-    assert truncated(parts, QUESTION, 500, shelf) == parts
+    texts = shelf_of("words", "en")
+    parts = full_prompt(texts, 500, "haystack", 0.5)
+    assert truncated(parts, QUESTION, 500, texts) == parts
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_what_must_stay_may_be_too_long(parts: tuple[Part, ...]) -> None:
 def test_a_question_inside_a_borrowed_text_stays() -> None:
     text = "\n\n".join(f"Answer A{n} says that {'it may be so ' * 9}." for n in range(60)) + "\n\nWhich one is best?"
     document = Document("case", text, "made", "en", "")
-    shelf = Shelf({"case": document}, TokenCounter(get_tokenizer("words")))
-    cut = truncated([Span("case", 0, len(text))], "Which one is best?", 256, shelf)
+    texts = CountedTexts({"case": document}, TokenCounter(get_tokenizer("words")))
+    cut = truncated([Span("case", 0, len(text))], "Which one is best?", 256, texts)
     assert cut is not None
-    said = text_of(shelf, cut)
+    said = text_of(texts, cut)
     assert said.startswith("Answer A0")
     assert said.endswith("\n\nWhich one is best?")
-    assert 0.99 * 256 <= shelf.counter.tokenizer.count(said) <= 256
+    assert 0.99 * 256 <= texts.counter.tokenizer.count(said) <= 256
 
 
 # ------------------------------------------------------------------------------------------------- builds
@@ -180,7 +180,7 @@ def test_a_question_inside_a_borrowed_text_stays() -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
     folder = tmp_path_factory.mktemp("cut")
     corpus = write_corpus(folder, 60)
-    wanted = order(TASKS, corpus=(str(corpus),), lengths=(1024, 4096), items=3, truncate=(2048, 1024, 512))
+    wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024, 4096), items=3, truncate=(2048, 1024, 512))
     build(wanted, folder / "suite")
     return open_suite(folder / "suite")
 
@@ -240,7 +240,7 @@ def test_an_item_is_shown_over_its_whole_context(built: BuiltSuite) -> None:
 
 
 def test_swept_depths_and_closed_questions_go_with_it(tmp_path: Path) -> None:
-    wanted = order(
+    wanted = configure(
         "passkey,single_doc_qa",
         corpus=(str(write_corpus(tmp_path, 60)),),
         lengths=(2048,),
@@ -269,25 +269,29 @@ def test_a_question_longer_than_the_cut_leaves_a_note(tmp_path: Path) -> None:
         for n in range(8)
     ]
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    wanted = order("single_doc_qa", corpus=(str(tmp_path / "own.jsonl"),), lengths=(4096,), items=8, truncate=(256,))
+    wanted = configure(
+        "single_doc_qa", corpus=(str(tmp_path / "own.jsonl"),), lengths=(4096,), items=8, truncate=(256,)
+    )
     made = build(wanted, tmp_path / "suite").manifest
     assert made["samples"] == {"single_doc_qa": 15}
-    assert any("1 of 8 prompts in language 'en' are not cut to 256" in note for note in made["notes"])
+    assert any("1 of 8 prompts in language 'en' cannot be truncated to 256" in note for note in made["notes"])
 
 
 def test_a_longest_length_that_nothing_fills_leaves_a_note(tmp_path: Path) -> None:
     threads = tmp_path / "made.jsonl"
     threads.write_text("".join(json.dumps(made_thread(n)) + "\n" for n in range(20)), encoding="utf-8")
     lengths = (1024, 131_072)
-    wanted = order("bestanswer", lengths=lengths, items=2, tokenizer="words", threads=[str(threads)], truncate=(512,))
+    wanted = configure(
+        "bestanswer", lengths=lengths, items=2, tokenizer="words", threads=[str(threads)], truncate=(512,)
+    )
     notes = build(wanted, tmp_path / "suite").manifest["notes"]
-    assert "bestanswer: nothing is cut in language 'en': no prompt stands at 128k" in notes
+    assert "bestanswer: nothing truncated in language 'en': no prompt has 128k" in notes
 
 
 @pytest.mark.parametrize("truncate", [(4096,), (512, 8192)])
 def test_only_lengths_below_the_longest_can_be_cut_to(truncate: tuple[int, ...]) -> None:
     with pytest.raises(FathomError, match="--truncate"):
-        order("passkey", lengths=(1024, 4096), truncate=truncate)
+        configure("passkey", lengths=(1024, 4096), truncate=truncate)
 
 
 def test_depths_have_names() -> None:

@@ -1,4 +1,4 @@
-"""Addresses of servers, checked before anything is sent to them."""
+"""Checks addresses of servers before anything is sent to them."""
 
 from urllib.parse import urlsplit
 
@@ -9,14 +9,14 @@ EXAMPLE = "http://127.0.0.1:8000/v1"
 
 
 def check_address(url: str, option: str = "--model-base-url") -> None:
-    """Make sure that an address names a server.
+    """Check that an address names a server.
 
     Args:
         url: The address.
         option: The option that gave it, for the message.
 
     Raises:
-        FathomError: It is empty, or has no scheme, no host or no possible port.
+        FathomError: It is empty, or has no scheme, no host or an invalid port.
     """
     try:
         parts = urlsplit(url)
@@ -28,11 +28,11 @@ def check_address(url: str, option: str = "--model-base-url") -> None:
             if not parts.hostname
             else "port 0"
             if parts.port == 0
-            else "characters that no address holds"
+            else "invalid characters"
             if not url.isprintable() or " " in url
             else ""
         )
-    except ValueError as error:  # a port that is none, a bracket that does not close, a host that no name server knows
+    except ValueError as error:  # an invalid port, an unclosed bracket, a host that no name server knows
         wrong = str(error)
     if wrong:
         raise FathomError(f"{option} {hide_in_text(url)!r}: {wrong}; expected an address such as {EXAMPLE}")

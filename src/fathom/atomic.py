@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear complete or not at all."""
 
 import os
 import shutil
@@ -11,18 +11,18 @@ from typing import IO, Any
 from fathom.types import FathomError
 
 NO_ROOM = 1_000_000
-"""Bytes; where a disk has less, that is why a table could not be written."""
+"""Bytes; if a disk has less, that is why a table could not be written."""
 
 
 @contextmanager
 def whole_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """A stream to a file that takes its place when the block ends well, and leaves nothing when it does not.
+    """A stream to a file that replaces it on success, and leaves nothing on failure.
 
-    Readers see the old file or the whole new one, also when the process is killed between. A pipe or a device is
-    written to as it is, never replaced.
+    Readers see the old file or the complete new one, even if the process is killed. Pipes and devices are written to
+    directly, never replaced.
 
     Args:
-        path: The file; its folder is made where it does not exist.
+        path: The file; its folder is created if missing.
         mode: ``w`` for text in UTF-8, ``wb`` for bytes.
 
     Raises:
@@ -47,7 +47,7 @@ def whole_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     except OSError as error:
         raise FathomError(f"{path}: cannot be written: {error.strerror or error}") from error
     except Exception as error:
-        # Libraries that write tables wrap what the disk says, or lose it.
+        # Libraries that write tables wrap the disk's error, or lose it.
         if type(error).__module__.partition(".")[0] not in ("polars", "pyarrow"):
             raise
         room = shutil.disk_usage(path.parent).free

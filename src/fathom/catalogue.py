@@ -1,4 +1,4 @@
-"""What exists, as records: suites, tasks, metrics, boards, models, their settings, and data sources."""
+"""Lists what is available, as records: suites, tasks, metrics, boards, models, their settings, and data sources."""
 
 from collections.abc import Callable
 
@@ -10,17 +10,17 @@ Records = list[dict[str, Json]]
 
 
 def catalogue(kind: str) -> Records:
-    """What exists (command ``fathom list``).
+    """List what is available (command ``fathom list``).
 
     Args:
         kind: ``suites``, ``tasks``, ``metrics``, ``boards``, ``models``, ``settings`` or
             ``data``.
 
     Returns:
-        One record each, with the same keys.
+        One record each, all with the same keys.
 
     Raises:
-        FathomError: There is no such kind.
+        FathomError: The kind is unknown.
     """
     if kind not in KINDS:
         raise FathomError(f"cannot list {kind!r}: choose {', '.join(KINDS)}")
@@ -128,7 +128,7 @@ def _data() -> Records:
 
 
 def _roles_of(name: str) -> list[str]:
-    """What a data source is for, by the suites that take it."""
+    """The roles of a data source, in the suites that use it."""
     played = (role for suite in suites().values() for role, names in suite.sources.items() if name in names)
     return list(dict.fromkeys(played))
 

@@ -1,8 +1,8 @@
-"""Checksums and format numbers: what is read is what fathom wrote, or it is refused with the reason.
+"""Checksums and format numbers: files that fathom did not write, or that changed, are refused with the reason.
 
-A JSON file carries a checksum of its own content; files beside it are named there with their SHA-256; a row of a store
-carries the checksum of its values. Every such file says of which format it is: one that says so and has no checksum is
-damaged, one that says nothing was written before there were any, and cannot be verified.
+A JSON file carries a checksum of its own content; its manifest names other files with their SHA-256; a row of a store
+carries the checksum of its values. Every such file states its format: one with a format but no checksum is damaged, one
+without either predates checksums and cannot be verified.
 """
 
 import hashlib
@@ -14,22 +14,22 @@ from typing import Any
 from fathom.types import FathomError, Json
 
 CHECKSUM = "checksum"
-"""The field of a JSON file that holds the checksum of all other fields."""
+"""The field of a JSON file with the checksum of all other fields."""
 
 _UPGRADE = "upgrade with `pip install -U fathom-eval`"
 
 
 def check_format(where: object, found: object, newest: int, advice: str) -> int:
-    """The format number of a file or folder, if this version can read it.
+    """Check the format number of a file or folder.
 
     Args:
-        where: What is read, for the message.
+        where: The file, for the message.
         found: The number that it states.
         newest: The newest format that this version reads.
-        advice: What to do where the number is none.
+        advice: What to do if the number is invalid.
 
     Raises:
-        FathomError: A newer version of fathom wrote it, or the number is none.
+        FathomError: A newer version of fathom wrote it, or the number is invalid.
     """
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise FathomError(f"{where}: format {str(found)[:60]!r}, expected a number from 1 to {newest}; {advice}")
@@ -42,19 +42,19 @@ def check_format(where: object, found: object, newest: int, advice: str) -> int:
 
 
 def with_checksum(content: Mapping[str, Json]) -> dict[str, Json]:
-    """The content of a JSON file, with the checksum of all of it as its last field."""
+    """The content of a JSON file, with its checksum as the last field."""
     plain = {name: value for name, value in content.items() if name != CHECKSUM}
     return plain | {CHECKSUM: _of_content(plain)}
 
 
 def check_content(path: Path, content: Mapping[str, Any], advice: str) -> None:
-    """Make sure that the content of a JSON file is what was written, however it is laid out.
+    """Check the content of a JSON file against its checksum, regardless of formatting.
 
     Raises:
-        FathomError: It has another checksum, or none.
+        FathomError: The checksum differs or is missing.
     """
     if content.get(CHECKSUM) != with_checksum(content)[CHECKSUM]:
-        raise FathomError(f"{path}: damaged or edited (its content has not the checksum that it states); {advice}")
+        raise FathomError(f"{path}: damaged or edited (its checksum does not match its content); {advice}")
 
 
 def _of_content(content: Mapping[str, Any]) -> str:
@@ -63,7 +63,7 @@ def _of_content(content: Mapping[str, Any]) -> str:
 
 
 def file_facts(path: Path) -> dict[str, Json]:
-    """The size and the SHA-256 of a file, as a manifest states them.
+    """The size and the SHA-256 of a file, for a manifest.
 
     Raises:
         OSError: The file cannot be read.
@@ -74,15 +74,15 @@ def file_facts(path: Path) -> dict[str, Json]:
 
 
 def check_file(path: Path, stated: object, advice: str) -> None:
-    """Make sure that a file is, to the bit, the one that a manifest states.
+    """Check a file against the size and checksum in a manifest.
 
     Args:
         path: The file.
-        stated: What ``file_facts`` said of it.
-        advice: What to do where it is another one.
+        stated: The result of ``file_facts`` when it was written.
+        advice: What to do if it differs.
 
     Raises:
-        FathomError: It is not, or cannot be read.
+        FathomError: It differs, or cannot be read.
     """
     try:
         there = file_facts(path)
@@ -99,9 +99,9 @@ def check_file(path: Path, stated: object, advice: str) -> None:
 
 
 def row_checksum(values: Iterable[object]) -> int:
-    """The checksum of a row of a store: 64 bits with a sign, which SQLite holds as a number.
+    """The checksum of a row of a store: 64 bits with a sign, as an SQLite integer.
 
-    Equal numbers count as equal, whether a column holds them as whole ones or not, and NaN as nothing, as in SQLite.
+    As in SQLite, equal numbers are equal whether integer or not, and NaN is null.
     """
     text = json.dumps([_plain(value) for value in values])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), signed=True)

@@ -1,8 +1,8 @@
 """Token counts of documents and of their pieces, cached on disk by content.
 
-Composing a prompt must not tokenize it: the tokens of a joined text are the tokens of its parts plus a correction at
-each join, and a correction depends only on the few characters at both sides. A document is therefore tokenized once,
-sentence by sentence, and every piece of it that ends with a sentence is then counted by subtraction.
+A prompt is not tokenized while it is composed: the tokens of a joined text are the tokens of its parts plus a
+correction at each join, which depends only on the few characters on both sides. So a document is tokenized once,
+sentence by sentence, and every piece of it that ends with a sentence is counted by subtraction.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pathlib import Path
 from fathom.tokens import Tokenizer
 from fathom.types import Document, Span
 
-_CACHE_FORMAT = 5  # raise it whenever cut points or counts come out differently
+_CACHE_FORMAT = 5  # increase it when cut points or counts change
 
-# Characters at each side of a join that may change its tokens. Tokenizers merge within words and runs of
-# punctuation or space; 48 characters hold several of them.
+# Characters on each side of a join that may change its tokens. Tokenizers merge within words and runs of punctuation
+# or space; 48 characters contain several of them.
 REACH = 48
 STRETCH = 600  # characters
 
-# The mark comes first, so that only places that hold one are looked at; the look-behinds reach over it.
+# The mark comes first, so that only positions with one are checked; the look-behinds extend over it.
 _SENTENCE_END = re.compile(
     r"[.!?…。！？](?:(?<=[.!?…])(?<!\b[A-Z].)(?<!\b(?:Mr|Dr|St|No|vs|cf|Jr|Sr).)(?<!\b(?:Mrs|Rev|Gen|Col|Hon|i\.e|e\.g).)"
     r"(?<!\b(?:Prof|Capt).)[.!?…]*[\"'”’)\]]*(?=\s)"
@@ -46,9 +46,9 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)|(?<=[\u3040-\u30ff\u3400-\u9fff。，、�
 def cut_points(text: str) -> array[int]:
     """Offsets where ``text`` may be cut: 0, the end of each sentence and paragraph, and its length.
 
-    Where paragraphs are set apart by blank lines, single line ends are taken for hard wrapping. A stretch without a
-    sentence end for ``STRETCH`` characters (a table, a transcript, one long line) is cut at lines, words or letters,
-    because counting a piece costs as much as it is long.
+    If paragraphs are separated by blank lines, single line ends count as hard wrapping. A stretch without a sentence
+    end for ``STRETCH`` characters (a table, a transcript, one long line) is cut at lines, words or letters, because
+    counting a piece takes time proportional to its length.
     """
     ends = {match.end() for match in _SENTENCE_END.finditer(text)}
     ends.update(match.start() for match in _PARAGRAPH_END.finditer(text))
@@ -78,8 +78,8 @@ class Outline:
     """Cut points of a text and its tokens between them.
 
     ``tokens[k]`` sums the tokens of the first k pieces, each counted alone; ``joins[k]`` sums the corrections of
-    the joins before pieces 1 to k - 1. ``additive`` says that all pieces joined are as many tokens as the whole text:
-    not so where a tokenizer merges over a run longer than ``REACH``, such as thousands of spaces.
+    the joins before pieces 1 to k - 1. ``additive`` means that all pieces joined have as many tokens as the whole text,
+    which fails if a tokenizer merges over a run longer than ``REACH``, such as thousands of spaces.
     """
 
     points: array[int]
@@ -95,22 +95,22 @@ class Outline:
 
 
 def _next_to_the_join(left: str, right: str) -> tuple[str, str]:
-    """The part of two texts that matters to how they join: no token reaches over a line end into the next line.
+    """The parts of two texts that affect their join: no token extends over a line end into the next line.
 
-    What lies beyond such a place counts the same whether the texts are joined or not. Prompts have many joins at the
-    headings of passages, and fewer different ones this way.
+    Text beyond a line end counts the same whether the texts are joined or not. Prompts have many joins at the headings
+    of passages, and this makes them fewer distinct ones.
     """
     if left.endswith("\n") and not right[:1].isspace():
         left = left[max(0, len(left.rstrip()) - 1) :]
     elif inside := _LINE_START.search(left[::-1]):
         left = left[len(left) - 1 - inside.start() :]
     ahead = _NEXT_LINE.search(right)
-    # Some tokenizers split a run of line ends by what follows it: one character more.
+    # Some tokenizers split a run of line ends depending on the next character.
     return left, right[: ahead.end() + 1] if ahead else right
 
 
 class TokenCounter:
-    """Counts tokens of texts, documents and spans with one tokenizer; remembers what it counted."""
+    """Counts tokens of texts, documents and spans with one tokenizer, with caching."""
 
     def __init__(self, tokenizer: Tokenizer, cache: CountCache | None = None) -> None:
         self.tokenizer = tokenizer
@@ -152,7 +152,7 @@ class TokenCounter:
         return known
 
     def _tokenize(self, text: str) -> Outline:
-        # Engines leave the UTF-8 of a text beside it in memory for as long as the text lives: they see a copy.
+        # Engines keep the UTF-8 of a text in memory for as long as the text exists: give them a copy.
         text = text.encode().decode()
         points = cut_points(text)
         tokens, joins = array("i", [0]), array("i", [0])
@@ -196,7 +196,7 @@ class TokenCounter:
         return total
 
     def cut(self, document: Document, start: int, end: int, least: int, most: int) -> int:
-        """Where to end a piece of ``document`` that begins at ``start`` and has ``least`` to ``most`` tokens.
+        """Where to end a piece of ``document`` that starts at ``start`` and has ``least`` to ``most`` tokens.
 
         Returns:
             The offset, at most ``end``: the last end of a paragraph in that range, else the last end of a sentence,
@@ -232,7 +232,7 @@ class TokenCounter:
         return self._piece(document, 0, tokens)
 
     def pieces(self, document: Document, tokens: int) -> list[Span]:
-        """All of ``document`` in pieces of at most ``tokens`` tokens, cut at paragraphs or sentences if possible."""
+        """``document`` in pieces of at most ``tokens`` tokens, split at paragraphs or sentences if possible."""
         pieces: list[Span] = []
         start, length = 0, len(document.text)
         while start < length:
@@ -249,7 +249,7 @@ class TokenCounter:
         return Span(document.id, start, end)
 
     def around(self, document: Document, evidence: Sequence[tuple[int, int]], tokens: int) -> Span | None:
-        """Whole sentences of at most ``tokens`` tokens that hold all of ``evidence``; None if they do not fit."""
+        """Whole sentences of at most ``tokens`` tokens that contain all of ``evidence``; None if they do not fit."""
         if self.size(document) <= tokens:
             return Span(document.id, 0, len(document.text))
         if not evidence:
@@ -274,7 +274,7 @@ class TokenCounter:
 
 
 def cache_folder() -> Path:
-    """Where fathom keeps what can be made again: ``$FATHOM_CACHE``, else ``fathom`` in the user's cache folder."""
+    """Where fathom caches files: ``$FATHOM_CACHE``, else ``fathom`` in the user's cache folder."""
     if named := os.environ.get("FATHOM_CACHE"):
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fathom"
@@ -283,8 +283,8 @@ def cache_folder() -> Path:
 class CountCache:
     """Outlines on disk, by tokenizer and content; shared by any number of processes.
 
-    Nothing in it is trusted: each entry carries a checksum, and a file that is no database is thrown away. A cache
-    that cannot be written is not used; the run goes on without it.
+    Nothing in it is trusted: each entry has a checksum, and a file that is not a database is deleted. A cache that
+    cannot be written is not used; the build continues without it.
     """
 
     _SCHEMA = "CREATE TABLE IF NOT EXISTS outlines (key TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID"
@@ -320,7 +320,7 @@ class CountCache:
                 self.path.with_name(self.path.name + suffix).unlink()
 
     def get(self, fingerprint: str, document: Document) -> Outline | None:
-        """The outline of a document, or None if it is not there or is damaged."""
+        """The outline of a document, or None if it is missing or damaged."""
         if self._db is None:
             return None
         try:
@@ -335,13 +335,13 @@ class CountCache:
         return _unpack(found[0], len(document.text)) if found and isinstance(found[0], bytes) else None
 
     def put(self, fingerprint: str, document: Document, outline: Outline) -> None:
-        """Remember an outline; it reaches the disk with ``flush``."""
+        """Store an outline; ``flush`` writes it to disk."""
         self._pending[_key(fingerprint, document)] = _pack(outline)
         if len(self._pending) >= 500:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was put in one short transaction."""
+        """Write the stored outlines in one short transaction."""
         pending, self._pending = self._pending, {}
         if self._db is None or not pending:
             return
@@ -349,11 +349,11 @@ class CountCache:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany("INSERT OR REPLACE INTO outlines VALUES (?, ?)", pending.items())
             self._db.execute("COMMIT")
-        except sqlite3.DatabaseError:  # a full or read-only disk costs the cache, never the build
+        except sqlite3.DatabaseError:  # a full or read-only disk only costs the cache
             self._give_up()
 
     def close(self) -> None:
-        """Flush and let go of the file."""
+        """Flush and close the file."""
         self.flush()
         self._give_up()
 

@@ -1,8 +1,9 @@
-"""Finds what benchmarks declare: in ``fathom.benchmarks``, in other packages, and in files that the user names.
+"""Finds declarations of benchmarks: in ``fathom.benchmarks``, in other packages, and in files that the user names.
 
-A module declares ``TASKS``, ``SUITES``, ``METRICS``, ``RUBRICS``, ``SOURCES``, ``BOARDS`` or ``RESULTS``, a tuple each.
-Another package names its benchmark, a package or a module, in the group ``fathom.benchmarks`` of its entry points; or
-modules that declare one kind in the group ``fathom.tasks``, ``fathom.suites``, and so on. Files are ``fathom.plugins``.
+A module declares tuples ``TASKS``, ``SUITES``, ``METRICS``, ``RUBRICS``, ``SOURCES``, ``BOARDS`` or ``RESULTS``.
+Another package registers its benchmark, a package or a module, as an entry point in the group ``fathom.benchmarks``; or
+modules with one kind of declaration in the group ``fathom.tasks``, ``fathom.suites``, and so on. For files see
+``fathom.plugins``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,19 +23,19 @@ BENCHMARKS = "fathom.benchmarks"
 """The package of the built-in benchmarks, and the group of entry points of all others."""
 
 _FOUND: dict[tuple[object, ...], Mapping[str, Any]] = {}
-"""What was declared, by kind and the plugins in use."""
+"""The declarations, by kind and plugins in use."""
 
 
 def declared(kind: str, name_of: Callable[[T], str], order: Callable[[T], Any] | None = None) -> Mapping[str, T]:
-    """All declarations of a kind by name, in the order of the modules that hold them; they are looked for once.
+    """All declarations of a kind by name, in the order of their modules; cached.
 
     Args:
         kind: ``tasks``, ``suites``, ``metrics``, ``rubrics``, ``sources``, ``boards`` or ``results``.
         name_of: The name of a declaration.
-        order: What they are ordered by; None leaves them in the order of the modules.
+        order: Sort key; None for the order of the modules.
 
     Raises:
-        FathomError: Two declarations have one name.
+        FathomError: Two declarations have the same name.
     """
     key = kind, *plugins.in_use()
     if key not in _FOUND:
@@ -59,7 +60,7 @@ def _declared(kind: str, name_of: Callable[[T], str]) -> dict[str, T]:
 
 
 def modules(kind: str) -> Iterator[ModuleType]:
-    """The modules of all benchmarks, those that other packages name for a kind of declaration, and files."""
+    """The modules of all benchmarks, those that other packages register for a kind of declaration, and files."""
     for root in _roots():
         yield root
         for info in walk_packages(getattr(root, "__path__", ()), f"{root.__name__}."):
@@ -71,7 +72,7 @@ def modules(kind: str) -> Iterator[ModuleType]:
 
 
 def folders() -> Iterator[Path]:
-    """The folders of all benchmarks that are packages, with those below them."""
+    """The folders of all benchmarks that are packages, recursively."""
     for root in _roots():
         for path in getattr(root, "__path__", ()):
             yield from (one for one in (Path(path), *Path(path).rglob("*")) if one.is_dir())

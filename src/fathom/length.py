@@ -1,4 +1,4 @@
-"""Lengths as people write them, and recipes as text."""
+"""Parses and formats lengths, and renders recipes as text."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,11 +7,11 @@ from dataclasses import replace
 from fathom.types import FathomError, Sample, Span
 
 SHORTEST, LONGEST = 256, 2_000_000
-_NAMED, _FIRST = 12, 3  # lengths that are all named in a sentence, and those of more
+_NAMED, _FIRST = 12, 3  # number of lengths up to which all are named, and number named of more
 
 
 def parse_length(text: str) -> int:
-    """Tokens of a length as people write it: ``8k`` is 8,192, ``1m`` is 1,048,576, plain integers are as they are.
+    """Parse a length in tokens: ``8k`` is 8,192, ``1m`` is 1,048,576, integers are unchanged.
 
     Raises:
         FathomError: Not a length, or outside 256 to 2,000,000 tokens.
@@ -26,7 +26,7 @@ def parse_length(text: str) -> int:
 
 
 def format_length(tokens: float) -> str:
-    """The name of a length: 8192 is ``8k``, 1048576 is ``1m``, 6000 is ``6000`` as all thousands are, 0 is ``none``."""
+    """The name of a length: 8192 is ``8k``, 1048576 is ``1m``, 6000 is ``6000``, 0 is ``none``."""
     if tokens == 0:
         return "none"
     for unit, size in (("m", 1024 * 1024), ("k", 1024)):
@@ -36,7 +36,7 @@ def format_length(tokens: float) -> str:
 
 
 def named_lengths(lengths: Iterable[float]) -> str:
-    """Names of lengths for a sentence: ``2k, 4k, 8k``; of many the first ones, the last and how many; or ``none``."""
+    """Names of lengths for a sentence: ``2k, 4k, 8k``; of many the first, the last and their number; or ``none``."""
     names = list(map(format_length, lengths))
     if len(names) > _NAMED:
         names = [*names[:_FIRST], "...", f"{names[-1]} ({len(names)} lengths)"]
@@ -51,19 +51,19 @@ def render(sample: Sample, texts: Mapping[str, str]) -> str:
         texts: Text of each document by id.
 
     Raises:
-        FathomError: A document of the recipe is not there, or is shorter than the recipe says.
+        FathomError: A document of the recipe is missing, or shorter than expected.
     """
     return "".join(part if isinstance(part, str) else _text(part, texts, sample.id) for part in sample.parts)
 
 
 def thinking(sample: Sample) -> Sample:
-    """The same sample with the prompt that asks for thoughts before the answer.
+    """The same sample with its thinking prompt, which asks for thoughts before the answer.
 
     Args:
-        sample: A sample, with its recipe or without it.
+        sample: A sample, with or without its recipe.
 
     Returns:
-        The sample; as it is where it has no such prompt.
+        The sample; unchanged if it has no such prompt.
     """
     if not sample.thinking_tokens:
         return sample

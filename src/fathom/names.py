@@ -1,4 +1,4 @@
-"""Names as people write them, and the error for one that nobody knows."""
+"""The error for an unknown name, with suggestions."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,12 +7,12 @@ from fathom.types import FathomError
 
 
 def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list") -> FathomError:
-    """The error for a name that is not among ``known``, with the names that look like it.
+    """The error for a name that is not in ``known``, with similar names.
 
     Args:
-        kind: What is named, for people: ``task``, ``metric`` or ``offline reader``.
+        kind: What is named, for the message: ``task``, ``metric`` or ``offline baseline``.
         name: The name that was given.
-        known: The names that there are.
+        known: The existing names.
         see: The command that lists them.
     """
     names = sorted(known)

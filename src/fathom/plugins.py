@@ -1,9 +1,9 @@
 """Python files that declare a benchmark: ``fathom build ./lost_umbrella.py``, ``fathom --plugin FILE``.
 
-A file is run only because somebody named it on this computer: on a command line, in ``FATHOM_PLUGINS`` or in
-``fathom.api.use_plugin``. Suites and runs record the path and the SHA-256 of the file that they were made with. What
-they record alone never leads to a file being run: it is run again without being named only where the very same bytes
-were named before, which ``~/.config/fathom/plugins.json`` remembers.
+A file is only run if the user named it on this computer: on a command line, in ``FATHOM_PLUGINS`` or in
+``fathom.api.use_plugin``. Suites and runs record the path and the SHA-256 of their file. A record alone never causes a
+file to be run: without being named, it is only run again if the same bytes were named before, as recorded in
+``~/.config/fathom/plugins.json``.
 """
 
 import json
@@ -27,7 +27,7 @@ DECLARED: Mapping[str, str] = {
     "TASKS": "Task", "SUITES": "Suite", "BOARDS": "Board", "RESULTS": "Results", "METRICS": "Metric",
     "RUBRICS": "Rubric", "SOURCES": "Source",
 }  # fmt: skip
-"""Kinds of declarations and the names of their classes, of which some are on floors above this one."""
+"""Kinds of declarations and the names of their classes, some of which this module cannot import."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,10 +35,10 @@ class Plugin:
     """A file in use.
 
     Attributes:
-        path: Where it is.
-        sha256: Of its bytes.
-        module: What it declares.
-        named: Whether it was named now; otherwise it is in use because a suite or a run was made with it.
+        path: Its path.
+        sha256: Hash of its bytes.
+        module: Its module.
+        named: Whether it was named now; otherwise a suite or a run uses it.
     """
 
     path: Path
@@ -56,9 +56,9 @@ _READ: set[str] = set()
 
 
 def in_use() -> tuple[Plugin, ...]:
-    """The files in use, those of the environment among them, which is read once."""
+    """The files in use, including those of the environment variable, which is read once."""
     if VARIABLE not in _READ:
-        _READ.add(VARIABLE)  # before files are run, which may ask what is declared
+        _READ.add(VARIABLE)  # before files are run, which may list declarations
         try:
             for name in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
                 use(Path(name))
@@ -69,7 +69,7 @@ def in_use() -> tuple[Plugin, ...]:
 
 
 def use(path: Path | str) -> Plugin:
-    """Run a file that the user has named, and use what it declares; an earlier version of it is forgotten.
+    """Run a file named by the user, and use its declarations; they replace those of an earlier version.
 
     Raises:
         FathomError: It cannot be read or run, or declares nothing.
@@ -85,14 +85,14 @@ def use(path: Path | str) -> Plugin:
 
 
 def use_again(recorded: object, needed_by: Path) -> None:
-    """Use the files again that a suite or a run was made with.
+    """Use the files that a suite or a run was made with.
 
     Args:
-        recorded: What ``records`` gave, as it stands in a manifest.
+        recorded: The result of ``records`` in a manifest.
         needed_by: The folder of the suite or run, for messages.
 
     Raises:
-        FathomError: A file was never named on this computer, is gone, or has changed; the message says what to do.
+        FathomError: A file was never named on this computer, is missing, or has changed; the message says what to do.
     """
     for record in recorded if isinstance(recorded, list) else ():
         path, digest = (str(record.get(name)) if isinstance(record, Mapping) else "" for name in ("path", "sha256"))
@@ -120,7 +120,7 @@ def use_again(recorded: object, needed_by: Path) -> None:
 
 
 def records(names: Collection[str]) -> list[dict[str, str]]:
-    """What manifests record of the files that declare a suite or a task of one of these names."""
+    """What manifests record of the files that declare a suite or a task with one of these names."""
     return [
         {"path": str(one.path), "sha256": one.sha256}
         for one in in_use()
@@ -129,7 +129,7 @@ def records(names: Collection[str]) -> list[dict[str, str]]:
 
 
 def target_of(plugin: Plugin) -> str:
-    """What is built where a file alone is named: its suite, or all its tasks.
+    """What to build if only a file is named: its suite, or all its tasks.
 
     Raises:
         FathomError: It declares several suites, or neither a suite nor a task.
@@ -145,7 +145,7 @@ def target_of(plugin: Plugin) -> str:
 
 
 def place_of(error: BaseException) -> str:
-    """The file in use and the line in which a failure began, "" where it began elsewhere."""
+    """The file in use and the line in which an error started, "" if it started elsewhere."""
     return next(filter(None, (_place_in(error, one.path) for one in _IN_USE.values())), "")
 
 
@@ -155,7 +155,7 @@ def _place_in(error: BaseException, path: Path) -> str:
 
 
 def _is_of(named: Path, recorded: str, known: str | None) -> bool:
-    """Whether a file that was named is the recorded one, which may have changed: by its name, or where it was last."""
+    """Whether a named file is the recorded one, possibly changed: by its name, or by its last path."""
     return named.name == Path(recorded).name or str(named) == known
 
 
@@ -202,10 +202,10 @@ def _record() -> Path:
 
 
 def _known() -> dict[str, str]:
-    """Paths of the files that were named on this computer, by SHA-256."""
+    """Paths of the files named on this computer, by SHA-256."""
     try:
         found = json.loads(_record().read_text("utf-8"))
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: there is no home
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: no home folder
         return {}
     return {digest: path for digest, path in found.items() if isinstance(path, str)} if isinstance(found, dict) else {}
 
@@ -215,5 +215,5 @@ def _remember(plugin: Plugin) -> None:
     if known.get(plugin.sha256) == str(plugin.path):
         return
     with suppress(FathomError, OSError, RuntimeError), whole_file(_record()) as stream:
-        # Where it cannot be written, files are to be named each time.
+        # If it cannot be written, files must be named each time.
         json.dump({**known, plugin.sha256: str(plugin.path)}, stream, indent=2)

@@ -1,4 +1,4 @@
-"""Text from outside made fit for a terminal and a page: without control characters, folded where names have seams."""
+"""Makes text from outside safe for a terminal and a page: no control characters, wrapped at separators."""
 
 import html
 import json
@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 Kind = TypeVar("Kind")
 
-# Before "?" and "&", after the others: a query then begins the line that holds it.
+# Before "?" and "&", after the others, so that a query starts a new line.
 _SEAM = re.compile(r"(?<=[/=_\-·,])|(?=[?&])")
-# Zero-width joiners are spelling in Persian, in the scripts of India and in emoji; they move nothing.
+# Zero-width joiners are needed in Persian, Indic scripts and emoji, and are harmless.
 _JOINERS = "\u200c\u200d"
 
 
@@ -24,13 +24,13 @@ def _harmful(one: str) -> bool:
 
 
 def printable(text: str) -> str:
-    """Text with its control, direction and line characters replaced: they could rewrite a line or a terminal.
+    """Text without control, direction and line characters, which could rewrite a line or a terminal.
 
     Args:
         text: Any text, such as a model's name.
 
     Returns:
-        The same length of text in one line; U+FFFD stands where something was replaced.
+        Text of the same length on one line; replaced characters become U+FFFD.
     """
     if text.isprintable():
         return text
@@ -38,23 +38,23 @@ def printable(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    """JSON text that says the same, with the characters that ``printable`` replaces written as escapes."""
+    """Equivalent JSON text in which the characters that ``printable`` replaces are escaped."""
     if text.isprintable():
         return text
-    # A line end in JSON stands between values; within a text it is an escape already.
+    # A line end in JSON is between values; within strings it is already escaped.
     return "".join(json.dumps(one)[1:-1] if one != "\n" and _harmful(one) else one for one in text)
 
 
 def pieces(text: str) -> list[str]:
-    """A name cut at the places where it may be folded: at "/", "?", "&", "=", "-", "_"."""
+    """A name split after the separators at which it may be wrapped: "/", "?", "&", "=", "-", "_"."""
     return [piece for piece in _SEAM.split(text) if piece]
 
 
 def folded(text: str, width: int) -> str:
-    """Text in lines of at most ``width`` columns of a terminal.
+    """Wrap text to lines of at most ``width`` terminal columns.
 
     Args:
-        text: One line; a word that is too long is folded at the seams of ``pieces``, anywhere if it has none.
+        text: One line; words that are too long are split at the separators of ``pieces``, or anywhere.
         width: Columns, 2 or more; Chinese characters take two.
     """
     from rich.cells import cell_len, chop_cells

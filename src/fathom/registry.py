@@ -1,4 +1,4 @@
-"""Tasks, suites, boards and forms of results by name; ``fathom.discovery`` says where they are declared."""
+"""Tasks, suites, boards and results formats by name; ``fathom.discovery`` finds their declarations."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -22,19 +22,19 @@ def suites() -> Mapping[str, Suite]:
 
 
 def boards() -> Mapping[str, Board]:
-    """All registered boards by id, in the order in which they stand on a site."""
+    """All registered boards by id, in the order of a site."""
     return declared("boards", lambda board: board.id, order=lambda board: (board.order, board.id))
 
 
 def results() -> Mapping[str, Results]:
-    """All forms of others' results by name."""
+    """All formats of others' results by name."""
     return declared("results", lambda results: results.name)
 
 
 def task_name(name: str) -> str:
     """The current name of a task, given that or an earlier one; also of several, joined by commas.
 
-    Names that no task has or had stay as they are.
+    Unknown names are unchanged.
     """
     known = tasks()
     if name in known:
@@ -44,34 +44,39 @@ def task_name(name: str) -> str:
 
 
 def get_task(name: str) -> Task:
-    """The task of that name, which may be an earlier one.
+    """The task with that current or earlier name.
 
     Raises:
-        FathomError: There is none; the message names similar ones.
+        FathomError: It does not exist; the message names similar ones.
     """
     return _get("task", tasks(), task_name(name))
 
 
+def suite_name(name: str) -> str:
+    """The name of a suite, given that or its alias; unknown names are unchanged."""
+    return {suite.alias: suite.name for suite in suites().values() if suite.alias}.get(name, name)
+
+
 def get_suite(name: str) -> Suite:
-    """The suite of that name.
+    """The suite with that name or alias.
 
     Raises:
-        FathomError: There is none; the message names similar ones.
+        FathomError: It does not exist; the message names similar ones.
     """
-    return _get("suite", suites(), name)
+    return _get("suite", suites(), suite_name(name))
 
 
 def get_board(name: str) -> Board:
-    """The board with this id.
+    """The board with this id, or with the alias of the suite of that name.
 
     Raises:
-        FathomError: There is no such board.
+        FathomError: It does not exist.
     """
-    return _get("board", boards(), name, see="fathom list boards")
+    return _get("board", boards(), suite_name(name), see="fathom list boards")
 
 
 def task_title(name: str) -> str:
-    """A task's name for people; of one that is not installed, or has no title, its name as words."""
+    """A task's display name; for one that is not installed or has no title, derived from its name."""
     task = tasks().get(task_name(name))
     words = name.replace("_", " ")
     return (task.title if task else "") or words[:1].upper() + words[1:]

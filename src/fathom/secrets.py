@@ -1,9 +1,8 @@
-"""Keys and passwords, kept out of all that is written or shown.
+"""Keeps keys and passwords out of everything that is written or shown.
 
-A setting is hidden by its name (``api_key``), by what it looks like (``Bearer ...``) or by its value; a text that
-somebody else wrote, as a server's error or a reply, by its value: every secret that this process knows is replaced
-wherever it turns up. Known are the values of environment variables that are named like keys, and those of settings that
-were given to ``remember``.
+A setting is hidden by its name (``api_key``), by its form (``Bearer ...``) or by its value. In texts by others, such as
+a server's error or a reply, every secret known to this process is replaced. Known are the values of environment
+variables with names like keys, and those of settings given to ``remember``.
 """
 
 import os
@@ -17,26 +16,26 @@ from fathom.types import Json
 
 HIDDEN = "***"
 SHORTEST = 8
-"""Characters; what is shorter, as ``EMPTY`` for a server without keys, may well be a word of any text."""
+"""Characters; shorter values, such as ``EMPTY`` for a server without keys, may be ordinary words."""
 SHORTEST_WHOLE = 20
 SHORTEST_PART = 12
-"""Characters: of a key that is at least so long, the first so many are a secret too, as servers quote keys in part."""
+"""Characters: for keys of at least this length, a prefix of it is a secret too, as servers quote keys in part."""
 
 _NAME = re.compile(r"key|token|secret|password|passwd|credential|auth|header|cookie|bearer", re.IGNORECASE)
 # These name amounts of tokens, not secrets.
 _OPEN = frozenset(
     {"max_tokens", "max_output_tokens", "reasoning_tokens", "max_model_len", "prompt_cache_key", "tokenizer"}
 )
-# Values of these are secrets wherever they turn up; other hidden settings, as the author of a text, are not.
+# Values of these are secrets everywhere; other hidden settings, such as the author of a text, are not.
 _HOLDER = re.compile(
     r"(?:(?:^|[^a-z])(?:api)?(?:key|token|secret|auth|authorization|bearer|cookie|credential)s?"
     r"|password|passwd|passphrase)$",
     re.IGNORECASE,
 )
-# No word, no sentence, and nothing like <|end|>.
+# Neither a word nor a sentence, and nothing like <|end|>.
 _RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w.~+/=-]{16,}")
 _ONE_WORD = re.compile(r"[^\s<>|]+")
-# What is a secret wherever it stands: after the name of a header or a field, or by its own form.
+# Secrets recognized anywhere: after the name of a header or a field, or by their form.
 _FORM = re.compile(
     r"(?P<before>\b(?:bearer|basic)\s+)(?=\S*\d)[\w.~+/=-]{8,}"
     r"|(?P<name>\b(?:authorization|proxy-authorization|(?:x-)?api[-_]?key|(?:x-)?auth[-_]?token|access[-_]?token"
@@ -46,34 +45,34 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 
-# Secrets of settings that this process was given.
+# Secrets in settings given to this process.
 _remembered: set[str] = set()
 
 
 def remember(*settings: Json) -> None:
-    """Take note of all secrets in settings: values named like secrets, and passwords and queries of addresses."""
+    """Store all secrets in settings: values with names like secrets, and passwords and queries of addresses."""
     for setting in settings:
         _remembered.update(_secrets_in(setting))
 
 
 def redact(text: str) -> str:
-    """A text from elsewhere, with ``***`` for every secret that this process knows."""
+    """A text with ``***`` for every secret known to this process."""
     pattern = _pattern(frozenset(_known()))
     return pattern.sub(HIDDEN, text) if pattern is not None else text
 
 
 def hide_in_text(text: str) -> str:
-    """Words about a failure or a setting, without secrets that are known or have the form of one."""
+    """A message without secrets that are known or recognized by their form."""
     return _FORM.sub(_masked, redact(text))
 
 
 def hide_secrets(settings: Mapping[str, Json]) -> dict[str, Json]:
-    """Settings, nested as they may be, without secrets.
+    """Settings, at any depth, without secrets.
 
     Returns:
-        The same with ``***`` for every value whose name smells of a secret, also where name and value are a pair in a
+        The same with ``***`` for every value whose name looks like a secret, also if name and value are a pair in a
         list (``["Authorization", "x"]``) or two fields of an object (``{"name": "Authorization", "value": "x"}``).
-        Texts are as ``hide_in_text`` gives them.
+        Texts are processed by ``hide_in_text``.
     """
     title = _title(settings)
     return {
@@ -93,7 +92,7 @@ def _hide(value: Json) -> Json:
 
 
 def hide_in_address(url: str | None) -> str | None:
-    """An address without its user, password and query; None for None."""
+    """An address without user, password and query; None for None."""
     if url is None:
         return None
     try:
@@ -109,7 +108,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _is_name(value: Json) -> bool:
-    # A name is a word: a sentence that mentions a token is none.
+    # A name is a word, not a sentence that mentions a token.
     return isinstance(value, str) and re.fullmatch(r"[\w.-]+", value) is not None and _is_secret(value)
 
 
@@ -118,7 +117,7 @@ def _is_pair(value: Sequence[Json]) -> bool:
 
 
 def _title(settings: Mapping[str, Json]) -> str:
-    """The name of a secret where it is a field beside its value; "" where there is none."""
+    """The name of a secret in a field next to its value; "" if there is none."""
     return next((str(settings[one]) for one in ("name", "key", "header") if _is_name(settings.get(one))), "")
 
 
@@ -130,14 +129,14 @@ def _masked(found: re.Match[str]) -> str:
 def _known() -> Iterator[str]:
     yield from _remembered
     for name, value in os.environ.items():
-        # Some name the file that holds a key.
+        # Some name the file that contains a key.
         if len(value) >= SHORTEST and _HOLDER.search(name) and not value.startswith("/"):
             yield value
 
 
 @lru_cache(maxsize=4)
 def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
-    """Finds any of the secrets, as they are and as addresses and JSON write them; the longest first, parts last."""
+    """Matches any of the secrets, plain and as encoded in addresses and JSON; the longest first, parts last."""
     forms = {form for secret in secrets for form in (secret, quote(secret, safe=""), _in_json(secret))}
     longest_first = sorted(forms, key=lambda form: (-len(form), form))
     parts = {form[:SHORTEST_PART] for form in forms if len(form) >= SHORTEST_WHOLE and _RANDOM.fullmatch(form)}
@@ -150,9 +149,9 @@ def _in_json(text: str) -> str:
 
 
 def _secrets_in(value: Json, *, name: str = "") -> Iterator[str]:
-    """Secrets in a setting called ``name``, or hidden below one that is."""
+    """Secrets in a setting called ``name``, or nested in one with such a name."""
     if isinstance(value, str):
-        # "Bearer abc" is a header's value, and abc is what a server echoes.
+        # "Bearer abc" is a header's value, and servers may echo abc alone.
         word = value.split(" ")[-1]
         if (_HOLDER.search(name) and _ONE_WORD.fullmatch(word)) or (_is_secret(name) and _RANDOM.fullmatch(word)):
             yield from (one for one in (value, word) if len(one) >= SHORTEST)

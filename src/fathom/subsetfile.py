@@ -1,15 +1,15 @@
-"""The file of a subset: which items of a benchmark stand for all of it, with what weights, and who chose them how.
+"""The file of a subset: the items that represent a benchmark, their weights, and how they were chosen.
 
 One JSON object:
 
-| field | what it holds |
+| field | content |
 | --- | --- |
 | `format` | `fathom subset` |
 | `version` | 2; files of version 1 have no checksum |
 | `name`, `method` | texts |
 | `design`, `provenance` | objects |
-| `members` | a list of objects with `item`, `weight` and, where there are any, `stratum` and `probability` |
-| `checksum` | the SHA-256 of all this |
+| `members` | a list of objects with `item`, `weight` and, if known, `stratum` and `probability` |
+| `checksum` | the SHA-256 of all other fields |
 """
 
 import hashlib
@@ -24,25 +24,25 @@ from fathom.types import FathomError, Json, Member, Subset
 
 FORMAT = "fathom subset"
 VERSION = 2
-_ADVICE = "expected a file that `fathom compress select` or fathom.subsetfile.write_subset wrote"
+_ADVICE = "expected a file written by `fathom compress select` or fathom.subsetfile.write_subset"
 
 
 def read_subset(path: Path) -> Subset:
     """Read a subset.
 
     Args:
-        path: A file that ``write_subset`` wrote.
+        path: A file written by ``write_subset``.
 
     Raises:
-        FathomError: The file cannot be read, is no subset, or a field of it is wrong; the message names the field.
+        FathomError: The file cannot be read, is not a subset, or has an invalid field; the message names the field.
     """
     try:
         content = json.loads(Path(path).read_text("utf-8-sig"))
-        json.dumps(content, ensure_ascii=False).encode()  # halves of characters cannot be written on
+        json.dumps(content, ensure_ascii=False).encode()  # lone surrogates could not be written again
     except OSError as error:
         raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeEncodeError as error:
-        raise FathomError(f"{path}: a text that is no Unicode ({error.reason}); {_ADVICE}") from None
+        raise FathomError(f"{path}: a text is not valid Unicode ({error.reason}); {_ADVICE}") from None
     except (ValueError, RecursionError) as error:
         raise FathomError(f"{path}: not JSON ({error}); {_ADVICE}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -65,14 +65,14 @@ def read_subset(path: Path) -> Subset:
 
 
 def write_subset(subset: Subset, path: Path) -> None:
-    """Write a subset; the file appears whole or not at all.
+    """Write a subset; the file appears complete or not at all.
 
     Args:
         subset: What to write.
-        path: The file; its folder is made where it does not exist.
+        path: The file; its folder is created if missing.
 
     Raises:
-        FathomError: The subset has no members, an item twice or a number that is none, or cannot be written.
+        FathomError: The subset has no members, a duplicate item or an invalid number, or cannot be written.
     """
     checked(subset, str(path))
     content: dict[str, Json] = {
@@ -94,23 +94,23 @@ def write_subset(subset: Subset, path: Path) -> None:
 
 
 def subset_hash(subset: Subset) -> str:
-    """First 16 hexadecimal digits of the hash of the members: their items, weights, strata and probabilities.
+    """First 16 hexadecimal digits of a hash of the members: their items, weights, strata and probabilities.
 
-    Neither their order nor the name counts.
+    It depends neither on their order nor on the name.
     """
     records = sorted((_record(member) for member in subset.members), key=lambda record: str(record["item"]))
     return hashlib.sha256(json.dumps(records, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def checked(subset: Subset, where: str) -> Subset:
-    """The subset, if it makes sense.
+    """The subset, if it is valid.
 
     Args:
         subset: Any subset.
-        where: What to say it comes from.
+        where: Its source, for messages.
 
     Raises:
-        FathomError: It has no members, an item twice, a weight below 0, weights whose sum is 0 or no number, or a
+        FathomError: It has no members, a duplicate item, a negative weight, weights whose sum is 0 or not finite, or a
             probability outside (0, 1].
     """
     if not subset.members:
@@ -119,7 +119,7 @@ def checked(subset: Subset, where: str) -> Subset:
     for number, member in enumerate(subset.members, start=1):
         place = f"{where}: member {number} ({member.item!r})"
         if member.item in seen:
-            raise FathomError(f"{place}: named twice; name each item once, with the sum of its weights")
+            raise FathomError(f"{place}: duplicate; name each item once, with the sum of its weights")
         seen.add(member.item)
         if not (math.isfinite(member.weight) and member.weight >= 0):
             raise FathomError(f"{place}: weight {member.weight}; expected 0 or a positive number")
@@ -150,7 +150,7 @@ def _member(path: Path, number: int, entry: object) -> Member:
 
 
 def _number(path: Path, place: str, value: object) -> float:
-    # To Python true and false are numbers.
+    # In Python true and false are numbers.
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(path, place, value, "a number")
     try:

@@ -1,8 +1,8 @@
-"""Tokenizers behind one protocol, by name or by path.
+"""Tokenizers with a common interface, by name or path.
 
-A name is one of ``tekken`` (the default: its vocabulary comes inside a package, so it works offline),
-``tiktoken:NAME``, ``hf:NAME``, ``words``, ``chars``, or the path of a tiktoken rank file, a ``tokenizers`` JSON or a
-SentencePiece model. Special tokens and chat templates are never counted.
+A name is one of ``tekken`` (the default, included in a package, so that it works offline), ``tiktoken:NAME``,
+``hf:NAME``, ``words``, ``chars``, or the path of a tiktoken rank file, a ``tokenizers`` JSON or a SentencePiece model.
+Special tokens and chat templates are never counted.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import tiktoken
 
 DEFAULT = "tekken"
-_FILES = ("tokenizer.json", "tokenizer.model", "*.tiktoken")  # what a model's folder holds, the first one wins
+_FILES = ("tokenizer.json", "tokenizer.model", "*.tiktoken")  # files of a model's folder, in order of preference
 KNOWN = ("tekken", "tiktoken:cl100k_base", "tiktoken:o200k_base", "hf:NAME", "PATH", "words", "chars")
 
-# How the GPT-4 family splits text before merging; Llama 3 and Qwen use it too, with other runs of digits.
+# How the GPT-4 family splits text before merging; Llama 3 and Qwen do too, with other runs of digits.
 _SPLIT = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}DIGITS| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -34,7 +34,7 @@ _SPLIT = (
 
 
 class Tokenizer(Protocol):
-    """Turns text into tokens. ``fingerprint`` changes whenever counts could change."""
+    """Splits text into tokens. ``fingerprint`` changes whenever counts could change."""
 
     @property
     def name(self) -> str:
@@ -60,15 +60,15 @@ class Tokenizer(Protocol):
 
 
 def is_path(name: str) -> bool:
-    """Whether the name of a tokenizer is a path, which says nothing on another machine."""
+    """Whether a tokenizer's name is a path, which is meaningless on another machine."""
     return not (name in _SPLITTERS or name == DEFAULT or name.startswith(("tiktoken:", "hf:")))
 
 
 def public_name(name: str) -> str:
-    """The name of a tokenizer for others to read: of a path the last part that tells something.
+    """The name of a tokenizer for publication: for a path its last specific part.
 
     Args:
-        name: What ``get_tokenizer`` takes; such a file or folder need not be there.
+        name: A name for ``get_tokenizer``; the file or folder need not exist.
     """
     if not is_path(name):
         return name
@@ -85,7 +85,7 @@ def get_tokenizer(name: str = DEFAULT) -> Tokenizer:
         name: See the module's docstring.
 
     Raises:
-        FathomError: The name is unknown, or the vocabulary cannot be read or fetched.
+        FathomError: The name is unknown, or the vocabulary cannot be read or downloaded.
     """
     if name in _SPLITTERS:
         return SplitTokenizer(name, f"{name}/1", _SPLITTERS[name])
@@ -103,22 +103,22 @@ def get_tokenizer(name: str = DEFAULT) -> Tokenizer:
         return _from_file(Path(name))
     raise FathomError(
         f"unknown tokenizer {name!r}: expected one of {', '.join(KNOWN)}, where PATH is an existing tiktoken rank "
-        "file, tokenizers JSON or SentencePiece model, or a folder that holds one"
+        "file, tokenizers JSON or SentencePiece model, or a folder with one"
     )
 
 
 def is_at_hand(name: str) -> bool:
-    """Whether a tokenizer named ``hf:NAME`` has been downloaded before, so that using it needs no network."""
+    """Whether a tokenizer ``hf:NAME`` is in the local cache, so that it needs no network."""
     return name.startswith("hf:") and _downloaded(name.partition(":")[2]) is not None
 
 
 def _downloaded(repository: str) -> Path | None:
-    """The ``tokenizer.json`` of a repository in the cache of the Hugging Face hub; None if it is not there."""
+    """The ``tokenizer.json`` of a repository in the Hugging Face cache; None if it is missing."""
     from huggingface_hub import try_to_load_from_cache
 
     try:
         found = try_to_load_from_cache(repository, "tokenizer.json")
-    except ValueError:  # not the name of a repository; asking the hub says so
+    except ValueError:  # not the name of a repository; the hub's error will say so
         return None
     return Path(found) if isinstance(found, str) else None
 
@@ -146,7 +146,7 @@ class SplitTokenizer:
         return text if len(starts) <= tokens else text[starts[-tokens] if tokens > 0 else len(text) :]
 
 
-# Chinese, Japanese and Korean characters count one each; everything else counts by runs between spaces.
+# Chinese, Japanese and Korean characters count one each; other text counts by runs between spaces.
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
 _SPLITTERS = {
     "words": re.compile(rf"[{_CJK}]|[^\s{_CJK}]+"),
@@ -167,12 +167,12 @@ class TiktokenTokenizer:
         return len(self.encoding.encode_ordinary(text))
 
     def head(self, text: str, tokens: int) -> str:
-        """Prefix of at most ``tokens`` tokens; a character cut in half is dropped."""
+        """Prefix of at most ``tokens`` tokens, without a partial character at the end."""
         ids = self.encoding.encode_ordinary(text)
         return text if len(ids) <= tokens else _shared_start(text, self.encoding.decode(ids[: max(0, tokens)]))
 
     def tail(self, text: str, tokens: int) -> str:
-        """Suffix of at most ``tokens`` tokens; a character cut in half is dropped."""
+        """Suffix of at most ``tokens`` tokens, without a partial character at the start."""
         ids = self.encoding.encode_ordinary(text)
         if len(ids) <= tokens:
             return text
@@ -255,7 +255,7 @@ def _tiktoken(name: str) -> Tokenizer:
         raise FathomError(f"{name}: tiktoken knows {', '.join(sorted(tiktoken.list_encoding_names()))}")
     try:
         encoding = tiktoken.get_encoding(encoding_name)
-    except Exception as error:  # tiktoken lets whatever its HTTP client raises pass through
+    except Exception as error:  # tiktoken passes on any exception of its HTTP client
         raise FathomError(
             f"{name}: its vocabulary is neither in tiktoken's cache nor can it be downloaded ({type(error).__name__}); "
             f"connect once, set TIKTOKEN_CACHE_DIR to a filled cache, or use --tokenizer {DEFAULT}"
@@ -300,7 +300,7 @@ def _from_file(path: Path) -> Tokenizer:
             raise ValueError("the file is empty")
         engine = sentencepiece.SentencePieceProcessor(model_proto=content)
         return SentencePieceTokenizer(str(path), f"sentencepiece/{_digest(content)}", engine)
-    except Exception as error:  # three libraries, each with its own ways of refusing a file
+    except Exception as error:  # three libraries, each with its own exceptions
         raise FathomError(
             f"{path}: not a tokenizer ({type(error).__name__}: {error}); expected a tiktoken rank file, "
             "a tokenizers JSON or a SentencePiece model"
@@ -311,7 +311,7 @@ def _rank_file(path: Path, content: bytes) -> Tokenizer:
     import tiktoken
 
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, content.splitlines())}
-    # Rank files do not say how text is split first. A vocabulary with three-digit tokens was trained on
+    # Rank files do not specify how text is split first. A vocabulary with three-digit tokens was trained on
     # groups of up to three digits (GPT-4, Llama 3), one without them on single digits (Qwen).
     digits = "{1,3}" if b"123" in ranks else ""
     pattern = _SPLIT.replace("DIGITS", digits)

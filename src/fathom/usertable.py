@@ -1,4 +1,4 @@
-"""Tables in TOML that come with the package and that users extend: prices, settings of models."""
+"""TOML tables included in the package that users can extend: prices, settings of models."""
 
 import os
 import tomllib
@@ -16,11 +16,11 @@ def read_table(text: str, where: str, entry: Callable[[object, str], Entry]) -> 
 
     Args:
         text: The table as TOML.
-        where: What to call it in messages.
-        entry: Makes an entry of what stands under its name, given what to call it in messages.
+        where: Its name in messages.
+        entry: Converts the value under a name, given its location for messages.
 
     Raises:
-        FathomError: The text is not TOML, or an entry is wrong.
+        FathomError: The text is not TOML, or an entry is invalid.
     """
     try:
         table = tomllib.loads(text)
@@ -30,15 +30,15 @@ def read_table(text: str, where: str, entry: Callable[[object, str], Entry]) -> 
 
 
 def users_table(variable: str, file: str, entry: Callable[[object, str], Entry]) -> dict[str, Entry]:
-    """The entries of the user's own table; none where there is no such file.
+    """The entries of the user's own table, if the file exists.
 
     Args:
         variable: Environment variable that may name the file.
-        file: Its name in the user's folder of settings otherwise.
+        file: Its default name in the user's configuration folder.
         entry: See ``read_table``.
 
     Raises:
-        FathomError: The file that the variable names is not there, or the table cannot be read.
+        FathomError: The file named by the variable does not exist, or the table cannot be read.
     """
     named = os.environ.get(variable)
     path = Path(named) if named else Path.home() / ".config" / "fathom" / file

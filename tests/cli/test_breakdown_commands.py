@@ -166,7 +166,7 @@ def test_difficulty_prints_and_writes_labels(call: Call, rows: Path, tiers: Path
         (["repeats", "--unscored", "half"], "--unanswered half: expected zero, drop"),
         (["difficulty", "--tiers", "none.toml"], "none.toml: cannot be read"),
         (["difficulty", "--tiers", "tiers.toml", "--correct", "most"], "expected majority, any, all, mean"),
-        (["difficulty", "--tiers", "tiers.toml", "--out", "labels.txt"], "a table of labels is a .parquet"),
+        (["difficulty", "--tiers", "tiers.toml", "--out", "labels.txt"], "a table of labels must be a .parquet"),
     ],
 )
 def test_mistakes_are_explained(call: Call, rows: Path, tiers: Path, words: list[str], said: str) -> None:

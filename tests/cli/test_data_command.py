@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from fathom.build import order
+from fathom.build import configure
 from fathom.cli import main
 from fathom.registry import get_suite
 from fathom.sources import HubFile, Source, registry
@@ -191,10 +191,10 @@ def test_a_suite_is_built_from_what_was_fetched(
     assert call("data", "fetch", *placed)[0] == 0
     code, _, err = call(*build, "--out", "suite")
     assert code == 0, err
-    assert "sources that are not there" in err
+    assert "missing data sources" in err
     built = open_suite(Path("suite"))
     assert {"single_doc_qa", "passage_retrieval", "kv_retrieval"} <= set(built.manifest["samples"])
     assert any("volume" in text for text in built.texts().values())
-    assert order("hundred").data == (str(tmp_path / "cache" / "data"),)
-    assert order("hundred", corpus=["world"]).data == ()
-    assert order("starter").data == ()
+    assert configure("hundred").data == (str(tmp_path / "cache" / "data"),)
+    assert configure("hundred", corpus=["world"]).data == ()
+    assert configure("starter").data == ()

@@ -54,9 +54,9 @@ def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) 
     reasons = [problem.reason for problem in corpus.unread]
     assert reasons == [
         "not read (hidden): .git",
-        "not read (formats that are read: .txt, .md, .jsonl, .json, .csv, .tsv, .parquet, .arrow, also with .gz or "
+        "not read (readable formats: .txt, .md, .jsonl, .json, .csv, .tsv, .parquet, .arrow, also with .gz or "
         ".zst, and .zip): table.xlsx",
-        "not read (it describes the documents beside it): README.md",
+        "not read (it describes the documents next to it): README.md",
     ]
 
 
@@ -93,13 +93,13 @@ def test_a_name_that_is_not_utf8_does_not_leak_half_characters(tmp_path: Path) -
     ("spec", "says"),
     [
         ("{}/missing", "no such file"),
-        ("{}/empty", "holds no documents"),
-        ("{}/table.xlsx", "cannot tell how to read it"),
-        ("{}/a.jsonl?colour=red", "no part 'colour'; a query can name text, questions, answers"),
+        ("{}/empty", "contains no documents"),
+        ("{}/table.xlsx", "unknown format"),
+        ("{}/a.jsonl?colour=red", "unknown part 'colour'; a query can name text, questions, answers"),
         ("{}/a.jsonl?text", "name=value"),
         ("{}/a.jsonl?text=", "after text="),
         ("{}/a.jsonl?text=a&text=b", "twice"),
-        ("{}/a.jsonl", "name the one that holds the text, as in FILE?text=body"),
+        ("{}/a.jsonl", "name its text field, as in FILE?text=body"),
         ("{}/blank.txt", "empty"),
         ("", "empty"),
         ("a\0b", "no such file"),
@@ -146,12 +146,12 @@ def test_bad_rows_are_listed_with_their_line_and_the_rest_is_kept(tmp_path: Path
         4: "not JSON",
         5: "expected a JSON object with named fields, found a list",
         6: "is empty",
-        7: "name the one that holds the text, as in FILE?text=body",
+        7: "name its text field, as in FILE?text=body",
         8: "holds nothing",
         9: "type int",
-        10: "half a character",
+        10: "a lone surrogate",
         12: "nested too deeply",
-        13: "not JSON that can be read",
+        13: "not readable JSON",
     }
     assert found.keys() == expected.keys()
     for line, words in expected.items():
@@ -281,7 +281,7 @@ def test_forms_of_questions_and_answers(
         ({"questions": "A?"}, "question 1 has no answer"),
         ({"questions": [{"answer": "1"}]}, "question 1 has no text"),
         ({"questions": [None], "answers": ["1"]}, "question 1 has no text"),
-        ({"summary": {"a": 1}}, "expected a string; the summary is left out"),
+        ({"summary": {"a": 1}}, "expected a string; the summary is skipped"),
     ],
 )
 def test_what_is_left_out_of_a_document_is_reported(tmp_path: Path, fields: dict[str, object], says: str) -> None:
@@ -361,7 +361,7 @@ def test_parquet_compressed_once_more_and_damaged(tmp_path: Path) -> None:
     (tmp_path / "b.parquet.zst").write_bytes(zstandard.compress(data))
     assert texts(read_corpus(f"{tmp_path}/b.parquet.zst")) == ["one", "two"]
     (tmp_path / "a.parquet").write_bytes(data[:-20])
-    with pytest.raises(FathomError, match="not Parquet"):
+    with pytest.raises(FathomError, match="not valid Parquet"):
         read_corpus(f"{tmp_path}/a.parquet")
 
 

@@ -47,17 +47,17 @@ def test_the_most_popular_threads_are_taken_in_the_order_in_which_they_came(
         found = selected(iter(threads), Wanted(tags, top), "made", lambda one: document_of(one, one.id))
         taken = [document.source for document in found.documents]
         assert taken == [one.id for one in threads if any(one in some for some in of_each)]
-        passed = [problem.reason for problem in found.problems if "passed over" in problem.reason]
+        passed = [problem.reason for problem in found.problems if "threads skipped" in problem.reason]
         assert len(passed) == (len(taken) < len(threads))
         for reason in passed:
-            assert reason.startswith(f"{len(threads) - len(taken)} of {len(threads)} threads passed over")
+            assert reason.startswith(f"{len(threads) - len(taken)} of {len(threads)} threads skipped")
 
 
 def test_threads_without_any_answer_are_passed_over_and_those_without_an_accepted_one_stay(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", [thread(1, []), thread(2, [answer(2, "Not accepted.")])])
     found = thread_documents(str(path))
     assert [document.meta["thread"] for document in found.documents] == ["made:2"]
-    assert [str(problem) for problem in found.problems] == [f"{path}: 1 of 2 threads passed over, 1 without any answer"]
+    assert [str(problem) for problem in found.problems] == [f"{path}: 1 of 2 threads skipped, 1 without any answer"]
 
 
 def test_a_specification_chooses_tags_and_how_many(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_specification_chooses_tags_and_how_many(tmp_path: Path) -> None:
     found = thread_documents(f"{path}?tags=part-1,Part-2,nothing&top=2")
     taken = [document.meta["thread"] for document in found.documents]
     assert taken == ["made:6", "made:12", "made:26", "made:27"]  # their scores are 6, 5, 5 and 6
-    assert sum("26 of 30 threads passed over" in str(problem) for problem in found.problems) == 1
+    assert sum("26 of 30 threads skipped" in str(problem) for problem in found.problems) == 1
     assert any("no thread with answers has the tag 'nothing'" in str(problem) for problem in found.problems)
     assert len(thread_documents(f"{path}?top=7").documents) == 7
     assert len(thread_documents(str(path)).documents) == 30
@@ -74,12 +74,12 @@ def test_a_specification_chooses_tags_and_how_many(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("top=0", "top=0 is not a whole number from 1 on"),
-        ("top=ten", "top=ten is not a whole number"),
-        ("top=%C2%B2", "is not a whole number"),
-        ("tags=", "names no tag"),
-        ("tags=,", "names no tag"),
-        ("tag=c", "chosen by tags=A,B and top=N, not by tag"),
+        ("top=0", "top=0 is not a positive whole number"),
+        ("top=ten", "top=ten is not a positive whole number"),
+        ("top=%C2%B2", "is not a positive whole number"),
+        ("tags=", "is empty; write"),
+        ("tags=,", "is empty; write"),
+        ("tag=c", "unknown option tag; threads are selected by tags=A,B and top=N"),
         ("top", "write name=value pairs"),
     ],
 )
@@ -163,16 +163,16 @@ def test_lines_that_are_no_cases_and_cases_that_came_before(tmp_path: Path) -> N
 
 def test_a_file_without_any_case_says_so(tmp_path: Path) -> None:
     (problem,) = case_documents(str(write_lines(tmp_path / "c.jsonl", []))).problems
-    assert problem.reason == "there is no case in it"
+    assert problem.reason == "the file has no cases"
 
 
 def test_what_is_no_file_of_cases(tmp_path: Path) -> None:
     (tmp_path / "cases.xlsx").write_text("a,b", encoding="utf-8")
     for spec, message in (
         (f"{tmp_path}/nothing.jsonl", "no such file"),
-        (f"{tmp_path}/cases.xlsx", "published cases are a file that ends in .jsonl, "),
+        (f"{tmp_path}/cases.xlsx", "files of published cases end in .jsonl, "),
         (str(tmp_path), "no such file"),
-        (f"{write_cases(tmp_path, 1)}?top=3", "takes no choices"),
+        (f"{write_cases(tmp_path, 1)}?top=3", "takes no query"),
     ):
         with pytest.raises(FathomError, match=message):
             case_documents(spec)

@@ -124,7 +124,7 @@ def test_texts_in_an_archive_are_documents(tmp_path: Path) -> None:
     ]
     hidden, other = corpus.unread
     assert hidden.reason == "not read (hidden): book.zip/../../out.txt"
-    assert other.reason.startswith("not read (formats that are read: .txt, .md, ")
+    assert other.reason.startswith("not read (readable formats: .txt, .md, ")
     assert other.reason.endswith("): book.zip/cover.png")
     assert [entry.name for entry in tmp_path.iterdir()] == ["book.zip"]
     assert not (tmp_path.parent.parent / "out.txt").exists()
@@ -135,9 +135,9 @@ def test_texts_in_an_archive_are_documents(tmp_path: Path) -> None:
     [
         ("a.csv", b"a,b\n1,2\n3\n4,5,6\n7,8\n", 2, ["2: expected 2 cells, found 1", "3: expected 2 cells, found 3"]),
         ("a.csv", b"a,b\n1,2\n3,caf\xe9\n5,6\n", 2, ["2: field 'b': not UTF-8 (byte 0xe9 at position 4)"]),
-        ("a.csv", b'a,b\n1,2\n\n3,"4\n5,6\n', 1, ["2: not CSV that can be read: unexpected end of data"]),
-        ("a.tsv", b'a\tb\n1\t2\n3\t"4"5\n6\t7\n', 1, ["2: not CSV that can be read: "]),
-        ("a.csv", b"a,b,a\n1,2,3\n", 0, ["None: two columns are called 'a'"]),
+        ("a.csv", b'a,b\n1,2\n\n3,"4\n5,6\n', 1, ["2: not valid CSV: unexpected end of data"]),
+        ("a.tsv", b'a\tb\n1\t2\n3\t"4"5\n6\t7\n', 1, ["2: not valid CSV: "]),
+        ("a.csv", b"a,b,a\n1,2,3\n", 0, ["None: two columns are named 'a'"]),
         ("a.csv", b"", 0, []),
         (
             "a.csv.gz",
@@ -145,9 +145,9 @@ def test_texts_in_an_archive_are_documents(tmp_path: Path) -> None:
             99,
             ["100: the file is damaged: it ends in the middle"],
         ),
-        ("a.json", b'[{"a": 1}, {"a": 2}, {"a": ', 2, ["None: the file is not JSON that can be read after row 2: "]),
+        ("a.json", b'[{"a": 1}, {"a": 2}, {"a": ', 2, ["None: the file is not valid JSON after row 2: "]),
         ("a.json", b'{"a": 1}\n{"a": \n{"a": 3}\n', 2, ["2: not JSON: Expecting value at position 7 of the line"]),
-        ("a.json", b'{"a":\n1', 0, ["None: the file is not JSON that can be read: Expecting"]),
+        ("a.json", b'{"a":\n1', 0, ["None: the file is not valid JSON: Expecting"]),
         ("a.json", b"[1]", 0, ["1: expected a JSON object with named fields, found a number"]),
     ],
 )
@@ -193,7 +193,7 @@ def test_a_text_bomb_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("fathom.records.streams.MOST_AT_ONCE", 1 << 20)
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b" " * (2 << 20), mtime=0))
     (fault,) = read_records(tmp_path / "a.txt.gz")
-    assert fault == Fault(None, "the file is larger than 1 MiB; make JSONL or Parquet of it, or split it")
+    assert fault == Fault(None, "the file is larger than 1 MiB; convert it to JSONL, or split it")
 
 
 def test_large_tables_are_read_row_by_row(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_what_is_no_list_is_an_error_of_few_kinds(data: bytes, piece: int) -> No
         ("[1, 2", [1, 2], "expected ',' at character 6"),
         ("[1 2]", [1], "expected ',' at character 4"),
         ("[1,]", [1], "Expecting value at character 4"),
-        ("[1] [2]", [1], "more after the end of the list"),
+        ("[1] [2]", [1], "more content after the end of the list"),
         ("[1, \xff]", [], "codec can't decode"),
     ],
 )
@@ -95,5 +95,5 @@ def test_an_entry_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("fathom.records.reading.LONGEST", 1000)
     monkeypatch.setattr("fathom.records.reading.AT_ONCE", 10)
     monkeypatch.setattr("fathom.records.streams.CHUNK_BYTES", 100)
-    with pytest.raises(DamagedError, match="make JSONL or Parquet of it"):
+    with pytest.raises(DamagedError, match="convert it to JSONL"):
         list(read_list(tmp_path / "list.json"))

@@ -137,7 +137,7 @@ def test_an_archive_holds_one_table(tmp_path: Path) -> None:
     with pytest.raises(FathomError, match=r"two\.zip: expected one table in the archive, found a\.jsonl, b\.csv"):
         read_rows(tmp_path / "two.zip")
     (tmp_path / "bad.zip").write_bytes(b"PK")
-    with pytest.raises(FathomError, match=r"bad\.zip: is no archive that can be read"):
+    with pytest.raises(FathomError, match=r"bad\.zip: not a readable archive"):
         read_rows(tmp_path / "bad.zip")
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as out:
         out.writestr("b.csv", "text of a table\n1\n")
@@ -165,7 +165,7 @@ def test_files_beside_logs_are_named(call: Call, logs: Path, tmp_path: Path) -> 
     code, _, error = call("rows", "--from", "lm-eval", logs, "--out", tmp_path / "rows.parquet")
     assert code == 0
     assert f"note: {logs}: not read (hidden): .cache" in error
-    assert f"note: {logs}: not read (formats that are read: .jsonl, .json, " in error
+    assert f"note: {logs}: not read (readable formats: .jsonl, .json, " in error
     assert "): notes.md" in error
     assert f"note: {logs}: not read (their names are not samples_*.jsonl): other.jsonl" in error
     assert error.count("not read") == 3
@@ -183,7 +183,7 @@ def test_a_build_names_what_it_does_not_read(call: Call, tmp_path: Path) -> None
     assert code == 0
     manifest = json.loads((tmp_path / "suite" / "manifest.json").read_text("utf-8"))
     (said,) = manifest["unread"]
-    assert said.startswith(f"{folder}: not read (formats that are read: .txt, ")
+    assert said.startswith(f"{folder}: not read (readable formats: .txt, ")
     assert said.endswith("): cover.png")
     assert f"note: {said}" in error
     assert manifest["left_out"] == []

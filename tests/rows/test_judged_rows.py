@@ -61,7 +61,7 @@ def test_judged_rows(tmp_path: Path) -> None:
     ]
     details = [row[-1] for row in found]
     assert details[0] == "fluency 1, correctness 2"
-    assert details[1].startswith("judgement unreadable: the judge's reply for answer could not be read")
+    assert details[1].startswith("judgement unreadable: the judge's reply for answer could not be parsed")
     assert details[2:5] == ["empty reply", "no", "not judged yet by lab/judge: run `fathom judge`"]
     assert details[5] == "fluency 1, precision 0.5, recall 0.5"
 
@@ -178,8 +178,8 @@ def test_the_official_rule(tmp_path: Path) -> None:
     judged, official = "judge lab/judge", "official"
     assert seen(load([run], "official"), *columns) == [
         ("answers", pytest.approx(2 / 6), "judge_qa", f"{judged} (qa v1)", official),
-        ("plain", 1.0, "100longbench/first_number", "official", official),
-        ("plain", None, "100longbench/first_number", "", official),
+        ("plain", 1.0, "hundred/first_number", "official", official),
+        ("plain", None, "hundred/first_number", "", official),
         ("summaries", pytest.approx(1 / 4), "judge_summary", f"{judged} (summary v1)", official),
         ("unpublished", None, "", "official", official),
     ]

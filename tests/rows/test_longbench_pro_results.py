@@ -263,12 +263,16 @@ def test_a_question_has_one_reply_a_repeat(tmp_path: Path) -> None:
     ("name", "text", "said"),
     [
         ("one/thinking_context-1_bon-3_summary.json", b"[1]", "row 1: expected a JSON object .*, found a number"),
-        ("one/thinking_context-1_bon-3_summary.json", b'{"a": ', "not JSON"),
-        ("one/thinking_context-1_bon-3_summary.json", b"\xff\xfe\x00", "starts as UTF-16 but does not go on so"),
+        ("one/thinking_context-1_bon-3_summary.json", b'{"a": ', "not valid JSON"),
+        (
+            "one/thinking_context-1_bon-3_summary.json",
+            b"\xff\xfe\x00",
+            "starts as UTF-16 but does not continue as such",
+        ),
         ("one/thinking_context-1_bon-3_summary.json", b"", "expected one JSON object, found nothing"),
         ("one/deep_summary.json", b"{}", r"the file's name is 'deep_summary\.json', expected MODE_context-N_bon-K"),
         ("one/thinking_context-x_bon-3_evaluation.jsonl", b"{}", "the file's name is"),
-        ("one/thinking_context-1_bon-3_evaluation.jsonl", b"", "there is no reply in it"),
+        ("one/thinking_context-1_bon-3_evaluation.jsonl", b"", "it contains no replies"),
         ("one/thinking_context-1_bon-3_evaluation.jsonl", b'{"id": 1}\n', "line 1: 'secondary_task' is missing"),
         (
             "one/thinking_context-1_bon-3_evaluation.jsonl",
@@ -300,7 +304,7 @@ def test_a_damaged_list_of_models_is_named(tmp_path: Path) -> None:
     for text, said in (
         ('{"deep-1": {"type": "Sleeping"}}', "deep-1: 'type' is 'Sleeping', expected one of Thinking, Mixed, Instruct"),
         ('{"deep-1": 3}', "'deep-1' is 3, expected an object"),
-        ("{", "not JSON"),
+        ("{", "not valid JSON"),
     ):
         (folder / "model_info.json").write_text(text)
         with pytest.raises(FathomError, match=rf"model_info\.json: .*{re.escape(said)}"):

@@ -13,7 +13,7 @@ from fathom.run import status
 from fathom.run.ledger import Ledger
 from fathom.run.manifest import check_run
 from fathom.run.worker import this_worker
-from fathom.types import Draw, FathomError, Plan, Reply, Sample, Status, Task, Verdict
+from fathom.types import Draw, FathomError, Plan, Reply, Sample, Score, Status, Task
 
 SAMPLE = Sample(
     id="kv/0@2048", item="kv/0", task="kv", parts=(), targets=("blue", "azure"), length=2048, tokens=2040,
@@ -21,10 +21,10 @@ SAMPLE = Sample(
 )  # fmt: skip
 
 
-def score(text: str, sample: Sample) -> Verdict:
+def score(text: str, sample: Sample) -> Score:
     """Reads the answer after the colon; stumbles where there is none."""
     answer = text.split(":")[1].strip()
-    return Verdict(float(answer in sample.targets), valid=True, answer=answer, grader="colon", detail="read")
+    return Score(float(answer in sample.targets), valid=True, answer=answer, grader="colon", detail="read")
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +112,7 @@ def test_a_task_that_is_not_installed_is_named(tmp_path: Path) -> None:
 def test_a_folder_without_a_run(tmp_path: Path) -> None:
     with pytest.raises(FathomError, match="no run here"):
         rows_from_run(tmp_path)
-    with pytest.raises(FathomError, match="know strict, official only"):
+    with pytest.raises(FathomError, match="expected strict or official"):
         rows_from_run(make_run(tmp_path / "run", []), rule="lax")
 
 
@@ -182,7 +182,7 @@ SUITE = {"name": "tiny", "fingerprint": "f00d", "tokenizer": "words"}
         ({"format": 1, "model": "lab/m", "suite": SUITE, "on_overflow": 1}, "on_overflow"),
         ({"format": 1, "model": "lab/m", "suite": SUITE, "base_url": 1}, "base_url"),
         ({"format": 1, "model": "lab/m", "suite": SUITE, "variant": 1}, "variant"),
-        ({"format": 2}, "has not the checksum that it states"),
+        ({"format": 2}, "checksum does not match its content"),
         ({"format": 3}, r"written by a newer fathom \(format 3; this one reads up to 2\): upgrade with"),
         ({"format": None}, "format 'None', expected a number"),
         ([], "expected an object"),

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.ada import bestanswer_prompt, tsort
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.length import render
 from fathom.registry import get_task, tasks
 from fathom.run.baselines import baseline_client, baselines, get_baseline
@@ -50,7 +50,7 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]:
     folder = tmp_path_factory.mktemp("ada")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FATHOM_CACHE", str(folder / "cache"))
-        wanted = order(
+        wanted = configure(
             ",".join(NAMES),
             books=[str(write_books(folder))],
             threads=[str(write_threads(folder, 60, ("en", "zh")))],

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.length import render
 from fathom.registry import get_task, tasks
 from fathom.run.baselines import baseline_client, baselines, get_baseline
@@ -73,7 +73,7 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]:
     folder = tmp_path_factory.mktemp("baselines")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FATHOM_CACHE", str(folder / "cache"))
-        wanted = order(TASKS, lengths=(SHORT, LONG), items=6, languages=("en", "zh"), tokenizer="words")
+        wanted = configure(TASKS, lengths=(SHORT, LONG), items=6, languages=("en", "zh"), tokenizer="words")
         suite = open_suite(build(wanted, folder / "suite").folder)
         texts = suite.texts()
         yield [(sample, render(sample, texts)) for sample in suite.samples()]
@@ -182,7 +182,7 @@ def of_every_task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]
     folder = tmp_path_factory.mktemp("every")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FATHOM_CACHE", str(folder / "cache"))
-        wanted = order(",".join(OF_ANY_TEXT), lengths=(SHORT,), items=2, languages=("en", "zh"), tokenizer="words")
+        wanted = configure(",".join(OF_ANY_TEXT), lengths=(SHORT,), items=2, languages=("en", "zh"), tokenizer="words")
         suite = open_suite(build(wanted, folder / "suite").folder)
         texts = suite.texts()
         yield [(sample, render(sample, texts)) for sample in suite.samples()]

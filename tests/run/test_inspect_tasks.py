@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from inspect_script import answer
 
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.counts import cache_folder
 from fathom.length import render
 from fathom.registry import get_task, tasks
@@ -49,21 +49,21 @@ def test_evaluations_read_back_as_rows(tmp_path: Path) -> None:
 
 
 def check_log(name: str, frame: pl.DataFrame, metrics: dict[str, float], folder: Path) -> None:
-    wanted = order(name, lengths=(512, 1024), items=4, tokenizer="words", seed=5)
+    wanted = configure(name, lengths=(512, 1024), items=4, tokenizer="words", seed=5)
     suite = open_suite(build(wanted, folder / name).folder)
     texts, task = suite.texts(), get_task(name)
     found = {row["sample"]: row for row in frame.iter_rows(named=True)}
     samples = list(suite.samples())
     assert len(samples) == len(found) >= 8
     for sample in samples:
-        row, verdict = found[sample.id], task.score(answer(render(sample, texts), task.answer), sample)
-        assert (row["value"], row["valid"], row["answer"]) == (verdict.value, verdict.valid, verdict.answer)
+        row, scored = found[sample.id], task.score(answer(render(sample, texts), task.answer), sample)
+        assert (row["value"], row["valid"], row["answer"]) == (scored.value, scored.valid, scored.answer)
         assert json.loads(row["facets"]) == dict(sample.facets)  # and none of the inputs
         assert [row[key] for key in ("suite", "task", "item", "length", "tokens", "language", "chance")] == [
             name, name, sample.item, sample.length, sample.tokens, "en", sample.chance
         ]  # fmt: skip
         assert (row["target"], row["tokenizer"]) == (sample.targets[0], "words")
-        assert (row["metric"], row["grader"], row["rule"]) == (task.metric, verdict.grader, "strict")
+        assert (row["metric"], row["grader"], row["rule"]) == (task.metric, scored.grader, "strict")
         assert row["tokens_out"] == task.max_output_tokens
     values, valid = frame["value"].to_list(), frame["valid"].to_list()
     assert 0 < sum(values) < len(samples)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from fathom.benchmarks.ada.scoring import as_order, designation, segment_order
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
-from fathom.types import Verdict
+from fathom.types import Score
 
 BEST, SORT = "ada_leval/bestanswer", "ada_leval/tsort"
 FRAMES = st.sampled_from(["{}", "Answer: {}", "**{}**", "The answer is {}.", "<think>Answer: A1 [1]</think>\n{}\n"])
 
 
-def best(said: object, gold: object = "A7", choices: object = 12) -> list[Verdict]:
+def best(said: object, gold: object = "A7", choices: object = 12) -> list[Score]:
     row = ScoringRow(said, [gold], extra={"num_choice": choices})
     return [get_scorer(BEST, rule)(row) for rule in RULES]
 
@@ -81,7 +81,7 @@ def test_bestanswer(reply: str, official: float, strict: float, valid: bool) -> 
 
 
 def test_rows_that_cannot_be_scored_say_why() -> None:
-    for said, choices, why in (("A7", None, "num_choice"), ("A7", True, "num_choice"), (None, 12, "no text")):
+    for said, choices, why in (("A7", None, "num_choice"), ("A7", True, "num_choice"), (None, 12, "string")):
         for verdict in best(said, choices=choices):
             assert verdict.value is None
             assert why in verdict.detail

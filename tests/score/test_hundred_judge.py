@@ -10,16 +10,14 @@ from hypothesis import strategies as st
 
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
-from fathom.types import Verdict
+from fathom.types import Score
 
 QA, SUM = "100longbench/qa_judge", "100longbench/sum_judge"
 FULL = '{"fluency": 2, "correctness": 3}'
 FLUENT = '{"fluency": 1}'
 
 
-def verdict(
-    metric: str, rule: str, outputs: list[object], gold: int = 1, said: object = "x", **extra: object
-) -> Verdict:
+def verdict(metric: str, rule: str, outputs: list[object], gold: int = 1, said: object = "x", **extra: object) -> Score:
     row = ScoringRow(said, [f"g{number}" for number in range(gold)], extra={"judge_outputs": outputs, **extra})
     return get_scorer(metric, rule)(row)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fathom.benchmarks.leader.infinitebench_scoring import METRICS, option_letter
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
-from fathom.types import Verdict
+from fathom.types import Score
 
 NAMES = [metric.name for metric in METRICS]
 UUID = "1a2b3c4d-0000-4000-8000-123456789abc"
@@ -48,7 +48,7 @@ anything = st.recursive(
 )
 
 
-def both(metric: str, said: object, gold: object, model: str = "") -> tuple[Verdict, Verdict]:
+def both(metric: str, said: object, gold: object, model: str = "") -> tuple[Score, Score]:
     row = ScoringRow(said, gold, extra={"model_name": model})
     official, strict = (get_scorer(f"infinitebench/{metric}", rule)(row) for rule in RULES)
     return official, strict
@@ -140,7 +140,7 @@ def test_a_gold_reply_scores_one_and_an_empty_one_nothing(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", NAMES)
 def test_without_a_reply_or_a_gold_answer_there_is_no_score(metric: str) -> None:
-    assert both(metric, None, GOLD[metric][1])[1].detail == "no reply: the prediction is no text"
+    assert both(metric, None, GOLD[metric][1])[1].detail == "no reply: the prediction is not a string"
     unusable: list[object] = [None, [], [" "], {}]
     for gold in unusable:
         assert both(metric, "5", gold)[1].detail == "no gold answer to compare with"

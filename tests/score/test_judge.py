@@ -224,7 +224,7 @@ def test_what_is_not_of_the_form_is_asked_for_again_and_then_fails(reply: str) -
     assert parts == {"fluency": 1, "correctness": 2}
     assert asks[0].prompt != asks[1].prompt
     assert asks[1].prompt.startswith(asks[0].prompt)
-    with pytest.raises(UnreadableError, match="answer could not be read, twice"):
+    with pytest.raises(UnreadableError, match="answer could not be parsed, twice"):
         talk(QA, "qa", {"answer": [reply, reply]})
 
 

@@ -46,7 +46,7 @@ def test_a_mark_that_cannot_be_read_is_asked_for_once_more(reply: str) -> None:
     asks, found = rated(CASE, reply, '{"rating": 3}')
     assert (len(asks), found) == (2, 3)
     assert asks[1].prompt == f"{asks[0].prompt}\n\n{REMINDER}"
-    with pytest.raises(UnreadableError, match="rating could not be read, twice"):
+    with pytest.raises(UnreadableError, match="rating could not be parsed, twice"):
         rated(CASE, reply, reply)
 
 

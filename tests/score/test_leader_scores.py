@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.leader.scoring import LISTS, METRICS, entities_strict, relations_strict
 from fathom.score.registry import RULES, ScoringRow, get_scorer, row_of
-from fathom.types import Sample, Verdict
+from fathom.types import Sample, Score
 
 NAMES = [metric.name for metric in METRICS]
 DATASETS = [
@@ -35,7 +35,7 @@ anything = st.recursive(
 )
 
 
-def both(metric: str, dataset: str, said: object, gold: object, **extra: object) -> tuple[Verdict, Verdict]:
+def both(metric: str, dataset: str, said: object, gold: object, **extra: object) -> tuple[Score, Score]:
     row = ScoringRow(said, gold, dataset=dataset, extra=extra)
     official, strict = (get_scorer(f"leader/{metric}", rule)(row) for rule in RULES)
     return official, strict
@@ -119,7 +119,7 @@ def test_exact_match(dataset: str, said: str, gold: list[str], official: object,
 def test_designations_need_to_know_how_many_there_are() -> None:
     for verdict in both("exact_match", "choice", "A7", ["A7"]):
         assert verdict.value is None
-        assert "how many answers" in verdict.detail
+        assert "number of answers" in verdict.detail
 
 
 @pytest.mark.parametrize(

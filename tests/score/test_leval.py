@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fathom.score.answers import choice_letters
 from fathom.score.registry import RULES, ScoringRow, get_scorer
-from fathom.types import Verdict
+from fathom.types import Score
 
 EXAM = ("em_choice", "em_code", "em_judge", "em_math", "em_substring")
 GOLDS = {
@@ -22,7 +22,7 @@ GOLDS = {
 }
 
 
-def verdicts(metric: str, said: object, gold: object, dataset: str = "") -> list[Verdict]:
+def verdicts(metric: str, said: object, gold: object, dataset: str = "") -> list[Score]:
     row = ScoringRow(said, gold, dataset=dataset)
     return [get_scorer(f"leval/{metric}", rule)(row) for rule in RULES]
 
@@ -196,7 +196,7 @@ def test_a_reply_that_is_no_text_is_never_scored(metric: str) -> None:
     official, strict = verdicts(metric, None, GOLDS[metric])
     assert official.value is strict.value is None
     assert official.detail.startswith(("TypeError: ", "AttributeError: "))
-    assert "no text" in strict.detail
+    assert "string" in strict.detail
 
 
 @given(st.text(max_size=60) | st.text(st.sampled_from("ABCD 0123.,-[]()truefalsc:'\n"), max_size=60))

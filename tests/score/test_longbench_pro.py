@@ -15,7 +15,7 @@ from fathom.benchmarks.pro.official import fold
 from fathom.benchmarks.pro.scoring import METRICS, answered, summary_score
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
-from fathom.types import Verdict
+from fathom.types import Score
 
 OF_LINES = ("NDCG", "Pairwise_Accuracy", "Accuracy", "F1_Score", "SubEM")
 OF_SUMMARIES = ("Summary_Max_Rouge_L", "Summary")
@@ -29,7 +29,7 @@ replies = st.text() | st.lists(line | st.sampled_from(["", "[Answer]", "[答案]
 )
 
 
-def both(metric: str, said: object, gold: object, language: str = "English") -> tuple[Verdict, Verdict]:
+def both(metric: str, said: object, gold: object, language: str = "English") -> tuple[Score, Score]:
     row = ScoringRow(said, gold, language=language)
     official, strict = (get_scorer(f"longbench_pro/{metric}", rule)(row) for rule in RULES)
     return official, strict

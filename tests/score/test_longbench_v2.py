@@ -13,7 +13,7 @@ from fathom.benchmarks.longbench.v2_scoring import compensated
 from fathom.score.answers import choice_letter
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
-from fathom.types import Verdict
+from fathom.types import Score
 
 MCQ = "longbench_v2/mcq"
 FRAMES = st.sampled_from(
@@ -34,7 +34,7 @@ FRAMES = st.sampled_from(
 )
 
 
-def both(said: object, gold: object = "A") -> list[Verdict]:
+def both(said: object, gold: object = "A") -> list[Score]:
     return [get_scorer(MCQ, rule)(ScoringRow(said, [gold])) for rule in RULES]
 
 
@@ -149,7 +149,7 @@ def test_a_reply_that_is_no_text_is_never_scored() -> None:
     official, strict = both(None)
     assert official.value is strict.value is None
     assert official.detail.startswith("AttributeError: ")
-    assert "no text" in strict.detail
+    assert "string" in strict.detail
 
 
 def test_a_reply_without_a_choice_is_wrong_even_if_no_gold_is_known() -> None:

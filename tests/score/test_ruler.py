@@ -13,13 +13,13 @@ from fathom.benchmarks.leader.ruler_scoring import cleaned
 from fathom.score.files import score_file
 from fathom.score.registry import RULES, ScoringRow, get_scorer
 from fathom.score.text import stands_in
-from fathom.types import Verdict
+from fathom.types import Score
 
 ALL, PART = "ruler/string_match_all", "ruler/string_match_part"
 WORDS = st.lists(st.text(st.sampled_from("abcXYZ019"), min_size=1, max_size=6), min_size=1, max_size=6)
 
 
-def verdicts(metric: str, said: object, gold: object) -> list[Verdict]:
+def verdicts(metric: str, said: object, gold: object) -> list[Score]:
     return [get_scorer(metric, rule)(ScoringRow(said, gold)) for rule in RULES]
 
 

@@ -103,7 +103,7 @@ def test_every_format_is_scored_alike(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("prediction,answers,score\nParis,Paris,1\n,Paris,\n")
     assert [row["score"] for row in scored(tmp_path / "one.csv", metric=F1)] == [1.0, 0.0]
     (tmp_path / "rows.log").write_text("")
-    with pytest.raises(FathomError, match="cannot tell how to read it"):
+    with pytest.raises(FathomError, match="unknown format"):
         score_file(tmp_path / "rows.log", metric=F1)
 
 
@@ -113,7 +113,7 @@ def test_a_row_names_its_own_metric_unless_one_is_given(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", [own, row, own | {"metric": "nonsense"}])
     first, second, third = scored(path)
     assert first["score"] == 1.0
-    assert "names no metric" in str(second["error"])
+    assert "has no metric" in str(second["error"])
     assert "did you mean 100longbench/" in str(third["error"])
     assert "fathom list metrics" in str(third["error"])
     assert scored(path, metric=F1)[0]["score"] == pytest.approx(0.5)

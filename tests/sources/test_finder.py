@@ -191,9 +191,9 @@ def test_files_that_no_name_fits_are_not_even_opened(tmp_path: Path) -> None:
     assert replace(found, unread=()) == Found({}, {}, ())
     hidden, other, unnamed = map(str, found.unread)
     assert hidden.endswith(": not read (hidden): .hidden, .multidoc_qa.jsonl")
-    assert "not read (formats that are read: .jsonl, .json, .csv, " in other
+    assert "not read (readable formats: .jsonl, .json, .csv, " in other
     assert other.endswith("): multidoc_qa.txt")
-    assert unnamed.startswith("--data: not read (no data set that is asked for has such a name): ")
+    assert unnamed.startswith("--data: not read (no requested data set has such a name): ")
     assert unnamed.endswith("/other.jsonl")
 
 
@@ -203,7 +203,7 @@ def test_files_that_are_not_needed_are_named(tmp_path: Path) -> None:
     put(tmp_path, "pred/qasper.jsonl", jsonl([{"pred": 1}]))
     (problem,) = found_in(tmp_path, "qasper").unread
     names = [f"{tmp_path.name}/pred/qasper.jsonl", f"{tmp_path.name}/qasper_train.jsonl"]
-    why = "other files fit the data sets that are asked for better"
+    why = "other files match the requested data sets better"
     assert str(problem) == f"--data: not read ({why}): {', '.join(names)}"
 
 
@@ -281,7 +281,7 @@ def test_rows_that_are_in_order_and_not_wanted_are_counted(tmp_path: Path) -> No
     row = {"id": "2hop__1", "question": "Q?", "answer": "A", "answer_aliases": [], "paragraphs": []}
     put(tmp_path, "musique_full_v1.0_dev.jsonl", jsonl([{**row, "answerable": False}] * 3))
     (problem,) = found_in(tmp_path, "musique").problems
-    assert problem.endswith("3 rows passed over: its passages do not answer its question")
+    assert problem.endswith("3 rows skipped: its passages do not answer its question")
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,9 @@ def test_damaged_files_are_problems_not_crashes(tmp_path: Path, name: str, data:
 
 def test_empty_files_hold_nothing_and_are_named(tmp_path: Path) -> None:
     paths = [put(tmp_path, name, b"") for name in ("financial_qa.json", "financial_qa.jsonl")]
-    assert found_in(tmp_path, "financial_qa") == Found({}, {}, tuple(f"{path}: it holds no record" for path in paths))
+    assert found_in(tmp_path, "financial_qa") == Found(
+        {}, {}, tuple(f"{path}: it contains no records" for path in paths)
+    )
 
 
 def test_an_arrow_file_whose_offsets_point_outside_is_a_problem(tmp_path: Path) -> None:
@@ -316,7 +318,7 @@ def test_an_arrow_file_whose_offsets_point_outside_is_a_problem(tmp_path: Path) 
     at = data.find(struct.pack("<ii", 0, len("Held 0.")))
     data[at + 4 : at + 8] = struct.pack("<i", 1 << 30)
     put(tmp_path, "casesumm.arrow", bytes(data))
-    assert "not Arrow that can be read" in found_in(tmp_path, "casesumm").problems[0]
+    assert "not valid Arrow" in found_in(tmp_path, "casesumm").problems[0]
 
 
 def test_what_is_quoted_of_a_file_is_short_and_fit_for_utf8(tmp_path: Path) -> None:
@@ -432,7 +434,7 @@ def test_an_archive_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path, mon
     monkeypatch.setattr("fathom.records.reading.SMALL", 100_000)
     found = found_in(tmp_path, "qasper", "musique")
     assert list(found.documents) == ["musique"]
-    assert "times its packed size" in found.problems[0]
+    assert "is compressed" in found.problems[0]
 
 
 def test_a_table_that_is_too_large_to_be_read_at_once_is_a_problem(
@@ -440,7 +442,7 @@ def test_a_table_that_is_too_large_to_be_read_at_once_is_a_problem(
 ) -> None:
     put(tmp_path, "qasper.arrow.gz", gzip.compress(arrow([longbench("A paper.", "Who?")])))
     monkeypatch.setattr("fathom.records.streams.MOST_AT_ONCE", 100)
-    assert "make JSONL or Parquet of it" in found_in(tmp_path, "qasper").problems[0]
+    assert "convert it to JSONL" in found_in(tmp_path, "qasper").problems[0]
 
 
 def test_archives_of_unknown_versions_and_members_of_odd_names(tmp_path: Path) -> None:
@@ -452,7 +454,7 @@ def test_archives_of_unknown_versions_and_members_of_odd_names(tmp_path: Path) -
     put(tmp_path, "newer.zip", bytes(data))
     found = found_in(tmp_path, "qasper")
     assert [document.text for document in found.documents["qasper"]] == ["A paper."]
-    assert found.problems == (f"{tmp_path / 'newer.zip'}: is no archive that can be read: zip file version 20.0",)
+    assert found.problems == (f"{tmp_path / 'newer.zip'}: not a readable archive: zip file version 20.0",)
 
 
 def test_references_are_looked_up_in_the_table_of_the_source(tmp_path: Path) -> None:
@@ -469,7 +471,7 @@ def test_references_are_looked_up_in_the_table_of_the_source(tmp_path: Path) -> 
     (document,) = found.documents["rag_mini_bioasq"]
     assert (document.text, len(document.passages)) == ("Ten.\n\nTwenty.", 2)
     assert "1 of its 2 texts are in no file" in found.problems[0]
-    assert "1 rows passed over: a question over one text" in found.problems[1]
+    assert "1 rows skipped: a question over one text" in found.problems[1]
     table.unlink()
     found = found_in(tmp_path, "rag_mini_bioasq")
     assert found.documents == {}

@@ -182,7 +182,7 @@ def test_content_that_is_not_the_declared_one_is_refused_before_it_is_downloaded
 def test_a_wrong_checksum_leaves_nothing_behind(hub: LoopbackHub, tmp_path: Path, name: str, declared: bool) -> None:
     source = source_of(HubFile(name, sha256(LARGE) if declared else ""), revision=hub.publish({name: LARGE}))
     hub.fail("GET", name, body=LARGE[:-1] + b"x")
-    with pytest.raises(FathomError, match=f"{name} of {DATASET} .* expected [0-9a-f]+, what came has [0-9a-f]+"):
+    with pytest.raises(FathomError, match=f"{name} of {DATASET} .* expected [0-9a-f]+, the download has [0-9a-f]+"):
         take(source, tmp_path)
     assert status(source, tmp_path) == ["missing"]
     assert not parts(tmp_path)
@@ -198,7 +198,7 @@ def test_where_the_hub_announces_no_checksum_the_first_download_is_the_measure(
     assert take(source, tmp_path)[0].sha256 == sha256(LARGE)
     place_of(tmp_path, DATASET, "large.jsonl").unlink()
     hub.fail("GET", "large.jsonl", body=LARGE[::-1])
-    with pytest.raises(FathomError, match=f"expected {sha256(LARGE)}, what came has {sha256(LARGE[::-1])}"):
+    with pytest.raises(FathomError, match=f"expected {sha256(LARGE)}, the download has {sha256(LARGE[::-1])}"):
         take(source, tmp_path)
 
 
@@ -352,7 +352,7 @@ def test_what_came_before_the_fetch_gave_up_is_not_asked_for_again(hub: Loopback
     source = source_of(HubFile("large.jsonl", sha256(LARGE)), revision=hub.publish({"large.jsonl": LARGE}))
     hub.fail("GET", "large.jsonl", cut=150_000)
     hub.fail("GET", "large.jsonl", cut=0, times=4)
-    with pytest.raises(FathomError, match="what came is kept, and the same command goes on where it stopped"):
+    with pytest.raises(FathomError, match="the partial download is kept, run the same command again to resume"):
         take(source, tmp_path)
     assert status(source, tmp_path) == ["missing"]
     assert [part.stat().st_size for part in parts(tmp_path)] == [150_000]
@@ -392,7 +392,7 @@ def test_a_part_that_is_no_start_of_the_file_is_thrown_away(hub: LoopbackHub, tm
     if extra:  # longer than the file: seen at once
         assert take(source, tmp_path)[0].sha256 == sha256(LARGE)
         return
-    with pytest.raises(FathomError, match="is not the file that it should be"):
+    with pytest.raises(FathomError, match="is not the expected file"):
         take(source, tmp_path)
     assert not parts(tmp_path)
     assert take(source, tmp_path)[0].received == len(LARGE)
@@ -521,7 +521,9 @@ def test_a_disk_that_fills_up_keeps_what_came(hub: LoopbackHub, tmp_path: Path) 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
     try:
-        with pytest.raises(FathomError, match=r"large\.jsonl: cannot be read or written: .*the same command goes on"):
+        with pytest.raises(
+            FathomError, match=r"large\.jsonl: cannot be read or written: .*the same command again to resume"
+        ):
             take(source, tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

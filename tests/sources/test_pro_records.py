@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.pro.records import FIELDS, NAME, SOURCES, read_record
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, LANGUAGES, PRIMARY, SECONDARY
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.corpus.records import BadRowError
 from fathom.sources import Found, read_sources
 from fathom.types import FathomError
@@ -101,8 +101,8 @@ BAD: list[tuple[dict[str, object], str]] = [
     ({"context": None}, "'context' is missing; expected a text"),
     ({"question_thinking": 3}, "'question_thinking' is 3; expected a text"),
     ({"question_nonthinking": ["a"]}, "'question_nonthinking' holds a value of type list"),
-    ({"context": "a\ud800b"}, "'context' holds half a character (a lone surrogate) at position 2"),
-    ({"answer": ["\ud800"]}, "'answer' holds half a character"),
+    ({"context": "a\ud800b"}, "'context' has a lone surrogate at position 2"),
+    ({"answer": ["\ud800"]}, "'answer' has a lone surrogate"),
     ({"answer": "B"}, "'answer' holds a value of type str; expected a list of texts"),
     ({"answer": None}, "'answer' is missing; expected a list"),
     ({"answer": []}, "'answer' is an empty list"),
@@ -269,7 +269,7 @@ def test_a_cut_file_is_not_taken_in_part(tmp_path: Path) -> None:
     message = refused(tmp_path)
     whole = len(ids(found_in(tmp_path, skip_bad=True)))
     assert 0 < whole < 50
-    assert f"is not JSON that can be read after row {whole}: " in message
+    assert f"is not valid JSON after row {whole}: " in message
 
 
 def test_an_id_of_two_records_is_told_with_both_rows_and_the_same_row_twice_is_one(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_an_id_of_two_records_is_told_with_both_rows_and_the_same_row_twice_is_o
     assert ids(found_in(tmp_path)) == ["pro-00000", "pro-00001"]
     write_pro(tmp_path, rows=[make_pro(0), make_pro(1), make_pro(CHINESE, id="pro-00000")])
     path = tmp_path / "longbench_pro.json"
-    assert f"{path}:3: the id 'pro-00000' is that of {path}:1 too, with other content" in refused(tmp_path)
+    assert f"{path}:3: the id 'pro-00000' is also that of {path}:1, which has different content" in refused(tmp_path)
     assert ids(found_in(tmp_path, skip_bad=True)) == ["pro-00000", "pro-00001"]
 
 
@@ -318,15 +318,15 @@ def test_data_of_which_nothing_can_be_used_are_not_said_to_be_absent(tmp_path: P
     code, _, error = call(*words, tmp_path / "data")
     assert code == 2
     assert error.rstrip().endswith(
-        "nothing to build: the data hold nothing that can be used of longbench_pro\n"
+        "nothing to build: no usable data in longbench_pro\n"
         f"  {path}: rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 20 more: the field 'answer' is missing; expected a list of "
-        "texts: the lines of the right answer, or the reference summaries"
+        "texts: the lines of the correct answer, or the reference summaries"
     )
     path.unlink()
     code, _, error = call(*words, tmp_path / "data")
     assert code == 2
     assert error.rstrip().endswith(
-        "nothing to build: sources that are not there: longbench_pro (see `fathom data fetch --help`)"
+        "nothing to build: missing data sources: longbench_pro (see `fathom data fetch --help`)"
     )
 
 
@@ -335,7 +335,7 @@ def test_the_same_records_are_the_same_suite_whatever_stood_between_them(tmp_pat
     write_pro(tmp_path / "bad", rows=[*make_all(25), make_pro(26, answer="x")], name="other.jsonl")
     prints = [
         build(
-            order("pro", data=[str(tmp_path / name)], tokenizer="words", skip_bad=name == "bad"),
+            configure("pro", data=[str(tmp_path / name)], tokenizer="words", skip_bad=name == "bad"),
             tmp_path / f"{name}-suite",
         ).manifest["fingerprint"]
         for name in ("good", "bad")

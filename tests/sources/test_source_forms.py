@@ -100,7 +100,7 @@ def test_a_supporting_sentence_that_is_not_there_makes_its_whole_passage_the_evi
         ({"context": [["one"]]}, "pairs of title and sentences"),
         ({"context": {"title": "x"}}, "pairs of title and sentences"),
         ({"context": [["Title", "sentences as one string"]]}, "sentences of each title"),
-        ({"context": [["Title", [1]]]}, "no string"),
+        ({"context": [["Title", [1]]]}, "not a string"),
         ({"supporting_facts": None}, "pairs of title and sent_id"),
         ({"context": [["\ud800", ["x"]]]}, "surrogate"),
     ],
@@ -205,9 +205,9 @@ def test_qmsum_evidence_is_the_turns_of_a_query_as_far_as_there_are_any() -> Non
         ({"meeting_transcripts": [{"speaker": "A", "content": 3}]}, "expected a string"),
         (
             {"specific_query_list": [{"query": "q", "answer": "a", "relevant_text_span": [["one", "two"]]}]},
-            "no range of turns",
+            "not a range of turns",
         ),
-        ({"specific_query_list": [{"query": "q", "answer": "a", "relevant_text_span": [3]}]}, "no range of turns"),
+        ({"specific_query_list": [{"query": "q", "answer": "a", "relevant_text_span": [3]}]}, "not a range of turns"),
         ({"specific_query_list": None}, "expected a list"),
     ],
 )
@@ -242,7 +242,7 @@ def test_leval_questions_asked_twice_have_both_answers_and_those_without_answer_
         ("What is it?", ("A text", "A paper")),
         ("Of what?", ("Two parts",)),
     ]
-    assert made.meta[LEFT_OUT] == ["question 4 has no answer; it is left out"]
+    assert made.meta[LEFT_OUT] == ["question 4 has no answer; skipped"]
 
 
 def test_leval_summaries_are_told_by_the_source_and_the_number_of_instructions() -> None:
@@ -292,7 +292,7 @@ def test_longbench_questions_over_one_text() -> None:
         assert (made.text, made.passages, made.questions[0].text) == ("It is 9 km long.", (), "Which is longer?")
     left = read("qasper", {**LONGBENCH, "answers": []}).meta[LEFT_OUT]
     assert isinstance(left, list)
-    assert left[0] == "question 1 has no answer; it is left out"
+    assert left[0] == "question 1 has no answer; skipped"
 
 
 def test_longbench_summaries() -> None:
@@ -337,7 +337,7 @@ def test_bioasq_finds_its_texts_in_the_table() -> None:
     assert with_texts(shape, {**record, "relevant_passage_ids": "[3, 1]"}, table)["texts"] == list(table.values())[::-1]
     with pytest.raises(BadRowError, match="1 of its 2 texts are in no file, for instance 3"):
         with_texts(shape, record, {"1": "The gene ABC1."})
-    with pytest.raises(BadRowError, match="does not list keys"):
+    with pytest.raises(BadRowError, match="is not a list of keys"):
         with_texts(shape, {**record, "relevant_passage_ids": "x"}, table)
     with pytest.raises(PassedOverError, match="over one text"):
         shape.read(with_texts(shape, {**record, "relevant_passage_ids": [1]}, table), "here:1")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.ada import bestanswer
 from fathom.benchmarks.ada.bestanswer_prompt import place
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.corpus.stackexchange import thread_documents
 from fathom.counts import TokenCounter
 from fathom.length import render
@@ -21,7 +21,7 @@ from fathom.registry import get_task
 from fathom.rows.scoring import score_reply
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens import get_tokenizer
-from fathom.types import Document, FathomError, Sample, Scene
+from fathom.types import Document, FathomError, Resources, Sample
 from made_threads import answer, answers_of, made_thread, sentences, thread, write_lines, write_threads
 from stored_replies import stored
 
@@ -30,7 +30,7 @@ LENGTHS = (512, 1024, 2048, 4096)
 
 def built(folder: Path, source: Path, **wanted: Any) -> BuiltSuite:
     choices = {"tokenizer": "words", "lengths": LENGTHS, "items": 1000, "threads": (str(source),), **wanted}
-    return open_suite(build(order("bestanswer", **choices), folder / "suite", force=True).folder)
+    return open_suite(build(configure("bestanswer", **choices), folder / "suite", force=True).folder)
 
 
 def gold_of(sample: Sample) -> int:
@@ -132,12 +132,14 @@ def test_a_prompt_is_within_its_budget_and_fills_it(
 def test_a_bound_that_is_cheap_is_a_bound(tmp_path: Path) -> None:
     source = write_threads(tmp_path, 12)
     suite = built(tmp_path, source, lengths=(512, 2048, 4096, 8192))
-    scene = Scene(
+    resources = Resources(
         "en", thread_documents(str(source)).documents, (), (512, 2048, 4096, 8192), TokenCounter(get_tokenizer("words"))
     )
-    stock = bestanswer.stock(scene)
-    assert stock.cards
-    bound = {card.document.text[: card.spans[0].end]: card.lengths or () for card in stock.cards}
+    pool = bestanswer.pool(resources)
+    assert pool.candidates
+    bound = {
+        candidate.document.text[: candidate.spans[0].end]: candidate.lengths or () for candidate in pool.candidates
+    }
     stands: dict[str, set[int]] = {}
     for sample in suite.samples():
         stands.setdefault(sample.asked, set()).add(sample.length)
@@ -220,9 +222,9 @@ def test_replies_are_scored_by_both_rules(
     reply: str, official: int, strict: int, valid: bool, read: str | None
 ) -> None:
     made = stored(sample_of(12, 7), reply)
-    assert score_reply(made, "official").verdict.value == official
+    assert score_reply(made, "official").score.value == official
     found = score_reply(made, "strict")
-    assert (found.verdict.value, found.verdict.valid, found.verdict.answer) == (strict, valid, read)
+    assert (found.score.value, found.score.valid, found.score.answer) == (strict, valid, read)
     assert found.metric == "accuracy"
 
 
@@ -230,7 +232,7 @@ def test_gold_replies_score_one_by_both_rules(suite: BuiltSuite) -> None:
     for sample in suite.samples():
         for rule in ("official", "strict"):
             scored = score_reply(stored(sample, sample.targets[0]), rule)
-            assert (scored.verdict.value, scored.verdict.answer) == (1, sample.targets[0])
+            assert (scored.score.value, scored.score.answer) == (1, sample.targets[0])
 
 
 # What cannot be used
@@ -246,7 +248,7 @@ def test_bad_threads_are_said_and_the_rest_is_built(tmp_path: Path) -> None:
     assert "its accepted answer 99 is missing" in left_out
     assert f"{source}:41: not JSON" in left_out
     assert {sample.length for sample in suite.samples()} == {512}
-    assert any(note.endswith("stand at 64k none") for note in suite.manifest["notes"])
+    assert any(note.endswith("are at 64k none") for note in suite.manifest["notes"])
 
 
 def test_a_truncated_dump_keeps_its_whole_threads(tmp_path: Path) -> None:
@@ -275,17 +277,17 @@ def test_a_question_that_is_too_long_is_no_candidate_and_nothing_at_all_is_an_er
     assert "1 of 29 threads with an accepted answer left out: the question is too long" in suite.manifest["notes"][0]
     with pytest.raises(FathomError, match=r"nothing to build(.|\n)*answers enough to fill any length"):
         built(tmp_path / "none", write_lines(tmp_path / "few.jsonl", [made_thread(1)]), lengths=(65_536,))
-    with pytest.raises(FathomError, match=r"not by tag\."):
+    with pytest.raises(FathomError, match=r"unknown option tag;"):
         built(tmp_path / "none", Path(f"{tmp_path / 'few.jsonl'}?tag=pumps"))
 
 
-def test_documents_that_are_no_threads_give_no_cards() -> None:
+def test_documents_that_are_no_threads_give_no_candidates() -> None:
     plain = Document("x", "A text like any other.", "made")
-    scene = Scene("en", [plain], (), (1024,), TokenCounter(get_tokenizer("words")))
+    resources = Resources("en", [plain], (), (1024,), TokenCounter(get_tokenizer("words")))
     for name in ("bestanswer", "bestanswer_published"):
-        stock = get_task(name).stock
-        assert stock
-        assert stock(scene).cards == []
+        pool = get_task(name).pool
+        assert pool
+        assert pool(resources).candidates == []
 
 
 @pytest.mark.slow
@@ -293,7 +295,7 @@ def test_common_items_stand_at_every_length(tmp_path: Path) -> None:
     rare = [{**made_thread(number), "tags": ["rare"]} for number in range(100, 108)]  # too few to fill 8k
     source = write_lines(tmp_path / "t.jsonl", [*(made_thread(number) for number in range(60)), *rare])
     lengths = (1024, 4096, 8192)
-    wanted = order("bestanswer", tokenizer="words", lengths=lengths, items=1000, threads=(str(source),))
+    wanted = configure("bestanswer", tokenizer="words", lengths=lengths, items=1000, threads=(str(source),))
     loose = open_suite(build(wanted, tmp_path / "loose").folder)
     common = open_suite(build(replace(wanted, common=True), tmp_path / "common").folder)
     at = {length: {sample.item for sample in common.samples(lengths=[length])} for length in lengths}

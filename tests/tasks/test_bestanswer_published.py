@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.suitefile import BuiltSuite, open_suite
 from made_threads import answers_of, made_case, write_cases, write_lines
 
 
 def published(folder: Path, source: Path, lengths: Sequence[int] = (256, 1024)) -> BuiltSuite:
-    wanted = order("bestanswer_published", tokenizer="words", lengths=tuple(lengths), items=1000, cases=(str(source),))
+    wanted = configure(
+        "bestanswer_published", tokenizer="words", lengths=tuple(lengths), items=1000, cases=(str(source),)
+    )
     return open_suite(build(wanted, folder / "suite", force=True).folder)
 
 
@@ -48,7 +50,7 @@ def test_published_cases_stand_at_the_first_length_that_nearly_holds_them(tmp_pa
 @pytest.mark.slow
 def test_published_cases_of_the_paper(shared: Path, tmp_path: Path) -> None:
     source = shared / "data/stackexchange/adaleval_stackselect_1k.jsonl.zst"
-    wanted = order("bestanswer_published", lengths=(1024,), items=1000, cases=(str(source),))
+    wanted = configure("bestanswer_published", lengths=(1024,), items=1000, cases=(str(source),))
     samples = list(open_suite(build(wanted, tmp_path / "suite").folder).samples())
     assert len(samples) == 708
     assert sum(sample.chance for sample in samples) / 708 == pytest.approx(0.2657, abs=5e-4)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fathom.benchmarks.leader import icl_tasks
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.length import render
 from fathom.registry import get_suite, get_task, suites, tasks
 from fathom.suitefile import BuiltSuite, open_suite
@@ -32,7 +32,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
     folder = tmp_path_factory.mktemp("every")
     for name in ("books", "threads", "cases"):
         (folder / name).mkdir()
-    wanted = order(
+    wanted = configure(
         ",".join(NAMES),
         corpus=[str(write_corpus(folder, 150, ("en", "zh")))],
         books=[str(write_books(folder / "books"))],
@@ -70,13 +70,13 @@ def test_the_gold_reply_scores_one_and_an_empty_reply_is_invalid(built: BuiltSui
     for full in samples_of(built, name):
         sample = replace(full, facets={})  # they are for reports
         for target in sample.targets:
-            verdict = task.score(target, sample)
-            assert verdict.value == pytest.approx(1)  # ROUGE never quite gives 1
-            assert verdict.valid
+            scored = task.score(target, sample)
+            assert scored.value == pytest.approx(1)  # ROUGE never quite gives 1
+            assert scored.valid
         for empty in ("", "   \n"):
-            verdict = task.score(empty, sample)
-            assert verdict.value == 0
-            assert not verdict.valid
+            scored = task.score(empty, sample)
+            assert scored.value == 0
+            assert not scored.valid
         assert task.score("I cannot tell, sorry!", sample).value in (0, pytest.approx(0, abs=0.5))
 
 

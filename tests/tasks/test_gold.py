@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.benchmarks.hundred.multi_doc_qa import stock as multi_doc_qa_stock
-from fathom.benchmarks.hundred.multi_doc_summary import stock as multi_doc_summary_stock
+from fathom.benchmarks.hundred.multi_doc_qa import pool as multi_doc_qa_pool
+from fathom.benchmarks.hundred.multi_doc_summary import pool as multi_doc_summary_pool
+from fathom.benchmarks.hundred.single_doc_summary import pool as single_doc_summary_pool
 from fathom.benchmarks.hundred.single_doc_summary import score
-from fathom.benchmarks.hundred.single_doc_summary import stock as single_doc_summary_stock
 from fathom.corpus import document_id
 from fathom.counts import TokenCounter
 from fathom.registry import get_task
 from fathom.tasks.evidence import (
     best_stretch,
-    cards_of_questions,
+    candidates_of_questions,
     content_words,
     distinct,
     evidence_of,
@@ -28,7 +28,7 @@ from fathom.tasks.evidence import (
 )
 from fathom.tasks.several import apart, heads, pieces_of, separate_texts
 from fathom.tokens import get_tokenizer
-from fathom.types import Document, Draw, Question, Sample, Scene, Span
+from fathom.types import Document, Draw, Question, Resources, Sample, Span
 from made import make_document
 
 COUNTER = TokenCounter(get_tokenizer("words"))
@@ -47,8 +47,8 @@ def joined(*texts: str, **known: object) -> Document:
     return document("\n\n".join(texts), passages=tuple(spans), **known)
 
 
-def scene(*documents: Document, shortest: int = 400) -> Scene:
-    return Scene("en", documents, [make_document(n) for n in range(3)], (shortest,), COUNTER)
+def resources(*documents: Document, shortest: int = 400) -> Resources:
+    return Resources("en", documents, [make_document(n) for n in range(3)], (shortest,), COUNTER)
 
 
 def text_of(document: Document, span: Span) -> str:
@@ -101,7 +101,7 @@ def test_a_text_without_a_place_to_cut_gives_no_pieces() -> None:
 
 @given(st.integers(0, 10**6), st.integers(2, 20), st.booleans())
 def test_gold_passages_stand_apart(seed: int, count: int, in_order: bool) -> None:
-    draw = Draw(scene(), Random(seed), 0.5, 0)
+    draw = Draw(resources(), Random(seed), 0.5, 0)
     spans = [Span("a", n, n + 1) for n in range(count)]
     placed = apart(draw, spans, in_order)
     assert [span for span, _ in placed] == spans
@@ -139,21 +139,23 @@ def test_questions_that_ask_the_same_are_one_with_all_answers() -> None:
     assert [(q.text, q.answers) for q in distinct(asked)] == [("Who?", ("A", "C")), ("When?", ("B",))]
 
 
-def test_questions_of_a_passage_share_a_card() -> None:
+def test_questions_of_a_passage_share_a_candidate() -> None:
     made = make_document(3)
     asked = [Question(f"What of {n}?", ("x",)) for n in range(6)]
-    cards = cards_of_questions([document(made.text, questions=tuple(asked))], scene(), 10_000, 4)
-    assert [len(card.questions) for card in cards] == [4, 2]
+    candidates = candidates_of_questions([document(made.text, questions=tuple(asked))], resources(), 10_000, 4)
+    assert [len(candidate.questions) for candidate in candidates] == [4, 2]
 
 
 @pytest.mark.parametrize("task", ["single_doc_qa", "multi_doc_qa", "single_doc_summary"])
 def test_questions_that_would_not_fit_the_shortest_length_are_left_out(task: str) -> None:
     meta = {"kind": "summary"}
     asked = (Question("What of it? " * 400, ("x",), (), meta), Question("Who owned it?", ("Ann",), (), meta))
-    stock = get_task(task).stock
-    assert stock
-    found = stock(scene(document(make_document(3).text, questions=asked), shortest=4000))
-    assert [question.text for card in found.cards or () for question in card.questions] == ["Who owned it?"]
+    pool = get_task(task).pool
+    assert pool
+    found = pool(resources(document(make_document(3).text, questions=asked), shortest=4000))
+    assert [question.text for candidate in found.candidates or () for question in candidate.questions] == [
+        "Who owned it?"
+    ]
     assert "1 of 2" in found.notes[-1]
 
 
@@ -162,20 +164,20 @@ def test_passages_with_the_evidence_stay_where_not_all_fit() -> None:
     made = joined(*texts)
     evidence = (made.passages[2], made.passages[5])
     known = joined(*texts, questions=(Question("Who?", ("word",), evidence), Question("Where?", ("word",))))
-    stock = multi_doc_qa_stock(scene(known, shortest=400))
-    assert stock.cards is not None
-    (card,) = stock.cards
-    kept = [known.passages.index((span.start, span.end)) for span in card.spans]
+    pool = multi_doc_qa_pool(resources(known, shortest=400))
+    assert pool.candidates is not None
+    (candidate,) = pool.candidates
+    kept = [known.passages.index((span.start, span.end)) for span in candidate.spans]
     assert {2, 5} <= set(kept)
     assert len(kept) == 4
-    assert [question.text for question in card.questions] == ["Who?"]
-    assert stock.notes[0].startswith("1 of 2 questions left out")
+    assert [question.text for question in candidate.questions] == ["Who?"]
+    assert pool.notes[0].startswith("1 of 2 questions left out")
 
 
 def test_all_passages_of_a_record_stand_there_where_they_fit() -> None:
     made = joined("One is here.", "Two is there.", "Three.", questions=(Question("Who?", ("One",)),))
-    (card,) = multi_doc_qa_stock(scene(made)).cards or ()
-    assert [text_of(made, span) for span in card.spans] == ["One is here.", "Two is there.", "Three."]
+    (candidate,) = multi_doc_qa_pool(resources(made)).candidates or ()
+    assert [text_of(made, span) for span in candidate.spans] == ["One is here.", "Two is there.", "Three."]
 
 
 def test_a_summary_is_of_the_whole_document_or_of_what_answers_a_request() -> None:
@@ -183,36 +185,36 @@ def test_a_summary_is_of_the_whole_document_or_of_what_answers_a_request() -> No
     plain = Question("Who?", ("Dorothea Quill",))
     made = document(TOLD, summary="A fire.", questions=(request, plain))
     assert [(q.text, q.answers) for q in requests_of(made)] == [("", ("A fire.",)), (request.text, ("It burned.",))]
-    (card,) = single_doc_summary_stock(scene(made)).cards or ()
-    assert len(card.questions) == 2
+    (candidate,) = single_doc_summary_pool(resources(made)).candidates or ()
+    assert len(candidate.questions) == 2
 
 
 def test_a_long_document_keeps_what_its_summary_says_or_is_left_out() -> None:
     told = document(f"{FILLING} {TOLD} {FILLING}", summary="In 1834 the brewery burned; Dorothea Quill rebuilt it.")
     scattered = "Alpha and so on. " + FILLING + " Bravo too. " + FILLING + " Charlie also. " + FILLING + " Delta."
     lost = document(scattered, summary="Alpha, Bravo, Charlie and Delta.")
-    stock = single_doc_summary_stock(scene(told, lost))
-    assert stock.cards is not None
-    (card,) = stock.cards
-    assert card.document is told
-    assert TOLD in text_of(told, card.spans[0])
-    assert stock.notes == (
-        "1 of 2 summaries are asked of a document that is cut to what holds most of them",
+    pool = single_doc_summary_pool(resources(told, lost))
+    assert pool.candidates is not None
+    (candidate,) = pool.candidates
+    assert candidate.document is told
+    assert TOLD in text_of(told, candidate.spans[0])
+    assert pool.notes == (
+        "1 of 2 summaries are of a document that is truncated to the part with most of them",
         "1 of 2 summaries left out: too little of them fits the shortest length",
     )
     # The request for a part is cut around its evidence, which counts for more than words.
     start = scattered.index("Charlie")
     request = Question("What of it?", ("Alpha, Bravo.",), ((start, start + 7),), {"kind": "summary"})
-    (card,) = single_doc_summary_stock(scene(document(scattered, questions=(request,)))).cards or ()
-    assert "Charlie also." in scattered[card.spans[0].start : card.spans[0].end]
+    (candidate,) = single_doc_summary_pool(resources(document(scattered, questions=(request,)))).candidates or ()
+    assert "Charlie also." in scattered[candidate.spans[0].start : candidate.spans[0].end]
 
 
 def test_several_texts_keep_their_heads_where_these_say_enough() -> None:
     long = joined(*(f"{lead} {FILLING}" for lead in ("Alpha came.", "Bravo went.")), summary="Alpha came, Bravo went.")
-    (card,) = multi_doc_summary_stock(scene(long)).cards or ()
-    assert [text_of(long, span)[:11] for span in card.spans] == ["Alpha came.", "Bravo went."]
+    (candidate,) = multi_doc_summary_pool(resources(long)).candidates or ()
+    assert [text_of(long, span)[:11] for span in candidate.spans] == ["Alpha came.", "Bravo went."]
     late = joined(*(f"{FILLING} {end}" for end in ("Alpha came.", "Bravo went.")), summary="Alpha came, Bravo went.")
-    assert not multi_doc_summary_stock(scene(late)).cards
+    assert not multi_doc_summary_pool(resources(late)).candidates
 
 
 @pytest.mark.parametrize(
@@ -228,6 +230,6 @@ def test_several_texts_keep_their_heads_where_these_say_enough() -> None:
 )
 def test_summaries_are_scored_by_rouge_l(reply: str, target: str, language: str, least: float, most: float) -> None:
     sample = Sample("s", "s", "single_doc_summary", (), ("Nothing like it", target), 0, 0, language)
-    verdict = score(reply, sample)
-    assert least <= (verdict.value or 0) <= most
-    assert verdict.valid == any(map(str.isalnum, reply))
+    scored = score(reply, sample)
+    assert least <= (scored.value or 0) <= most
+    assert scored.valid == any(map(str.isalnum, reply))

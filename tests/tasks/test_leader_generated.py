@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.leader import kv_tasks, needle_tasks
 from fathom.benchmarks.leader.sets import SETS, WORDS, spread
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.corpus.synthetic import key_and_value, pairs_document, size_of
 from fathom.length import render
 from fathom.registry import get_task
@@ -35,7 +35,7 @@ NAMES = tuple(
 def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
     folder = tmp_path_factory.mktemp("leader")
     corpus = str(write_corpus(folder, 120))
-    wanted = order("leader", noise=[corpus], lengths=LENGTHS, items=11, where={"category": ("SYR",)})
+    wanted = configure("leader", noise=[corpus], lengths=LENGTHS, items=11, where={"category": ("SYR",)})
     return open_suite(build(wanted, folder / "suite").folder)
 
 
@@ -45,7 +45,7 @@ def test_an_item_asks_the_same_at_every_length_at_the_depth_that_it_is_dealt(bui
     for sample in built.samples(tasks=[name]):
         items.setdefault(sample.item, []).append(sample)
     depths = [samples[0].facets["depth"] for samples in items.values()]
-    dealt = dict(order("leader").grids)[name].depths
+    dealt = dict(configure("leader").grids)[name].depths
     assert depths == [dealt[index % len(dealt)] for index in range(11)]
     for samples in items.values():
         assert [sample.length for sample in samples] == list(LENGTHS)
@@ -130,9 +130,9 @@ def test_a_sentence_holds_its_answer_and_what_is_asked_names_it(seed: int) -> No
 def test_needles_are_scored_by_their_answer_or_by_shared_words(reply: str, value: float, valid: bool) -> None:
     answer = "between a tin whistle and a box of chalk"
     sample = Sample("a", "a", "leader_needle_short", (), (answer,), 2000, 1)
-    verdict = needle_tasks.score(reply, sample)
-    assert verdict.value == pytest.approx(value)
-    assert verdict.valid is valid
+    scored = needle_tasks.score(reply, sample)
+    assert scored.value == pytest.approx(value)
+    assert scored.valid is valid
 
 
 @pytest.mark.parametrize("name", NAMES)

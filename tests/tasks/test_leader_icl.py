@@ -106,7 +106,7 @@ def test_nothing_that_is_asked_stands_among_the_demonstrations(built: BuiltSuite
     for sample in built.samples():
         assert not asked & {texts[name] for name in shown(sample)}
         assert len(set(shown(sample))) == len(shown(sample))
-    assert any("the test split has them: 1" in note for note in built.manifest["notes"])
+    assert any("they are in the test split: 1" in note for note in built.manifest["notes"])
 
 
 def test_prompts_are_written_as_the_instances_are(built: BuiltSuite) -> None:
@@ -182,7 +182,7 @@ def test_what_is_missing_is_told(tmp_path: Path, gone: str, lacking: str) -> Non
     (data / f"fewnerd_{gone}.jsonl").unlink()
     suite = build_leader(TASKS, tmp_path, [data], lengths=LENGTHS[:1])
     assert {sample.task for sample in suite.samples()} == {"leader_dialogre"}
-    assert any(note.startswith(f"leader_fewnerd: the data hold no {lacking}") for note in suite.manifest["notes"])
+    assert any(note.startswith(f"leader_fewnerd: the data have no {lacking}") for note in suite.manifest["notes"])
 
 
 # --------------------------------------------------------------------------------------------------- real data

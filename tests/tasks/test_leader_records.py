@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fathom.benchmarks.leader.infinitebench_records import LETTERS
 from fathom.benchmarks.leader.prompts import LONG, SHORT, UNSEEN
 from fathom.benchmarks.leader.record_tasks import GRIDS, _with
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.registry import get_task
 from fathom.score.registry import get_scorer, row_of
 from fathom.suitefile import BuiltSuite, open_suite
@@ -87,7 +87,7 @@ def test_gold_replies_score_one_and_empty_ones_are_invalid(prompts: list[tuple[S
 def test_records_of_longbench_have_the_prompts_of_its_tasks(prompts: list[tuple[Sample, str]], tmp_path: Path) -> None:
     data = write_records(tmp_path / "longbench", 4, tuple(SHORT))
     names = ",".join(f"longbench_{dataset}" for dataset in SHORT)
-    wanted = order(names, data=[str(data)], tokenizer="words", lengths=(256, 512, 1024))
+    wanted = configure(names, data=[str(data)], tokenizer="words", lengths=(256, 512, 1024))
     other = {sample.item: prompt for sample, prompt in prompts_of(open_suite(build(wanted, tmp_path / "out").folder))}
     ours = {
         sample.item.replace("leader_", "longbench_"): prompt
@@ -166,7 +166,7 @@ def test_what_no_length_holds_is_left_out_and_told(tmp_path: Path) -> None:
     assert all(sample.tokens <= sample.length for sample in suite.samples())
     for name in LONG_TASKS:
         if lost := 6 - left[name]:
-            told = [note for note in suite.manifest["notes"] if f"{lost} of 6 records left out, whole" in note]
+            told = [note for note in suite.manifest["notes"] if f"{lost} of 6 records left out, because" in note]
             assert any(name in note and "(table 3)" in note for note in told), name
 
 

@@ -12,7 +12,7 @@ from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.benchmarks.longbench.prompts import PROMPTS
 from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
 from fathom.benchmarks.longbench.tasks import KINDS
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.registry import get_suite, get_task
 from fathom.score.registry import get_scorer, row_of
 from fathom.suitefile import open_suite
@@ -115,7 +115,7 @@ def test_numbers_in_the_records_name_them(tmp_path: Path) -> None:
     rows = [{**make_record("trec", n), "index": n} for n in (7, 3, 199)]
     suite = build_records("longbench_trec", tmp_path, [write_rows(tmp_path / "trec.jsonl", rows)])
     assert [row_in(sample) for sample in suite.samples()] == [3, 7, 199]
-    assert "not all that was published is in the data: longbench_trec 3 of 200" in suite.manifest["notes"]
+    assert "the data lack some published records: longbench_trec 3 of 200" in suite.manifest["notes"]
     assert not any("without a number" in note for note in suite.manifest["notes"])
 
 
@@ -124,12 +124,9 @@ def test_notes_say_what_is_there_and_what_is_not(tmp_path: Path) -> None:
     notes = build_records("longbench", tmp_path, [data]).manifest["notes"]
     text = "\n".join(notes)
     assert "longbench_trec 3 of 200, longbench_vcsum 3 of 200" in text
-    assert (
-        "longbench_trec, longbench_vcsum: records without a number are taken for the first rows of the original file"
-        in text
-    )
-    assert "left out, because the data hold none of their records: longbench_narrativeqa, " in text
-    assert "each record stands at the smallest length that holds its prompt: 2k 6" in text
+    assert "longbench_vcsum: records without a number are assumed to be the first rows of the original file" in text
+    assert "skipped, because the data have none of their records: longbench_narrativeqa, " in text
+    assert "each record is at the smallest length that holds its prompt: 2k 6" in text
     assert not any("language" in note for note in notes)
 
 
@@ -138,7 +135,7 @@ def test_as_many_records_as_minilongbench_has_are_its_items(tmp_path: Path) -> N
     suite = build_records("mini", tmp_path, [data])
     assert [row_in(sample) for sample in suite.samples()] == list(ANCHORS["trec"])
     assert [sample.facets["words"] for sample in suite.samples()] == [1500 * n for n in range(1, 9)]
-    assert any("as many as MiniLongBench has, are taken for its items" in note for note in suite.manifest["notes"])
+    assert any("as many as MiniLongBench has, are assumed to be its items" in note for note in suite.manifest["notes"])
 
 
 def test_two_different_records_of_one_row_are_refused(tmp_path: Path) -> None:
@@ -204,11 +201,11 @@ def test_mini_takes_its_items_alone_from_records_or_from_its_own_samples(tmp_pat
     notes = "\n".join(both.manifest["notes"])
     assert f"longbench_lsht 3 of {len(ANCHORS['lsht'])}" in notes
     assert "longbench_trec 8 of" not in notes
-    assert "finished prompts, in its publishers' words" in notes
+    assert "finished prompts by its publishers" in notes
 
 
 def test_an_order_can_name_items_of_any_task(tmp_path: Path) -> None:
-    wanted = order("passkey,tsort_2", lengths=(512,), items=4, tokenizer="words", corpus=["world"])
+    wanted = configure("passkey,tsort_2", lengths=(512,), items=4, tokenizer="words", corpus=["world"])
     some = replace(wanted, only=("passkey/en/0001", "passkey/en/0003"))
     whole, part = (open_suite(build(one, tmp_path / name).folder) for name, one in (("whole", wanted), ("part", some)))
     samples = {sample.item: sample for sample in whole.samples()}
@@ -254,17 +251,17 @@ def test_official_prompts_without_templates_say_where_to_get_them(tmp_path: Path
         FathomError, match=r"no template of trec: no dataset2prompt\.json .*github\.com/THUDM/LongBench"
     ):
         build_records("longbench", tmp_path, [data], prompts="official")
-    with pytest.raises(FathomError, match="--prompts official: passkey has prompts of its own words only"):
-        order("passkey", prompts="official")
+    with pytest.raises(FathomError, match="--prompts official: passkey has no official prompts"):
+        configure("passkey", prompts="official")
     with pytest.raises(FathomError, match="--prompts theirs: expected own or official"):
-        order("longbench", data=[str(data)], prompts="theirs")
+        configure("longbench", data=[str(data)], prompts="theirs")
 
 
 def test_equal_orders_give_equal_bytes(tmp_path: Path) -> None:
     data = write_records(tmp_path / "data", 3)
     files = []
     for name in ("one", "two"):
-        wanted = order("longbench", data=[str(data)], lengths=(300, 600), tokenizer="words")
+        wanted = configure("longbench", data=[str(data)], lengths=(300, 600), tokenizer="words")
         folder = build(wanted, tmp_path / name).folder
         files.append([(folder / file).read_bytes() for file in ("samples.parquet", "documents.parquet")])
     assert files[0] == files[1]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fathom.benchmarks.longbench.v2_records import read_record
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.corpus.records import BadRowError
 from fathom.registry import get_task
 from fathom.suitefile import BuiltSuite, open_suite
@@ -18,7 +18,7 @@ from made_records_v2 import TEMPLATES, make_v2, write_v2, write_v2_templates
 
 
 def made(target: str, folder: Path, **choices: Any) -> BuiltSuite:
-    wanted = order(target, data=[str(folder / "data")], tokenizer="words", lengths=(2048,), **choices)
+    wanted = configure(target, data=[str(folder / "data")], tokenizer="words", lengths=(2048,), **choices)
     return open_suite(build(wanted, folder / "suite", force=True).folder)
 
 
@@ -65,6 +65,6 @@ def test_a_template_without_one_of_its_gaps_is_refused(tmp_path: Path, file: str
 def test_questions_that_cannot_be_asked_without_their_text_are_told(tmp_path: Path) -> None:
     write_v2_templates(write_v2(tmp_path / "data", 2))
     suite = made("longbench_v2,longbench_v2_cot", tmp_path, prompts="official", closed_book=True)
-    assert [note for note in suite.manifest["notes"] if "without the text" in note] == [
-        "longbench_v2_cot: not asked without the text, for which there is no prompt"
+    assert [note for note in suite.manifest["notes"] if "closed-book" in note] == [
+        "longbench_v2_cot: no closed-book prompt exists"
     ]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.longbench.v2_records import read_record
 from fathom.benchmarks.longbench.v2_tasks import ANSWER, IN_TEXT, NOT_READ, READ, THINK, follow_up
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.corpus.records import BadRowError
 from fathom.length import render
 from fathom.registry import get_suite, get_task
@@ -35,7 +35,7 @@ CHOSEN = re.compile(r"The correct answer is \([ABCD]\)")
 
 def made(target: str, folder: Path, data: Sequence[Path], **choices: Any) -> BuiltSuite:
     given = {"tokenizer": "words", "lengths": (256, 512, 2048), **choices}
-    wanted = order(target, data=[str(path) for path in data], **given)
+    wanted = configure(target, data=[str(path) for path in data], **given)
     return open_suite(build(wanted, folder / f"{target}-suite", force=True).folder)
 
 

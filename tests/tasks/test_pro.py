@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from command_line import Call
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS, METRIC_NAMES, SECONDARY, SUMMARY_PASSES_ABOVE
 from fathom.benchmarks.pro.tasks import chance_of, options_of
-from fathom.build import build, order
+from fathom.build import build, configure
 from fathom.length import render, thinking
 from fathom.registry import get_suite, get_task
 from fathom.suitefile import BuiltSuite, open_suite
@@ -27,7 +27,7 @@ BY_TASK = {task.task: task for task in SECONDARY}
 
 def made(folder: Path, target: str = "pro", rows: Sequence[dict[str, Any]] | None = None, **choices: Any) -> BuiltSuite:
     data = write_pro(folder / "data", 100, rows=rows)
-    wanted = order(target, data=[str(data)], **{"tokenizer": "words", **choices})
+    wanted = configure(target, data=[str(data)], **{"tokenizer": "words", **choices})
     return open_suite(build(wanted, folder / "suite", force=True).folder)
 
 
@@ -97,8 +97,8 @@ def test_records_stand_at_the_length_that_they_state_and_are_never_cut(tmp_path:
     assert over.tokens > 8192
     assert render(over, suite.texts()) == as_published(long, "nonthinking")
     assert notes_of(suite)[1:] == [
-        "each record stands at the length that it states: 8k 1, 256k 1",
-        "prompts with more tokens (words) than the length that they state: 8k 1",
+        "each record is at its stated length: 8k 1, 256k 1",
+        "prompts with more tokens (words) than their stated length: 8k 1",
     ]
 
 
@@ -164,21 +164,20 @@ def test_the_command_takes_the_same_choices(tmp_path: Path, call: Call) -> None:
 
 def test_what_is_left_out_is_said_once_for_all_tasks(tmp_path: Path) -> None:
     assert notes_of(made(tmp_path, lengths=(8192,))) == [
-        "pro_t1_1, pro_t1_2, pro_t2_1 and 22 more: records left out, because the build has not the lengths that they "
-        "state: 50",
-        "each record stands at the length that it states: 8k 50",
+        "pro_t1_1, pro_t1_2, pro_t2_1 and 22 more: records skipped, because the build lacks their stated length: 50",
+        "each record is at its stated length: 8k 50",
     ]
-    assert notes_of(made(tmp_path)) == ["each record stands at the length that it states: 8k 50, 16k 50"]
+    assert notes_of(made(tmp_path)) == ["each record is at its stated length: 8k 50, 16k 50"]
 
 
 def test_own_benchmarks_of_any_size_are_built_without_a_word_of_what_was_published(tmp_path: Path) -> None:
     rows = [make_pro(number, SECONDARY[4], sentences=1) for number in range(70)]
     suite = made(tmp_path, "pro_t3_1", rows=rows)
     assert len(list(suite.samples())) == 70
-    assert notes_of(suite) == ["each record stands at the length that it states: 8k 50, 16k 20"]
+    assert notes_of(suite) == ["each record is at its stated length: 8k 50, 16k 20"]
     others = ", ".join(name for name in NAMES if name != "pro_t3_1")
-    absent = [note for note in notes_of(made(tmp_path, rows=rows)) if "left out" in note]
-    assert absent == [f"left out, because the data hold none of their records: {others}"]
+    absent = [note for note in notes_of(made(tmp_path, rows=rows)) if "skipped" in note]
+    assert absent == [f"skipped, because the data have none of their records: {others}"]
 
 
 def test_where_no_record_has_the_lengths_the_error_says_so(tmp_path: Path) -> None:
@@ -189,8 +188,11 @@ def test_where_no_record_has_the_lengths_the_error_says_so(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("choices", "why"),
     [
-        ({"where": {"difficulty": ["Hrad"]}}, "--where difficulty=Hrad leaves no sample: none has such a value of "),
-        ({"where": {"foo": ["bar"]}}, "--where foo=bar leaves no sample: none has the facet 'foo'. There are:"),
+        (
+            {"where": {"difficulty": ["Hrad"]}},
+            "--where difficulty=Hrad matches no sample: none has one of these values of ",
+        ),
+        ({"where": {"foo": ["bar"]}}, "--where foo=bar matches no sample: none has the facet 'foo'. Available values:"),
     ],
 )
 def test_where_nothing_is_left_the_error_names_what_there_is(tmp_path: Path, choices: dict[str, Any], why: str) -> None:
@@ -210,17 +212,19 @@ def test_a_run_that_chooses_nothing_names_what_there_is(tmp_path: Path, call: Ca
     words = ["run", folder, "--model", "fathom/guess", "--out", tmp_path / "run", "--quiet"]
     code, _, error = call(*words, "--where", "difficulty=Extreme")
     assert code == 2
-    assert f"{folder}: --where difficulty=Extreme leaves no sample: none has such a value of difficulty." in error
+    assert (
+        f"{folder}: --where difficulty=Extreme matches no sample: none has one of these values of difficulty." in error
+    )
     assert "\n  difficulty: Easy, Hard\n" in error
     code, _, error = call(*words, "--where", "difficulty=Easy", "--where", "length=16k", "--tasks", "pro_t1_1")
     assert code == 2
-    assert "leaves no sample: none has all of this at once. There are:\n" in error
+    assert "matches no sample: none matches all conditions. Available values:\n" in error
 
 
 def test_there_is_no_question_without_the_context(tmp_path: Path) -> None:
     suite = made(tmp_path, "pro_t1_1", closed_book=True)
     assert all(sample.length for sample in suite.samples())
-    assert "pro_t1_1: not asked without the text, for which there is no prompt" in notes_of(suite)
+    assert "pro_t1_1: no closed-book prompt exists" in notes_of(suite)
 
 
 # ------------------------------------------------------------------------------------------------------- chance

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.ada.segments import Limits, cut, limits, story_of
-from fathom.benchmarks.ada.tsort import stock
+from fathom.benchmarks.ada.tsort import pool
 from fathom.corpus import document_id
 from fathom.corpus.books import read_book
 from fathom.counts import TokenCounter
 from fathom.tokens import get_tokenizer
-from fathom.types import Document, Scene
+from fathom.types import Document, Resources
 from made_books import book_document
 
 TABLE_11 = {  # thousands of tokens: before, segment, after, stride
@@ -55,13 +55,13 @@ def test_notes_are_cut_out_of_paragraphs() -> None:
         "end", "end *"
     )
     noted = Document(document_id(text), text, "made.txt")
-    scene = Scene("en", [noted], [], (4096,), counter("tekken"))
+    resources = Resources("en", [noted], [], (4096,), counter("tekken"))
     story = story_of(noted, read_book(text, "en"), counter("tekken"))
     told = ["".join(text[piece.start : piece.end] for piece in pieces) for pieces in story.paragraphs]
     assert len(told) == 240
     assert all(paragraph.startswith("A note, or leaf, one may say, with") for paragraph in told)
     assert "*" not in "".join(told)
-    assert stock(scene, 4).cards
+    assert pool(resources, 4).candidates
     assert story.ends[-1] == counter("tekken").count("\n\n".join(told))
 
 

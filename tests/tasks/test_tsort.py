@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.ada.segments import limits, story_of
-from fathom.benchmarks.ada.tsort import PROMPTS, Start, stock
-from fathom.build import build, order
-from fathom.compose import Shelf
+from fathom.benchmarks.ada.tsort import PROMPTS, Start, pool
+from fathom.build import build, configure
+from fathom.compose import CountedTexts
 from fathom.corpus.books import read_book
 from fathom.counts import TokenCounter
 from fathom.length import render
@@ -27,7 +27,7 @@ from fathom.registry import get_task, tasks
 from fathom.rows.scoring import score_reply
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens import get_tokenizer
-from fathom.types import Card, Document, Draw, FathomError, Sample, Scene, Span, Whole
+from fathom.types import Candidate, Document, Draw, FathomError, Resources, Sample, Span, Whole
 from made_books import book_document, make_book, write_books
 from stored_replies import stored
 
@@ -44,7 +44,7 @@ def counter(name: str) -> TokenCounter:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
     folder = tmp_path_factory.mktemp("tsort")
-    wanted = order(",".join(NAMES), books=[str(write_books(folder))], lengths=(2048, 4096), items=100)
+    wanted = configure(",".join(NAMES), books=[str(write_books(folder))], lengths=(2048, 4096), items=100)
     return open_suite(build(wanted, folder / "suite").folder)
 
 
@@ -65,15 +65,15 @@ def test_what_a_case_holds_is_within_its_limits(
     length: int, segments: int, tokenizer: str, language: str, seed: int
 ) -> None:
     document, count = book_document(seed, language), counter(tokenizer).count
-    scene = Scene(language, [document], [], (length,), counter(tokenizer))
-    shelf = Shelf({document.id: document}, counter(tokenizer))
-    for card in stock(scene, segments).cards or ():
-        assert isinstance(card, Start)
-        plan = get_task("tsort").plan.func(Draw(scene, Random(seed), 0.5, 0, card), segments=segments)  # type: ignore[attr-defined]
+    resources = Resources(language, [document], [], (length,), counter(tokenizer))
+    texts = CountedTexts({document.id: document}, counter(tokenizer))
+    for candidate in pool(resources, segments).candidates or ():
+        assert isinstance(candidate, Start)
+        plan = get_task("tsort").plan.func(Draw(resources, Random(seed), 0.5, 0, candidate), segments=segments)  # type: ignore[attr-defined]
         assert isinstance(plan, Whole)
-        arranged = plan.arrange(length, shelf.measure)
+        arranged = plan.arrange(length, texts.measure)
         assert arranged is not None
-        assert shelf.retokenize(arranged.parts) <= length
+        assert texts.retokenize(arranged.parts) <= length
         sample = Sample("s", "s", "tsort", arranged.parts, arranged.ending.targets, length, 0, language)
         ordering = get_task("tsort").ordering
         assert ordering
@@ -134,15 +134,15 @@ def test_the_true_order_is_never_shown_and_the_gold_reply_scores_one(built: Buil
 
 
 def test_examples_are_drawn_from_all_orders_and_shuffles_from_all_but_the_true_one() -> None:
-    scene = Scene("en", [book_document(0, "en")], [], (4096,), counter("words"))
-    (card, *_) = stock(scene, 3).cards or ()
-    shelf = Shelf({card.document.id: card.document}, counter("words"))
+    resources = Resources("en", [book_document(0, "en")], [], (4096,), counter("words"))
+    (candidate, *_) = pool(resources, 3).candidates or ()
+    texts = CountedTexts({candidate.document.id: candidate.document}, counter("words"))
     shown: Tally[str] = Tally()
     true: Tally[str] = Tally()
     for seed in range(600):
-        plan = get_task("tsort_3").plan(Draw(scene, Random(seed), 0.5, 0, card))
+        plan = get_task("tsort_3").plan(Draw(resources, Random(seed), 0.5, 0, candidate))
         assert isinstance(plan, Whole)
-        arranged = plan.arrange(4096, shelf.measure)
+        arranged = plan.arrange(4096, texts.measure)
         assert arranged
         shown[str(arranged.ending.facets["example"])] += 1
         true[arranged.ending.targets[0]] += 1
@@ -181,7 +181,7 @@ def test_a_book_cannot_confuse_the_segments_by_headings_of_its_own(tmp_path: Pat
     for path in folder.rglob("*.txt"):
         text, aside = path.read_text(encoding="utf-8"), asides[path.parent.name]
         path.write_text(text.replace("A note", f"{aside}\n\nA note").replace("　　", f"　　{aside}\n\n　　"), "utf-8")
-    suite = open_suite(build(order("tsort", books=[str(folder)], lengths=(4096,)), tmp_path / "suite").folder)
+    suite = open_suite(build(configure("tsort", books=[str(folder)], lengths=(4096,)), tmp_path / "suite").folder)
     ordering = get_task("tsort").ordering
     assert ordering
     samples = list(suite.samples())
@@ -193,7 +193,7 @@ def test_a_book_cannot_confuse_the_segments_by_headings_of_its_own(tmp_path: Pat
             heading = PROMPTS[sample.language]["part"].format(number=number)
             assert f"\n\n{heading}{segment}\n\n" in prompt
             assert segment.count("Answer: [1, 2]") > 2
-    with pytest.raises(FathomError, match="was cut"):
+    with pytest.raises(FathomError, match="was truncated"):
         ordering(replace(samples[0], facets={**samples[0].facets, "cut_from": 8192}), suite.texts())
 
 
@@ -203,39 +203,45 @@ def test_books_that_give_no_case_are_named_and_the_rest_is_kept(tmp_path: Path) 
     (folder / "en" / "short.txt").write_text(make_book(7, "en", 3, 3), encoding="utf-8")
     lines = [line for line in make_book(8, "en", 12, 40).split("\n") if line]
     (folder / "en" / "dense.txt").write_text("\n".join(lines), encoding="utf-8")
-    made = build(order("tsort", books=[str(folder)], lengths=(2048,)), tmp_path / "suite")
+    made = build(configure("tsort", books=[str(folder)], lengths=(2048,)), tmp_path / "suite")
     notes = "\n".join(made.manifest["notes"])
-    assert "tsort: essay: no chapters were found; left out" in notes
+    assert "tsort: essay: no chapters were found; skipped" in notes
     assert "tsort: short: too short" in notes
-    assert "tsort: dense: nothing sets its paragraphs apart" in notes
+    assert "tsort: dense: paragraphs are not marked" in notes
     assert {sample.facets["book"] for sample in open_suite(made.folder).samples()} == {"made_0", "dense"}
     for path in (folder / "en").glob("[md]*.txt"):
         path.unlink()
-    with pytest.raises(FathomError, match=r"nothing to build: .*essay: no chapters .*short: too short.*no document"):
-        build(order("tsort", books=[str(folder)], lengths=(2048,)), tmp_path / "none")
+    with pytest.raises(
+        FathomError, match=r"nothing to build: .*essay: no chapters .*short: too short.*no usable document"
+    ):
+        build(configure("tsort", books=[str(folder)], lengths=(2048,)), tmp_path / "none")
 
 
-def test_texts_must_be_normalised_and_cards_come_from_the_stock() -> None:
+def test_texts_must_be_normalised_and_candidates_come_from_the_pool() -> None:
     rough = Document("rough", "CHAPTER I\r\n\r\nOne.", "rough.txt")
-    scene = Scene("en", [rough], [], (2048,), counter("words"))
+    resources = Resources("en", [rough], [], (2048,), counter("words"))
     with pytest.raises(FathomError, match=r"rough\.txt: the text is not normalised"):
-        stock(scene, 4)
+        pool(resources, 4)
     with pytest.raises(AssertionError):
-        get_task("tsort").plan(Draw(scene, Random(0), 0.5, 0, Card(rough, ())))
+        get_task("tsort").plan(Draw(resources, Random(0), 0.5, 0, Candidate(rough, ())))
 
 
 def test_a_start_of_the_wider_stride_stands_at_all_lengths() -> None:
     book = book_document(5, "en", 20, 40)
-    scene = Scene("en", [book], [], (2048, 16 * 1024, 20 * 1024), counter("tekken"))
-    standing = {card.paragraph: card.lengths for card in stock(scene, 4).cards or () if isinstance(card, Start)}
-    assert standing[128] == scene.lengths
-    assert standing[64] == scene.lengths[:2]
+    resources = Resources("en", [book], [], (2048, 16 * 1024, 20 * 1024), counter("tekken"))
+    standing = {
+        candidate.paragraph: candidate.lengths
+        for candidate in pool(resources, 4).candidates or ()
+        if isinstance(candidate, Start)
+    }
+    assert standing[128] == resources.lengths
+    assert standing[64] == resources.lengths[:2]
     assert all(paragraph % 64 == 0 for paragraph in standing)
 
 
 def test_shared_books_at_all_lengths(shared: Path, tmp_path: Path) -> None:
     books = str(shared / "data" / "books")
-    wanted = order("tsort", books=[books], lengths=[1024 * 2**n for n in (1, 3, 5, 7)], items=40)
+    wanted = configure("tsort", books=[books], lengths=[1024 * 2**n for n in (1, 3, 5, 7)], items=40)
     suite = open_suite(build(wanted, tmp_path / "suite").folder)
     texts, counts = suite.texts(), Tally[tuple[str, int]]()
     begins = {
@@ -266,5 +272,5 @@ def test_stored_replies_are_scored_by_both_rules(built: BuiltSuite) -> None:
         ("Answer: []", 1, 0),
     ):
         reply = stored(sample, text)
-        assert score_reply(reply, "official").verdict.value == official, text
-        assert score_reply(reply, "strict").verdict.value == strict, text
+        assert score_reply(reply, "official").score.value == official, text
+        assert score_reply(reply, "strict").score.value == strict, text

@@ -1,5 +1,4 @@
-"""The benchmarks, a folder each: data sources, tasks, scorers (official, strict), rubrics, suites, published figures.
+"""The benchmarks, one folder each: data sources, tasks, scorers (official, strict), rubrics, suites, published results.
 
-A module declares what it has as ``SOURCES``, ``TASKS``, ``METRICS``, ``RUBRICS`` or ``SUITES``;
-``fathom.discovery`` finds it.
+A module declares ``SOURCES``, ``TASKS``, ``METRICS``, ``RUBRICS`` or ``SUITES``, which ``fathom.discovery`` finds.
 """

@@ -78,7 +78,7 @@ def _of_suite(folder: Path, names: Sequence[str]) -> dict[str, Example]:
 
 def _of_world(name: str) -> Example | None:
     """An example with generated documents; None if the task needs other data."""
-    from fathom.build import build, order
+    from fathom.build import build, configure
 
     task = tasks().get(name)
     if task is None or task.gold == ("record",):
@@ -86,7 +86,7 @@ def _of_world(name: str) -> Example | None:
     for length in LENGTHS:
         try:
             with tempfile.TemporaryDirectory() as place:
-                wanted = order(name, lengths=(length,), items=1, corpus=("world",), languages=task.languages[:1])
+                wanted = configure(name, lengths=(length,), items=1, corpus=("world",), languages=task.languages[:1])
                 build(wanted, Path(place) / "suite")
                 return _of_suite(Path(place) / "suite", [name]).get(name)
         except FathomError:

@@ -1,7 +1,7 @@
-"""Builds suites: documents become recipes of every item at every length, in a folder of their own.
+"""Builds suites: turns documents into recipes for every item at every length, in one folder.
 
-The folder holds ``samples.parquet`` (recipes), ``documents.parquet`` (the texts that they borrow from) and
-``manifest.json``. It appears whole or not at all; the same build again finds its manifest and does no work.
+The folder holds ``samples.parquet`` (recipes), ``documents.parquet`` (the texts they refer to) and ``manifest.json``.
+It appears complete or not at all; building the same suite again finds its manifest and does nothing.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ from typing import Any
 
 from fathom import corpus as corpus_package
 from fathom import plugins, suitefile
+from fathom.build.config import BuildConfig, configure
 from fathom.build.items import contexts, expected
 from fathom.build.material import Material, Reading, gather
 from fathom.build.notes import counted_otherwise
-from fathom.build.order import Order, order
-from fathom.compose import Shelf
+from fathom.compose import CountedTexts
 from fathom.corpus import is_world, parse_spec
 from fathom.corpus.spec import path_of
 from fathom.counts import CountCache, TokenCounter, cache_folder
@@ -31,18 +31,18 @@ from fathom.sources.templates import Templates
 from fathom.tokens import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Span
 
-__all__ = ["Built", "Order", "build", "order"]
+__all__ = ["BuildConfig", "Built", "build", "configure"]
 
 FORMAT = 4
 FILES = (suitefile.MANIFEST, suitefile.SAMPLES, suitefile.DOCUMENTS)
-LISTED = 100  # problems of the corpus that the manifest names one by one; of strict sources it names all
-SHOWN = 10  # of them in an error message
+LISTED = 100  # problems of the corpus listed in the manifest; those of strict sources are all listed
+SHOWN = 10  # problems shown in an error message
 
 
 @readable
 @dataclass(frozen=True)
 class Built:
-    """A finished build: where it is, its manifest, and whether there was anything to do."""
+    """A finished build: its folder, its manifest, and whether it was built now."""
 
     folder: Path
     manifest: Mapping[str, Any]
@@ -50,7 +50,7 @@ class Built:
 
 
 def build(
-    wanted: Order,
+    wanted: BuildConfig,
     out: Path,
     *,
     force: bool = False,
@@ -62,17 +62,17 @@ def build(
 
     Args:
         wanted: What to build.
-        out: The folder; made if it is not there.
+        out: The folder; created if missing.
         force: Replace a folder that holds another suite, or an earlier format of this one.
-        config: What the manifest says of the file that options were read from; None where there is none.
-        progress: Called with (samples made, samples in all).
-        reading: Called with the bytes read of a file of threads and the bytes in all, None where that is not known.
+        config: The manifest's record of the configuration file; None without one.
+        progress: Called with (samples built, samples in total).
+        reading: Called with the bytes read of a file of threads and its size, None if unknown.
 
     Returns:
-        The folder and its manifest; ``fresh`` is False where the same suite was there already.
+        The folder and its manifest; ``fresh`` is False if the same suite already existed.
 
     Raises:
-        FathomError: The corpus gives no document or too few, a length is impossible, or the folder is in use.
+        FathomError: The corpus has too few documents, a length is impossible, or the folder is in use.
     """
     tokenizer = get_tokenizer(wanted.tokenizer)
     inputs = _inputs(wanted, tokenizer)
@@ -86,7 +86,7 @@ def build(
         material = gather(wanted, counter := TokenCounter(tokenizer, cache), reading)
         with suitefile.fresh_folder(out) as folder:
             manifest = _write(folder, wanted, inputs, material, counter, config, progress)
-            # Another build may have finished there meanwhile.
+            # Another build may have finished in the meantime.
             if (there := _known(out, force)) is None or there["inputs"] != inputs:
                 _check_place(out, force)
     finally:
@@ -95,7 +95,7 @@ def build(
 
 
 def _known(out: Path, force: bool) -> Mapping[str, Any] | None:
-    """The manifest of the suite in a folder; None where there is none, or a damaged one that is to be replaced."""
+    """The manifest of the suite in a folder; None if there is none, or if it is damaged and to be replaced."""
     try:
         if not suitefile.is_suite(out):
             return None
@@ -111,21 +111,21 @@ def _known(out: Path, force: bool) -> Mapping[str, Any] | None:
 
 
 def _check_place(out: Path, force: bool) -> None:
-    """Refuse a place that holds anything but a suite, or a suite that must not be replaced."""
+    """Check that a folder is empty, or holds a suite that may be replaced."""
     if str(out).encode(errors="replace").decode() != str(out):
-        raise FathomError(f"{printable(str(out))}: the name has characters that are no text; choose another --out")
+        raise FathomError(f"{printable(str(out))}: the name is not valid text; choose another --out")
     try:
         names = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
     except OSError as error:
         raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
     if others := [name for name in names if name not in FILES or not out.is_dir()]:
-        raise FathomError(f"{out} holds something else than a suite ({printable(others[0])}); choose another --out")
+        raise FathomError(f"{out} contains other files than a suite ({printable(others[0])}); choose another --out")
     if names and not force:
         raise FathomError(f"{out} holds another suite; choose another --out, or --force to replace it")
 
 
-def _inputs(wanted: Order, tokenizer: Tokenizer) -> Mapping[str, Json]:
-    """What decides the bytes of a build, as JSON; files count by their sizes and times, so that asking is cheap."""
+def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:
+    """All inputs that determine the build, as JSON; files are represented by size and time, which is quick."""
     inputs: dict[str, Any] = {
         **asdict(_as_first_named(wanted)),
         "format": FORMAT,
@@ -135,13 +135,13 @@ def _inputs(wanted: Order, tokenizer: Tokenizer) -> Mapping[str, Json]:
     }
     if files := plugins.records({wanted.suite, *wanted.tasks}):
         inputs["plugins"] = [file["sha256"] for file in files]
-    if not wanted.grids:  # folders of suites without them were built before there were any
+    if not wanted.grids:  # suites without grids were built before grids existed
         del inputs["grids"]
     return _storable(inputs)
 
 
-def _as_first_named(wanted: Order) -> Order:
-    """The order with the first names of its tasks: a task that was renamed gives the same content as before."""
+def _as_first_named(wanted: BuildConfig) -> BuildConfig:
+    """The configuration with the first names of its tasks, so that renamed tasks give the same content as before."""
     first = {name: get_task(name).first_name for name in wanted.tasks}
     return replace(
         wanted,
@@ -153,14 +153,14 @@ def _as_first_named(wanted: Order) -> Order:
 
 
 def _storable(facts: Mapping[str, Any]) -> Mapping[str, Json]:
-    """Facts as JSON that UTF-8 can hold: names of files can have bytes that are no text."""
+    """Facts as JSON in valid UTF-8: file names can have undecodable bytes."""
     text = json.dumps(facts, ensure_ascii=False).encode(errors="replace")
     plain: Mapping[str, Json] = json.loads(text)
     return plain
 
 
 def _state(spec: str) -> str:
-    """What changes when a corpus does: the sizes and times of its files, or the sources that generate ``world``."""
+    """Changes if a corpus does: sizes and times of its files, or a hash of the sources that generate ``world``."""
     digest = hashlib.sha256()
     if is_world(spec):
         sources = Path(corpus_package.__file__).parent / "world"
@@ -169,10 +169,10 @@ def _state(spec: str) -> str:
         return digest.hexdigest()[:16]
     path = path_of(parse_spec(spec)[0])
     files = {path}
-    with suppress(OSError, FathomError):  # reading it will say so
+    with suppress(OSError, FathomError):  # reported when it is read
         files |= {*walk(path, hidden=True).files}
     for file in sorted(files):
-        with suppress(OSError):  # a link to nowhere, or a file that may not be looked at: reading it will say so
+        with suppress(OSError):  # a dangling link or an unreadable file: reported when it is read
             facts = file.stat()
             if not S_ISDIR(facts.st_mode):
                 digest.update(f"{file}|{facts.st_size}|{facts.st_mtime_ns}\n".encode(errors="replace"))
@@ -181,20 +181,20 @@ def _state(spec: str) -> str:
 
 def _write(
     folder: Path,
-    wanted: Order,
+    wanted: BuildConfig,
     inputs: Mapping[str, Json],
     material: Material,
     counter: TokenCounter,
     config: Json,
     progress: Callable[[int, int], None] | None,
 ) -> Mapping[str, Json]:
-    shelf = Shelf(material.all(), counter)
+    texts = CountedTexts(material.all(), counter)
     notes = list(material.notes)
     counts: dict[str, int] = {}
     values: suitefile.Values = {}
     used: set[str] = set()
     with suitefile.SampleWriter(folder) as writer:
-        for done, samples in enumerate(contexts(wanted, material, shelf, notes, values), start=1):
+        for done, samples in enumerate(contexts(wanted, material, texts, notes, values), start=1):
             for sample in samples:
                 writer.add(sample)
                 counts[sample.task] = counts.get(sample.task, 0) + 1
@@ -203,7 +203,7 @@ def _write(
                 progress(done, max(done, expected(wanted, material)))
     if not counts:
         raise FathomError(f"nothing to build: {_why_nothing(wanted, material, notes, values)}")
-    documents = [shelf.documents[id] for id in sorted(used)]
+    documents = [texts.documents[id] for id in sorted(used)]
     suitefile.write_documents(folder, documents)
     facts = {
         "fathom": "suite",
@@ -239,11 +239,11 @@ def _write(
     return suitefile.write_manifest(folder, manifest)
 
 
-def _why_nothing(wanted: Order, material: Material, notes: Sequence[str], values: suitefile.Values) -> str:
-    """Why no sample was made, and what could not be read."""
-    if values and ("length" in values or not notes):  # there were samples, but none with the facets asked for
+def _why_nothing(wanted: BuildConfig, material: Material, notes: Sequence[str], values: suitefile.Values) -> str:
+    """Why there is no sample, and what could not be read."""
+    if values and ("length" in values or not notes):  # there were samples, but none with the requested facets
         return suitefile.why_none(dict(wanted.where), values)
-    # Without any document there is nothing to say of the tasks.
+    # Without documents, notes on tasks say nothing.
     why = "; ".join(notes if material.languages() else material.notes) or "no document could be read"
     lines = [*in_short(material.bad), *material.problems[:SHOWN], *material.unread]
     more = len(material.problems) - SHOWN
@@ -251,7 +251,7 @@ def _why_nothing(wanted: Order, material: Material, notes: Sequence[str], values
 
 
 def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document], templates: Templates | None) -> str:
-    """Identity of the content: what was ordered, without when the files were written, and the texts used."""
+    """Identity of the content: the configuration without file times, and the texts used."""
     parts = {
         key: value
         for key, value in inputs.items()

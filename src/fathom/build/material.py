@@ -1,4 +1,4 @@
-"""What a suite is made from: documents by what they are for."""
+"""Collects the documents of a suite by role."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 from typing import TypeAlias, get_args
 
-from fathom.build.order import Order
+from fathom.build.config import BuildConfig
 from fathom.corpus import Problem, is_world, merged, parse_spec, read_corpus
 from fathom.corpus.spec import path_of
 from fathom.corpus.stackexchange import case_documents, thread_documents
@@ -18,21 +18,21 @@ from fathom.sources.templates import Templates, read_templates
 from fathom.types import ROLES, Document, FathomError, Role
 
 CONTEXTS = 2  # longest contexts that a generated text could fill, so that items share half of its pairs on average
-PROBED = 64  # pairs or sentences that tell how many tokens one has
+PROBED = 64  # pairs or sentences that are counted to estimate the tokens of one
 
 
 @dataclass
 class Material:
-    """Documents by what they are for and by language, and what was left out.
+    """Documents by role and language, and what was left out.
 
     Attributes:
         roles: Documents by role, language and id.
-        problems: What could not be read and why, one line each; of a file with many the first ones.
-        unread: Files that are not read and why, one line for each reason.
-        bad: All rows and files of strict sources that cannot be used.
-        notes: What is to be said of the sources.
-        duplicates: Documents whose text came before.
-        templates: The publishers' prompts, where they are wanted.
+        problems: Why something could not be read, one line each; only the first ones of a file.
+        unread: Files that are not read, one line per reason.
+        bad: All unusable rows and files of strict sources.
+        notes: Messages about the sources.
+        duplicates: Number of documents with a text seen before.
+        templates: The publishers' prompts, if used.
     """
 
     roles: dict[Role, dict[str, dict[str, Document]]] = field(
@@ -46,7 +46,7 @@ class Material:
     templates: Templates | None = None
 
     def add(self, documents: Iterable[Document], roles: Iterable[Role], languages: Sequence[str]) -> None:
-        """Take in documents for some roles; a text that came before gives its questions and summary to the first."""
+        """Add documents for some roles; a duplicate text passes its questions and summary on to the first."""
         documents = [one for one in documents if not languages or one.language in languages]
         for number, role in enumerate(roles):
             for document in documents:
@@ -57,7 +57,7 @@ class Material:
                     self.duplicates += number == 0
 
     def languages(self) -> list[str]:
-        """All languages in which there are documents, in the order in which they came."""
+        """All languages with documents, in the order of their first document."""
         return list(dict.fromkeys(language for by_language in self.roles.values() for language in by_language))
 
     def of(self, roles: Sequence[Role], language: str) -> list[Document]:
@@ -78,13 +78,13 @@ class Material:
 Reading: TypeAlias = Callable[[int, int | None], None]
 
 
-def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None) -> Material:
-    """All documents; those of ``world`` in the languages asked for, English by default.
+def gather(wanted: BuildConfig, counter: TokenCounter, reading: Reading | None = None) -> Material:
+    """Read all documents; those of ``world`` in the requested languages, English by default.
 
     Args:
         wanted: What to build.
-        counter: Counts the articles of the world.
-        reading: Told the bytes read of a file of threads, and those in all where that is known.
+        counter: Counts tokens of generated articles.
+        reading: Called with the bytes read of a file of threads, and its size if known.
     """
     material = Material()
     for roles, spec in (*((ROLES, spec) for spec in wanted.corpus), *wanted.own):
@@ -115,7 +115,7 @@ def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None)
         told = {name for role, listed in wanted.sources for name in listed if role != "record"}
         if not material.languages():
             told |= set(names)
-        # What is missing of published records, their tasks say.
+        # Tasks report missing published records.
         material.notes += _missing([name for name in names if name in told and not found.documents.get(name)], found)
     _generate(material, wanted, counter)
     if absent := [language for language in wanted.languages if language not in material.languages()]:
@@ -126,14 +126,14 @@ def gather(wanted: Order, counter: TokenCounter, reading: Reading | None = None)
 
 
 def _missing(names: Sequence[str], found: Found) -> list[str]:
-    """That some sources gave no document: there is nothing of them, or nothing that can be used."""
+    """Notes on sources without documents: missing ones, and ones with only unusable data."""
     spoiled = [name for name in names if name in found.bad or name in found.files]
     absent = [name for name in names if name not in spoiled]
-    notes = [f"sources that are not there: {', '.join(absent)} (see `fathom data fetch --help`)"] if absent else []
-    return notes + ([f"the data hold nothing that can be used of {', '.join(spoiled)}"] if spoiled else [])
+    notes = [f"missing data sources: {', '.join(absent)} (see `fathom data fetch --help`)"] if absent else []
+    return notes + ([f"no usable data in {', '.join(spoiled)}"] if spoiled else [])
 
 
-def _read(material: Material, spec: str, roles: Sequence[Role], wanted: Order) -> None:
+def _read(material: Material, spec: str, roles: Sequence[Role], wanted: BuildConfig) -> None:
     try:
         corpus = read_corpus(spec, wanted.fields)
     except OSError as error:
@@ -144,8 +144,8 @@ def _read(material: Material, spec: str, roles: Sequence[Role], wanted: Order) -
     material.duplicates += len(corpus.duplicates)
 
 
-def _generate(material: Material, wanted: Order, counter: TokenCounter) -> None:
-    """Add what some tasks need and no corpus has."""
+def _generate(material: Material, wanted: BuildConfig, counter: TokenCounter) -> None:
+    """Add what some tasks need and no corpus contains."""
     makers: Mapping[Role, Callable[[int, str], Document]] = {
         "pairs": partial(pairs_document, wanted.seed),
         "refrain": refrain_document,
@@ -160,14 +160,14 @@ def _generate(material: Material, wanted: Order, counter: TokenCounter) -> None:
                 material.add([make(count, language)], (role,), wanted.languages)
 
 
-def _world(spec: str, wanted: Order, language: str, counter: TokenCounter) -> list[Document]:
-    """As many articles as the longest context takes, with room to draw from, and two for each item."""
+def _world(spec: str, wanted: BuildConfig, language: str, counter: TokenCounter) -> list[Document]:
+    """Enough articles for the longest context with room to draw from, and two for each item."""
     from fathom.corpus.world import generate
 
     choices = parse_spec(spec)[1]
     unknown = set(choices) - {"seed"}
     if unknown:
-        raise FathomError(f"{spec}: `world` takes seed=N only, not {', '.join(sorted(unknown))}")
+        raise FathomError(f"{spec}: `world` only takes seed=N, not {', '.join(sorted(unknown))}")
     seed = choices.get("seed", str(wanted.seed))
     if not seed.lstrip("-").isdigit():
         raise FathomError(f"{spec}: seed={seed} is not a whole number")

@@ -91,10 +91,10 @@ def build(options: BuildOptions) -> "Built":
     The same command again finds the suite and does no work.
     """
     from fathom import plugins
-    from fathom.build import build, order
+    from fathom.build import build, configure
 
     target = str(options.target)
-    wanted = order(
+    wanted = configure(
         plugins.target_of(plugins.use(Path(target))) if target.endswith(".py") else target,
         **options.of(Build),
         **{name: value for name, value in options.of(BuildOptions).items() if name not in _NOT_ORDERED},

@@ -1,36 +1,36 @@
-"""The only length search: plans and a budget in tokens become prompts of that length.
+"""Composes prompts of exact length from plans and fillers.
 
-A length is the budget of the whole prompt: instruction, context and question. Filler documents come in an order drawn
-once per item, each length takes as many of them as fit, and the last one is cut, so that the prompt has 99% to 100% of
-its budget. Nothing is tokenized here: counts of parts are added up (see ``fathom.counts``).
+A length is the budget of the whole prompt: instruction, context and question. Fillers have a fixed order per item, each
+length takes as many as fit, and the last one is truncated, so that the prompt has 99% to 100% of its budget. Nothing is
+tokenized here: token counts of parts are added up (see ``fathom.counts``).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fathom.compose.draft import GAP, Draft, arrange, merged
-from fathom.compose.shelf import Shelf, bounds
+from fathom.compose.texts import CountedTexts, bounds
 from fathom.compose.truncate import truncated
 from fathom.types import Ending, FathomError, Haystack, Part, Passages, Plan, Span, Whole
 
-__all__ = ["Composed", "CorpusTooSmallError", "Shelf", "UnfitError", "compose", "compose_alone"]
+__all__ = ["Composed", "CorpusTooSmallError", "CountedTexts", "UnfitError", "compose", "compose_alone"]
 
 _ROUNDS = 8
 
 
 class CorpusTooSmallError(FathomError):
-    """The documents ran out before a prompt was full."""
+    """There are not enough documents to fill a prompt."""
 
 
 class UnfitError(FathomError):
-    """An item of whole texts cannot stand at a length."""
+    """An item of whole texts does not fit a length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A prompt of the wanted length, with what could be known only then.
+    """A composed prompt.
 
-    ``depth`` is where the gold text really lies, in [0, 1] of the context; None where there is no single gold text.
+    ``depth`` is the actual position of the gold text, in [0, 1] of the context; None without a single gold text.
     """
 
     parts: tuple[Part, ...]
@@ -40,65 +40,65 @@ class Composed:
 
 
 def compose(
-    plan: Plan, length: int, fillers: Sequence[Span], shelf: Shelf, *, exact: bool = False
+    plan: Plan, length: int, fillers: Sequence[Span], texts: CountedTexts, *, exact: bool = False
 ) -> tuple[Composed, ...]:
-    """Put a plan into a context of ``length`` tokens.
+    """Compose the prompts of a plan with ``length`` tokens.
 
-    Several questions over one context share it: it is composed for the shortest one. Where another is so much longer
-    that the prompt would be too long, the last filler that can spare it ends a little earlier.
+    Several questions over one context share it: it is composed for the shortest one. If a longer question makes the
+    prompt too long, the last filler with enough text is shortened for it.
 
     Args:
-        plan: What the item asks, and what must be in the context.
+        plan: The question and the required content of the context.
         length: Budget of the whole prompt in tokens.
-        fillers: Text to fill the context with, in the order in which lengths take it; whole texts take none.
-        shelf: Documents and counter.
-        exact: Fill the budget to the last token where characters allow it, instead of to 99%; whole texts stay whole,
-            and are cut to it where their plan allows that.
+        fillers: Text to fill the context with, in order; plans of whole texts use none.
+        texts: Documents and their token counts.
+        exact: Fill the budget to the last token if possible, instead of to 99%; whole texts are not changed, except for
+            truncation if their plan allows it.
 
     Returns:
-        One prompt for each ending of the plan, in their order.
+        One prompt for each ending of the plan, in order.
 
     Raises:
-        UnfitError: An item of whole texts cannot stand at this length.
-        FathomError: The corpus is too small (the message says how many tokens are missing), or the length too short.
+        UnfitError: An item of whole texts does not fit this length.
+        FathomError: The corpus is too small (the message gives the missing tokens), or the length too short.
     """
     if isinstance(plan, Whole):
-        return (_arranged(plan, length, shelf, exact),)
-    best, draft = _filled(plan, length, fillers, shelf, exact)
+        return (_arranged(plan, length, texts, exact),)
+    best, draft = _filled(plan, length, fillers, texts, exact)
     if len(draft.endings) == 1:
         return (best,)
     made = []
     for number, ending in enumerate(draft.endings):
-        same = best if ending is best.ending else _reworded(draft, ending, length, shelf, exact)
-        # Where no filler can spare enough, the question gets a context of its own.
-        made.append(same or _filled(_only(plan, number), length, fillers, shelf, exact)[0])
+        same = best if ending is best.ending else _reworded(draft, ending, length, texts, exact)
+        # If no filler is long enough, the question gets its own context.
+        made.append(same or _filled(_only(plan, number), length, fillers, texts, exact)[0])
     return tuple(made)
 
 
-def compose_alone(plan: Passages, shelf: Shelf) -> tuple[Composed, ...]:
-    """The prompts of a plan whose context is its gold passages and nothing else, whatever length that makes."""
-    draft = arrange(plan, (), 0, 0, shelf)
+def compose_alone(plan: Passages, texts: CountedTexts) -> tuple[Composed, ...]:
+    """The prompts of a plan with only its gold passages as context, of any length."""
+    draft = arrange(plan, (), 0, 0, texts)
     made = ((merged([*draft.body, GAP, ending.question]), ending) for ending in draft.endings)
-    return tuple(Composed(parts, shelf.measure(parts), ending, None) for parts, ending in made)
+    return tuple(Composed(parts, texts.measure(parts), ending, None) for parts, ending in made)
 
 
-def _arranged(plan: Whole, length: int, shelf: Shelf, exact: bool) -> Composed:
-    made = plan.arrange(length, shelf.measure)
+def _arranged(plan: Whole, length: int, texts: CountedTexts, exact: bool) -> Composed:
+    made = plan.arrange(length, texts.measure)
     if made is None:
         raise UnfitError("no whole texts fill this length")
     parts = merged(made.parts)
-    tokens = shelf.counting(exact)(parts)
+    tokens = texts.counting(exact)(parts)
     if tokens <= length * (1 + plan.over):
         return Composed(parts, tokens, made.ending, made.depth)
     cut = None
     if plan.cut != "never":
         even = plan.cut == "even"
-        cut = truncated(parts, made.ending.question, length, shelf, exact=exact or even, even=even)
+        cut = truncated(parts, made.ending.question, length, texts, exact=exact or even, even=even)
     if cut is None:
         raise UnfitError(f"its texts take {tokens:,} tokens")
-    # What the prompt would have, so that cut prompts can be told apart.
+    # The tokens before truncation are recorded.
     ending = replace(made.ending, facets={**made.ending.facets, "whole_tokens": tokens})
-    return Composed(cut, shelf.counting(exact)(cut), ending, made.depth)
+    return Composed(cut, texts.counting(exact)(cut), ending, made.depth)
 
 
 def _only(plan: Haystack | Passages, number: int) -> Haystack | Passages:
@@ -108,51 +108,51 @@ def _only(plan: Haystack | Passages, number: int) -> Haystack | Passages:
 
 
 def _filled(
-    plan: Haystack | Passages, length: int, fillers: Sequence[Span], shelf: Shelf, exact: bool
+    plan: Haystack | Passages, length: int, fillers: Sequence[Span], texts: CountedTexts, exact: bool
 ) -> tuple[Composed, Draft]:
-    """The prompt of the shortest ending, and the draft that it was made from."""
-    count = shelf.counting(exact)
+    """The prompt of the shortest ending, and its draft."""
+    count = texts.counting(exact)
     least, most = bounds(length, exact)
     goal, slack = (least + most) // 2, (most - least) // 2
-    fixed = count(arrange(plan, fillers, 0, slack, shelf).parts(shelf.counter))
+    fixed = count(arrange(plan, fillers, 0, slack, texts).parts(texts.counter))
     if fixed > length:
-        raise FathomError(f"{length} tokens are too few: the question and what it needs alone take {fixed}")
+        raise FathomError(f"{length} tokens are too few: the question and its gold text alone take {fixed}")
     best: tuple[Composed, Draft] | None = None
     room, missing = goal - fixed, False
     for _ in range(_ROUNDS):
-        draft = arrange(plan, fillers, room, slack, shelf)
-        parts = draft.parts(shelf.counter)
+        draft = arrange(plan, fillers, room, slack, texts)
+        parts = draft.parts(texts.counter)
         tokens, missing = count(parts), draft.missing
         if tokens <= length and (best is None or tokens > best[0].tokens):
-            best = Composed(parts, tokens, draft.shortest(shelf.counter), draft.depth), draft
+            best = Composed(parts, tokens, draft.shortest(texts.counter), draft.depth), draft
         if least <= tokens <= most:
             break
         room += goal - tokens
     if best is not None and best[0].tokens < least and not missing:
-        longer = _topped_up(*best, least, length, count, shelf)
+        longer = _topped_up(*best, least, length, count, texts)
         best = longer, best[1].with_parts(longer.parts, longer.ending.question)
     found = best[0].tokens if best else fixed
     if best is None or found * 100 < length * 99:
         lacking = f"{length - found:,} of {length:,} tokens are missing"
         if missing:
-            raise CorpusTooSmallError(f"the corpus is too small: {lacking} (equal passages count once)")
-        raise FathomError(f"no document of the corpus can be cut to fit: {lacking}")
+            raise CorpusTooSmallError(f"the corpus is too small: {lacking} (duplicate passages count once)")
+        raise FathomError(f"no document of the corpus can be truncated to fit: {lacking}")
     return best
 
 
 def _topped_up(
-    composed: Composed, draft: Draft, least: int, most: int, count: Callable[[Sequence[Part]], int], shelf: Shelf
+    composed: Composed, draft: Draft, least: int, most: int, count: Callable[[Sequence[Part]], int], texts: CountedTexts
 ) -> Composed:
-    """The same prompt with the last filler that was cut made longer letter by letter, until it has ``least`` tokens.
+    """The same prompt with its truncated filler extended character by character to at least ``least`` tokens.
 
-    Cutting elsewhere can move a needle to another place, so that the search alone may jump over the right length.
+    Another cut point can move a needle, so that the search alone may miss the exact length.
     """
-    fillers = {span for span in draft.fillers if span.end < shelf.end(span)}
+    fillers = {span for span in draft.fillers if span.end < texts.end(span)}
     cut = [number for number, part in enumerate(composed.parts) if part in fillers]
     for reach in range(1, min(512, 24 + 8 * (most - composed.tokens))) if cut else ():
         span = composed.parts[cut[-1]]
         assert isinstance(span, Span)
-        longer = replace(span, end=min(span.end + reach, shelf.end(span)))
+        longer = replace(span, end=min(span.end + reach, texts.end(span)))
         parts = (*composed.parts[: cut[-1]], longer, *composed.parts[cut[-1] + 1 :])
         tokens = count(parts)
         if least <= tokens <= most:
@@ -160,12 +160,12 @@ def _topped_up(
     return composed
 
 
-def _reworded(draft: Draft, ending: Ending, length: int, shelf: Shelf, exact: bool) -> Composed | None:
-    """The prompt of a longer ending over the same context; None where no filler can spare what is too much."""
-    count = shelf.counting(exact)
+def _reworded(draft: Draft, ending: Ending, length: int, texts: CountedTexts, exact: bool) -> Composed | None:
+    """The prompt of a longer ending over the same context; None if no filler can be shortened enough."""
+    count = texts.counting(exact)
     least, most = bounds(length, exact)
     parts = merged([*draft.body, GAP, ending.question])
-    spare = cut = _spare(draft, 2 * (count(parts) - least), shelf)
+    spare = cut = _spare(draft, 2 * (count(parts) - least), texts)
     best: Composed | None = None
     for _ in range(_ROUNDS):
         tokens = count(parts)
@@ -173,13 +173,13 @@ def _reworded(draft: Draft, ending: Ending, length: int, shelf: Shelf, exact: bo
             best = Composed(parts, tokens, ending, draft.depth)
         if least <= tokens <= length or spare is None or cut is None:
             break
-        size, document = shelf.tokens(cut), shelf.documents[spare.doc]
+        size, document = texts.tokens(cut), texts.documents[spare.doc]
         wanted = max(1, size + least - tokens), max(1, size + most - tokens)
-        shorter = replace(spare, end=shelf.counter.cut(document, spare.start, spare.end, *wanted))
+        shorter = replace(spare, end=texts.counter.cut(document, spare.start, spare.end, *wanted))
         parts, cut = tuple(shorter if part == cut else part for part in parts), shorter
     return best
 
 
-def _spare(draft: Draft, tokens: int, shelf: Shelf) -> Span | None:
-    """The last filler of at least so many tokens."""
-    return next((span for span in reversed(draft.fillers) if shelf.tokens(span) >= tokens), None)
+def _spare(draft: Draft, tokens: int, texts: CountedTexts) -> Span | None:
+    """The last filler with at least so many tokens."""
+    return next((span for span in reversed(draft.fillers) if texts.tokens(span) >= tokens), None)

@@ -1,10 +1,11 @@
-"""Prompts cut to a shorter length: whole text taken out of the middle, to see how much of it a task needs.
+"""Truncates prompts to a shorter length by removing text from the middle, to see how much of it a task needs.
 
-Source: Ada-LEval, section 4.6 and table 10, which cuts prompts of 16k to 2k, 4k and 8k; LongBench, section 4.1, for the
-place of the cut. The first half of the budget is the prompt's beginning, down to the end of a paragraph or sentence,
-and the rest its end, from the end of a sentence where that leaves 99% of the budget, else of a word. The instruction
-before the borrowed text and the question after it stay whole; other literal text, such as the heading of a passage or a
-needle, stays whole or goes whole. Nothing marks the cut: what is left is a beginning and an end of the full prompt.
+Source: Ada-LEval, section 4.6 and table 10, which truncates prompts of 16k to 2k, 4k and 8k; LongBench, section 4.1,
+    for
+the position. The first half of the budget is the prompt's beginning, down to the end of a paragraph or sentence, and
+the rest its end, from the end of a sentence if that leaves 99% of the budget, else of a word. The instruction before
+the documents' text and the question after it are kept; other literal text, such as a passage heading or a needle, is
+kept or removed as a whole. The prompt is not marked where text was removed.
 """
 
 import re
@@ -13,28 +14,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fathom.compose.draft import merged
-from fathom.compose.shelf import Shelf, bounds
+from fathom.compose.texts import CountedTexts, bounds
 from fathom.types import Document, Part, Sample, Span
 
 _ROUNDS = 8
-_EVEN = 16  # the part of the budget by which the beginning may fall short of half of it, to end well
+_EVEN = 16  # the beginning may fall short of half the budget by 1/16 of it, to end at a boundary
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 
-def cut_sample(sample: Sample, question: str, length: int, shelf: Shelf, *, exact: bool = False) -> Sample | None:
-    """The same sample over a prompt of ``length`` tokens: ``ID/cutLENGTH``, with the facet ``cut_from``.
+def cut_sample(
+    sample: Sample, question: str, length: int, texts: CountedTexts, *, exact: bool = False
+) -> Sample | None:
+    """The same sample with a prompt of ``length`` tokens: ``ID/cutLENGTH``, with the facet ``cut_from``.
 
     Args:
-        sample: The sample over its full prompt.
-        question: The end of the prompt, which must stay.
-        length: Budget of the cut prompt in tokens.
-        shelf: Documents and counter.
-        exact: Fill the budget to the last token where characters allow it.
+        sample: The sample with its full prompt.
+        question: The end of the prompt, which is kept.
+        length: Budget of the truncated prompt in tokens.
+        texts: Documents and their token counts.
+        exact: Fill the budget to the last token if possible.
 
     Returns:
-        The sample; None where what must stay alone exceeds the budget.
+        The sample; None if the text to keep exceeds the budget.
     """
-    parts = truncated(sample.parts, question, length, shelf, exact=exact)
+    parts = truncated(sample.parts, question, length, texts, exact=exact)
     if parts is None:
         return None
     return replace(
@@ -42,7 +45,7 @@ def cut_sample(sample: Sample, question: str, length: int, shelf: Shelf, *, exac
         id=f"{sample.id}/cut{length}",
         parts=parts,
         length=length,
-        tokens=shelf.counting(exact)(parts),
+        tokens=texts.counting(exact)(parts),
         facets={**sample.facets, "cut_from": sample.length},
         thinking="",
         thinking_tokens=0,
@@ -50,23 +53,23 @@ def cut_sample(sample: Sample, question: str, length: int, shelf: Shelf, *, exac
 
 
 def truncated(
-    parts: Sequence[Part], question: str, length: int, shelf: Shelf, *, exact: bool = False, even: bool = False
+    parts: Sequence[Part], question: str, length: int, texts: CountedTexts, *, exact: bool = False, even: bool = False
 ) -> tuple[Part, ...] | None:
-    """A prompt without its middle.
+    """Remove the middle of a prompt.
 
     Args:
         parts: The full prompt.
-        question: The end of the prompt, which must stay.
-        length: Budget in tokens; a prompt that fits stays as it is.
-        shelf: Documents and counter.
-        exact: Fill the budget to the last token where characters allow it.
-        even: Let the beginning have half the budget to the token, wherever it ends then.
+        question: The end of the prompt, which is kept.
+        length: Budget in tokens; a prompt that fits is unchanged.
+        texts: Documents and their token counts.
+        exact: Fill the budget to the last token if possible.
+        even: Give the beginning exactly half the budget, wherever it then ends.
 
     Returns:
-        A beginning and an end of the prompt that together have 99% to 100% of the budget, fewer tokens only where a
-        piece of literal text is longer than what is missing; None where what must stay alone exceeds the budget.
+        A beginning and an end of the prompt with 99% to 100% of the budget, less only if a piece of literal text does
+        not fit the rest; None if the text to keep exceeds the budget.
     """
-    count = shelf.counting(exact)
+    count = texts.counting(exact)
     if count(parts) <= length:
         return tuple(parts)
     prompt = _parted(parts, question)
@@ -75,8 +78,8 @@ def truncated(
     least, most = bounds(length, exact)
     best: tuple[int, list[Part], list[Part]] = 0, [], []
     half = length // 2
-    for _ in range(2):  # where literal text leaves the end short, the beginning takes what it could not
-        found = _filled(prompt, half, 0 if even else length // _EVEN, least, most, length, count, shelf)
+    for _ in range(2):  # if literal text leaves the end short, the beginning takes the rest
+        found = _filled(prompt, half, 0 if even else length // _EVEN, least, most, length, count, texts)
         best = max(best, found, key=lambda each: each[0])
         if best[0] >= least:
             break
@@ -93,7 +96,7 @@ def truncated(
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """A prompt in three: ``start`` and ``end`` must stay, ``middle`` begins and ends with borrowed text."""
+    """A prompt in three parts: ``start`` and ``end`` are kept, ``middle`` begins and ends with document text."""
 
     start: tuple[Part, ...]
     middle: tuple[Part, ...]
@@ -108,7 +111,7 @@ def _parted(parts: Sequence[Part], question: str) -> _Prompt:
     start, middle, end = tuple(parts[:first]), tuple(parts[first:last]), tuple(parts[last:])
     span = middle[-1]
     missing = len(question) - sum(len(part) for part in end if isinstance(part, str))
-    if missing > 0 and isinstance(span, Span):  # the question is borrowed too
+    if missing > 0 and isinstance(span, Span):  # the question is document text too
         seam = max(span.start, span.end - missing)
         middle, end = (*middle[:-1], replace(span, end=seam)), (replace(span, start=seam), *end)
     return _Prompt(start, middle, end)
@@ -122,22 +125,21 @@ def _filled(
     most: int,
     length: int,
     count: Callable[[Sequence[Part]], int],
-    shelf: Shelf,
+    texts: CountedTexts,
 ) -> tuple[int, list[Part], list[Part]]:
-    """Tokens of the fullest prompt found, and what it keeps of the middle's beginning and end.
+    """Tokens of the longest prompt found, and what it keeps of the middle's beginning and end.
 
-    The beginning, with what must stay of it, has at most ``half`` tokens, up to ``early`` fewer so that it ends well;
-    the end takes what is left.
+    The beginning has at most ``half`` tokens, up to ``early`` fewer to end at a boundary; the end takes the rest.
     """
     start, end = prompt.start, prompt.end
     goal, slack = (least + most) // 2, (most - least) // 2
     fixed = count([*start, *end])
     room = min(half - count(start), goal - fixed)
-    front, rest = _beginning(prompt.middle, room, early, shelf)
+    front, rest = _beginning(prompt.middle, room, early, texts)
     best: tuple[int, list[Part], list[Part]] = fixed, [], []
     room = goal - count([*start, *front, *end])
     for _ in range(_ROUNDS):
-        back = _end(rest, room, slack, shelf)
+        back = _end(rest, room, slack, texts)
         tokens = count([*start, *front, *back, *end])
         if best[0] < tokens <= length:
             best = tokens, front, back
@@ -154,56 +156,56 @@ def _filled(
     return best
 
 
-def _beginning(middle: Sequence[Part], room: int, slack: int, shelf: Shelf) -> tuple[list[Part], list[Part]]:
-    """The start of the middle in at most ``room`` tokens, ending with borrowed text; and what comes after it."""
+def _beginning(middle: Sequence[Part], room: int, slack: int, texts: CountedTexts) -> tuple[list[Part], list[Part]]:
+    """The start of the middle with at most ``room`` tokens, ending with document text; and the rest after it."""
     kept: list[Part] = []
-    waiting: list[Part] = []  # literal text stays with the borrowed text that it introduces
+    waiting: list[Part] = []  # literal text is kept with the document text that it introduces
     for place, part in enumerate(middle):
-        room -= _size(part, shelf)
+        room -= _size(part, texts)
         if isinstance(part, str):
             waiting.append(part)
         elif room >= 0:
             kept += [*waiting, part]
             waiting = []
         else:
-            left = room + _size(part, shelf)
-            document = shelf.documents[part.doc]
+            left = room + _size(part, texts)
+            document = texts.documents[part.doc]
             end = part.start
             if left > 0:
-                end = shelf.counter.cut(document, part.start, part.end, max(1, left - slack), left)
+                end = texts.counter.cut(document, part.start, part.end, max(1, left - slack), left)
             if end == part.start:
                 return kept, [*waiting, *middle[place:]]
             return [*kept, *waiting, replace(part, end=end)], [replace(part, start=end), *middle[place + 1 :]]
     return kept, []
 
 
-def _end(middle: Sequence[Part], room: int, slack: int, shelf: Shelf) -> list[Part]:
-    """The end of the middle in at most ``room`` tokens."""
+def _end(middle: Sequence[Part], room: int, slack: int, texts: CountedTexts) -> list[Part]:
+    """The end of the middle with at most ``room`` tokens."""
     kept: list[Part] = []
     for part in reversed(middle):
-        size = _size(part, shelf)
+        size = _size(part, texts)
         if size <= room:
             kept.insert(0, part)
             room -= size
             continue
         if isinstance(part, Span) and room > 0:
-            start = _cut_before(shelf.documents[part.doc], part, max(1, room - slack), room, shelf)
+            start = _cut_before(texts.documents[part.doc], part, max(1, room - slack), room, texts)
             if start < part.end:
                 kept.insert(0, replace(part, start=start))
         break
     return kept
 
 
-def _size(part: Part, shelf: Shelf) -> int:
-    return shelf.counter.count(part) if isinstance(part, str) else shelf.tokens(part)
+def _size(part: Part, texts: CountedTexts) -> int:
+    return texts.counter.count(part) if isinstance(part, str) else texts.tokens(part)
 
 
-def _cut_before(document: Document, span: Span, least: int, most: int, shelf: Shelf) -> int:
-    """Where to begin the end of a span that has ``least`` to ``most`` tokens; see ``TokenCounter.cut``."""
-    points, text = shelf.counter.outline(document).points, document.text
+def _cut_before(document: Document, span: Span, least: int, most: int, texts: CountedTexts) -> int:
+    """The start of the end of a span with ``least`` to ``most`` tokens; see ``TokenCounter.cut``."""
+    points, text = texts.counter.outline(document).points, document.text
 
     def below(offset: int) -> int:
-        return -shelf.counter.between(document, offset, span.end)
+        return -texts.counter.between(document, offset, span.end)
 
     first, last = bisect_left(points, span.start), bisect_left(points, span.end)
     fit = bisect_left(points, -most, lo=first, hi=last, key=below)
@@ -225,9 +227,9 @@ def _cut_before(document: Document, span: Span, least: int, most: int, shelf: Sh
 
 
 def _continued(middle: Sequence[Part], front: Sequence[Part], back: Sequence[Part], missing: int) -> list[list[Part]]:
-    """The beginning of a prompt with one letter more of its last span, two more, and so on, up to where the end begins.
+    """The beginning of a prompt with one more character of its last span, two more, and so on, up to the end's start.
 
-    Where the end has stopped before literal text that is too long, only the beginning can take what is missing.
+    If the end stops before literal text that is too long, only the beginning can take the remaining tokens.
     """
     if not front or not isinstance(front[-1], Span):
         return []
@@ -242,9 +244,9 @@ def _continued(middle: Sequence[Part], front: Sequence[Part], back: Sequence[Par
 
 
 def _lengthened(rest: Sequence[Part], back: Sequence[Part], most: int) -> list[list[Part]]:
-    """The end of a prompt with one letter more of its first span, two more, and so on.
+    """The end of a prompt with one more character of its first span, two more, and so on.
 
-    The tokens at the cut depend on what stands before it, so that the search alone may miss the last few.
+    Token counts depend on the text before the cut, so that the search alone may miss the last few tokens.
     """
     if not back or not isinstance(back[0], Span):
         return []

@@ -1,4 +1,4 @@
-"""Corpora: documents from files, and ``world``, the generated corpus that needs no download."""
+"""Corpora: documents from files, and ``world``, a generated corpus that needs no download."""
 
 from fathom.corpus.files import Corpus, read_corpus
 from fathom.corpus.records import Fields

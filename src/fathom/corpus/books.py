@@ -1,9 +1,9 @@
-"""A book's plain text into chapters and paragraphs, as character spans.
+"""Splits the plain text of a book into chapters and paragraphs, as character spans.
 
-Nothing here knows a particular book. All before the first chapter's heading (licence, table of contents, preface) and
-all after the story's end is left out.
+The rules are not specific to any book. Everything before the first chapter's heading (licence, table of contents,
+preface) and after the end of the story is left out.
 
-Lines that look like numbered headings are candidates; the candidates that count upwards in one form of heading are the
+Lines that look like numbered headings are candidates; those that count upwards in one form of heading are the
 chapters.
 """
 
@@ -20,10 +20,10 @@ from fathom.corpus.text import normalise
 Span = tuple[int, int]
 Parting = Literal["blank lines", "lines", "indents", "nothing"]
 
-BLOCK_LINES = 60  # text whose blank lines lie further apart does not part its paragraphs by them
-WRAPPED_WIDTH = 100  # lines longer than this are whole paragraphs
-LINE_END = 50  # characters that decide whether a line closes a sentence
-SPEECH = 5000  # characters within which a speech that is still open was opened
+BLOCK_LINES = 60  # above this distance between blank lines, they do not separate paragraphs
+WRAPPED_WIDTH = 100  # longer lines are whole paragraphs
+LINE_END = 50  # characters that decide whether a line ends a sentence
+SPEECH = 5000  # characters within which an open quotation must have started
 
 _START = re.compile(r"^[^\w\n]*START OF (?:THE|THIS) PROJECT GUTENBERG.*$", re.I | re.M)
 _STOP = re.compile(r"^[^\w\n]*(?:END OF (?:THE |THIS )?PROJECT GUTENBERG|START: FULL LICENSE)", re.I | re.M)
@@ -43,9 +43,9 @@ _CAPTION = re.compile(r"[\[(]?\s*(?:illustration|frontispiece|插[图圖])\b.*",
 _NOTE = re.compile(
     r"(?:\[(?:footnote|note|\d+|\*)|(?-i:NOTES?)\b[.:]|\d{1,3} {2}\S|\*+ ?\w|[（(【\[]?注(?:释|釋)?[:：】\]])", re.I
 )
-# Notes and their marks within a paragraph. A row of stars, or one between words, may stand for a name left out; a bare
-# number is a mark where two spaces, a line's end or nothing follows: what stood raised above the line. Two spaces also
-# end a note whose brackets are gone. Blanks count from the first one only, or long runs would take quadratic time.
+# Notes and their marks within a paragraph. A row of stars, or one between words, may be a name left out; a bare number
+# is a mark if followed by two spaces, a line's end or nothing (a lost superscript). Two spaces also end a note whose
+# brackets are lost. Blanks count from the first one only, or long runs would take quadratic time.
 _MARK = re.compile(
     r"(?:(?<!\s)\s+)?\[(?:\d{1,3}|\*+[^\[\]]*|(?i:footnote|note|illustration|p(?:age|g|\.))\b[^\[\]]*)\]"
     r"|(?<!\s)\s+(?i:footnote)(?: \d+)?:[^\[\]]{0,400}?(?=  \S|$)"
@@ -57,14 +57,14 @@ _NAVIGATION = re.compile(r"(?:[前后後上下]一?[页頁章回]|回?目[录錄
 _CLOSED = re.compile(r"[.!?:;。．！？：；…—\-*_][\"'”’」』）)\]_*]*$|[\"”」』]$")
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Messrs|Dr|St|Rev|Capt|Col|[A-HJ-Z])\.$")
 _QUOTES = "\"'“‘"
-# An apostrophe within a word is neither, nor one that stands for its first letters.
+# An apostrophe within a word is neither, nor one that replaces its first letters.
 _QUOTE = re.compile(
     r"(?P<open>(?<!\S)[\"'“‘](?!(?:em|un|ere|tis|twas|cause|bout|way)\b)(?=\S))|(?P<close>(?<=\S)[\"'”’](?!\w))"
 )
 _OPEN_CHINESE = re.compile(r"[\w，、,]$")
-CONTENTS_GAP = 150  # headings with less text than this between them are a list of contents
+CONTENTS_GAP = 150  # headings with less text than this between them are a table of contents
 CONTENTS_ENTRIES = 4
-FULL_CHAPTER = 500  # a link of two headings counts in full from this many characters of text between them
+FULL_CHAPTER = 500  # two headings with at least so many characters between them count in full
 HEADING_LENGTH = 400
 LOOK_BACK = 500
 _DIVISIONS = "chapter|book|part|volume|phase|letter|stave|canto|adventure|story|tale|episode|section|act|scene|lecture"
@@ -79,7 +79,7 @@ _WORDS = (
     | {word: number * 10 for number, word in enumerate(_TENS.split(), 2)}
     | {word[:-1] + "ieth": number * 10 for number, word in enumerate(_TENS.split(), 2)}
 )
-# A lone D, as a lone M, is an initial or "Monsieur" far more often than a chapter.
+# A lone D or M is usually an initial or "Monsieur" and not a chapter.
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500}
 _ROMAN = r"(?=[IVXLCD])(?!D\b)(?:CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
 _WORD = "(?:" + "|".join(sorted(_WORDS, key=len, reverse=True)) + ")"
@@ -101,7 +101,7 @@ _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One chapter: its title, its span from the heading to the next heading, and the spans of its paragraphs."""
+    """One chapter: its title, its span from heading to next heading, and the spans of its paragraphs."""
 
     title: str
     start: int
@@ -111,9 +111,9 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A book's normalised text and its chapters in order; no chapters where none were found.
+    """A book's normalised text and its chapters in order, if any were found.
 
-    ``guessed`` says that nothing sets its paragraphs apart, so that they were guessed from short lines.
+    ``guessed`` means that paragraphs are not marked, and were guessed from short lines.
     """
 
     text: str
@@ -125,13 +125,13 @@ def read_book(text: str, language: str) -> Book:
     """Find the chapters of a book and their paragraphs.
 
     Args:
-        text: the book as it was published, in any line ends, with or without Project Gutenberg's header and licence.
+        text: The book as published, with any line ends, with or without Project Gutenberg's header and licence.
         language: ``en`` or ``zh``.
 
     Returns:
         The normalised text with its chapters. All spans are (start, end) in characters of ``Book.text``, in order and
-        disjoint. Headings, notes, captions and what stands outside the chapters are in no paragraph. A book without
-        two or more numbered headings has an empty tuple of chapters.
+        disjoint. Headings, notes, captions and text outside the chapters are in no paragraph. A book without at least
+        two numbered headings has no chapters.
     """
     text = normalise(text)
     lines = _lines(text, *_body(text))
@@ -155,7 +155,7 @@ def read_book(text: str, language: str) -> Book:
 
 
 def _body(text: str) -> Span:
-    """The text between Project Gutenberg's header and licence; the whole text where there are none."""
+    """The text between Project Gutenberg's header and licence, or the whole text."""
     opening = _START.search(text)
     start = opening.end() if opening else 0
     closing = _STOP.search(text, start)
@@ -163,7 +163,7 @@ def _body(text: str) -> Span:
 
 
 def without_notes(text: str, paragraph: Span) -> tuple[Span, ...]:
-    """A paragraph without the notes and marks of notes that stand in it: the pieces between them, one where none do."""
+    """The pieces of a paragraph between notes and marks of notes."""
     start, end = paragraph
     pieces = []
     for mark in _MARK.finditer(text, start, end):
@@ -173,12 +173,12 @@ def without_notes(text: str, paragraph: Span) -> tuple[Span, ...]:
 
 
 def _lines(text: str, start: int, end: int) -> list[Span]:
-    """Lines that are not empty."""
+    """Non-empty lines."""
     return [(start + match.start(), start + match.end()) for match in re.finditer("[^\n]+", text[start:end])]
 
 
 def _parting(text: str, lines: Sequence[Span]) -> Parting:
-    """How paragraphs are set apart from each other."""
+    """How paragraphs are separated."""
     start, end = (lines[0][0], lines[-1][1]) if lines else (0, 0)
     if text.count("\n\n", start, end) * BLOCK_LINES >= len(lines):
         return "blank lines"
@@ -189,7 +189,7 @@ def _parting(text: str, lines: Sequence[Span]) -> Parting:
 
 
 def _blocks(text: str, lines: Sequence[Span], parting: Parting, language: str) -> Iterator[Span]:
-    """Spans of paragraphs and headings, without the white space around them."""
+    """Spans of paragraphs and headings, without surrounding white space."""
     if not lines:
         return
     widths = sorted(last - first for first, last in lines)
@@ -198,7 +198,7 @@ def _blocks(text: str, lines: Sequence[Span], parting: Parting, language: str) -
     for line, following in pairwise([*lines, (end, end)]):
         if parting == "blank lines":
             breaks = text.count("\n", line[1], following[0]) > 1
-            # Chinese texts often indent each paragraph and part only the chapters by blank lines.
+            # Chinese texts often indent each paragraph and use blank lines only between chapters.
             breaks = breaks or (language == "zh" and text.startswith("　　", following[0]))
         elif parting == "lines":
             breaks = True
@@ -215,7 +215,7 @@ def _blocks(text: str, lines: Sequence[Span], parting: Parting, language: str) -
 
 
 def _by_indent(indented: Sequence[bool]) -> bool:
-    """Whether indented lines begin paragraphs: there are many, and not several in a row as in verses."""
+    """Whether indented lines begin paragraphs: there are many, and not several in a row as in verse."""
     many = 0.05 < sum(indented) / len(indented) < 0.6
     return many and sum(map(all, pairwise(indented))) < 0.4 * sum(indented)
 
@@ -232,9 +232,9 @@ def _heading_line(text: str, line: Span, language: str) -> bool:
 def _short(text: str, first: int, line: Span, following: Span, width: int) -> bool:
     """Whether a wrapped line ends the paragraph that began at ``first``.
 
-    It does if it closes a sentence, the next line's first word had room on it, and no speech goes on: one that is
-    still open in the next paragraph is opened again there. ``width`` is the median line's, not the longest's: to join
-    two paragraphs does less harm than to cut one.
+    It does if it ends a sentence, the next line's first word would have fit on it, and no quotation is open: one that
+    continues in the next paragraph is opened again there. ``width`` is the median width, not the maximum: joining two
+    paragraphs does less harm than splitting one.
     """
     words = text[slice(*following)].split(maxsplit=1)
     last = _tail(text, *line, LINE_END)
@@ -246,13 +246,13 @@ def _short(text: str, first: int, line: Span, following: Span, width: int) -> bo
 
 
 def _title_edge(text: str, first: int, line: Span, following: Span) -> bool:
-    """Whether a title in capitals ends with a line, or begins after it; words of a sentence may be in capitals too."""
+    """Whether a title in capitals ends with a line, or begins after it; sentences may contain capitals too."""
     before, after = _capitals(_tail(text, first, line[1], HEADING_LENGTH)), _capitals(text[slice(*following)])
     return before != after and (before or _CLOSED.search(_tail(text, *line, LINE_END)) is not None)
 
 
 def _tail(text: str, start: int, end: int, most: int) -> str:
-    """The last characters of a span; to look at all of it for each of its lines would take quadratic time."""
+    """The last characters of a span; searching all of it for each line would take quadratic time."""
     return text[max(start, end - most) : end]
 
 
@@ -261,7 +261,7 @@ def _capitals(block: str) -> bool:
 
 
 def _story_end(text: str, blocks: Sequence[Span], last: int) -> int:
-    """Index of the block after the story: its end mark or what is appended to it."""
+    """Index of the block after the story: its end mark or an appendix."""
     for index in range(last + 1, len(blocks)):
         start, end = blocks[index]
         if end - start < 40 and _THE_END.fullmatch(text[start:end]):
@@ -270,7 +270,7 @@ def _story_end(text: str, blocks: Sequence[Span], last: int) -> int:
 
 
 def _has_title_blocks(text: str, blocks: Sequence[Span], chain: Sequence[Heading]) -> bool:
-    """Whether most chapters have a title under their number; a lone one is the text's own cry or salutation."""
+    """Whether most chapters have a title after their number; a single one is part of the text."""
     under = [text[slice(*blocks[heading.block + 1])] for heading in chain if heading.block + 1 < len(blocks)]
     return 2 * sum(map(_is_title, under)) > len(chain)
 
@@ -278,7 +278,7 @@ def _has_title_blocks(text: str, blocks: Sequence[Span], chain: Sequence[Heading
 def _chapter(
     text: str, heading: Heading, blocks: Sequence[Span], marked: set[int], titled: bool, language: str
 ) -> Chapter:
-    """The chapter of some blocks, the first of which is its heading."""
+    """The chapter consisting of some blocks, the first of which is its heading."""
     first, title = 1, heading.title
     if titled and len(blocks) > 1 and _is_title(text[slice(*blocks[1])]):
         title = " ".join([*title.split(), *text[slice(*blocks[1])].split()])
@@ -296,7 +296,7 @@ def _chapter(
             continue
         if paragraphs and _continues(text[slice(*paragraphs[-1])], block, language):
             previous = paragraphs.pop()
-            # What a note or caption has torn apart is no longer one piece of text.
+            # Text interrupted by a note or caption is not one piece.
             if not interrupted:
                 paragraphs.append((previous[0], end))
         else:
@@ -306,14 +306,14 @@ def _chapter(
 
 
 def _is_title(block: str) -> bool:
-    """Whether a block at a chapter's edge is a title (of the chapter, of the next part) and not a paragraph."""
+    """Whether a block at a chapter's edge is a title (of the chapter or the next part) and not a paragraph."""
     if _capitals(block):
         return len(block) < HEADING_LENGTH
     return len(block) < 80 and "\n" not in block and not re.search(r"[.!?,:;。．，！？：；…\"'”’」—\-]$", block)
 
 
 def _aside(block: str) -> bool:
-    """Whether a block is no text of the story: ornament, caption, note, bare heading, link of a web edition."""
+    """Whether a block is not part of the story: ornament, caption, note, bare heading, link of a web edition."""
     whole = (_NAVIGATION, _UNNUMBERED, _CAPTION)
     return (
         not any(map(str.isalpha, block))
@@ -323,7 +323,7 @@ def _aside(block: str) -> bool:
 
 
 def _continues(previous: str, block: str, language: str) -> bool:
-    """Whether a block goes on with the sentence of the block before it, as after verses or a page's end."""
+    """Whether a block continues the sentence of the previous one, as after verse or a page break."""
     if language == "zh":
         return block.startswith("——") or _OPEN_CHINESE.search(previous) is not None
     return block[0].islower() or previous[-1].islower() or previous.endswith((",", ";"))
@@ -331,7 +331,7 @@ def _continues(previous: str, block: str, language: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A block that may be a chapter's heading; number None is a heading that calls itself the last."""
+    """A possible heading of a chapter; number None for one that says it is the last."""
 
     block: int
     start: int
@@ -342,7 +342,7 @@ class Heading:
 
 
 def heading_of(text: str, index: int, span: tuple[int, int], language: str) -> Heading | None:
-    """The heading that a block of a text may be, None if it looks like none; ``index`` is the block's number."""
+    """The possible heading in a block, or None; ``index`` is the block's number."""
     start, end = span
     if end - start > HEADING_LENGTH or start == end:
         return None
@@ -351,7 +351,7 @@ def heading_of(text: str, index: int, span: tuple[int, int], language: str) -> H
         match = _CHINESE.fullmatch(block)
         if match is None:
             return None
-        # A number that runs on into words is a weaker form of its own: it may be a sentence that cites a chapter.
+        # A number followed by words is a weaker form: it may be a sentence that cites a chapter.
         form = match["form"] + ("" if match["parted"] is not None else "…")
         return Heading(index, start, end, form, _chinese_number(match["number"]), match["title"].strip())
     match = _NAMED.fullmatch(block)
@@ -374,7 +374,7 @@ def _title(text: str) -> str:
 def _english_number(word: str) -> int:
     if word.isdigit():
         return int(word)
-    # Old prints have the long s, which a pattern that ignores case takes for an s.
+    # Old prints use the long s, which case-insensitive patterns treat as an s.
     parts = re.split("[- ]", _plain(word))
     if all(part in _WORDS for part in parts):
         return sum(_WORDS[part] for part in parts)
@@ -403,12 +403,12 @@ def _chinese_number(word: str) -> int:
 
 
 def chapters_of(headings: Sequence[Heading]) -> list[Heading]:
-    """The headings of chapters among all that look like headings."""
+    """The headings of chapters among all candidates."""
     return _longest_count(_outside_contents(headings))
 
 
 def _outside_contents(headings: Sequence[Heading]) -> list[Heading]:
-    """The headings that are not entries of a table of contents: many close together, counting upwards."""
+    """The headings outside tables of contents: many close together, counting upwards."""
     runs: list[list[Heading]] = []
     for heading in headings:
         if runs and heading.start - runs[-1][-1].end < CONTENTS_GAP:
@@ -419,7 +419,7 @@ def _outside_contents(headings: Sequence[Heading]) -> list[Heading]:
 
 
 def _after_contents(run: Sequence[Heading]) -> Sequence[Heading]:
-    """The last headings of a run: the first chapter may follow its table of contents at once, and starts anew."""
+    """The last headings of a run: the first chapter may directly follow the contents, and restarts the count."""
     first = len(run)
     while first > 1 and (run[first - 1].number == 1 or not _follows(run[first - 2], run[first - 1])):
         first -= 1
@@ -433,9 +433,9 @@ def _follows(heading: Heading, following: Heading) -> bool:
 
 
 def _longest_count(headings: Sequence[Heading]) -> list[Heading]:
-    """The headings that count upwards one by one in one form, as many as can be, with text between them.
+    """The longest sequence of headings that count upwards one by one in one form, with text between them.
 
-    A change of form, a number left out and a count that starts anew (in another part of the book) weigh less.
+    A change of form, a missing number and a restarted count (in another part of the book) reduce its weight.
     """
     scores = [0.0] * len(headings)
     before: list[int | None] = [None] * len(headings)
@@ -443,7 +443,7 @@ def _longest_count(headings: Sequence[Heading]) -> list[Heading]:
         for earlier in range(max(0, index - LOOK_BACK), index):
             gap = heading.start - headings[earlier].end
             link = _link(headings[earlier], heading)
-            # Only what has been counted for a while can start anew: entries of contents cannot.
+            # Only an established count can restart, which entries of contents do not have.
             if link == 0 or gap < CONTENTS_GAP or (heading.number == 1 and scores[earlier] < 1):
                 continue
             score = scores[earlier] + link * min(1.0, gap / FULL_CHAPTER)
@@ -458,7 +458,7 @@ def _longest_count(headings: Sequence[Heading]) -> list[Heading]:
 
 
 def _with_misprints(chain: Sequence[int], headings: Sequence[Heading]) -> list[Heading]:
-    """The chain with headings that stand where numbers are missing: as many as are missing, in the same form."""
+    """The chain with headings that fill its gaps: exactly as many as are missing, in the same form."""
     full = [headings[index] for index in chain[:1]]
     for index, after in pairwise(chain):
         heading, following = headings[index], headings[after]

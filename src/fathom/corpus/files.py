@@ -1,4 +1,4 @@
-"""Documents from files: a folder, or one file."""
+"""Reads documents from a folder or a file."""
 
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
@@ -28,12 +28,12 @@ from fathom.types import Document, FathomError
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Documents as read, in the order of their files and rows.
+    """Documents in the order of their files and rows.
 
     Attributes:
         documents: Documents with distinct texts.
-        problems: What could not be read; the first 20 of each file one by one, the rest as one entry with a count.
-        duplicates: Rows whose text came before, in the same form; their new questions moved to the first one.
+        problems: What could not be read; the first 20 of each file individually, the rest as one entry with a count.
+        duplicates: Rows with a text seen before, in the same form; their new questions were added to the first one.
         spec: The specification that was read.
         fingerprint: Hash of the documents, their questions and summaries, in order.
         unread: Files that are not read, with the reason.
@@ -50,15 +50,15 @@ class Corpus:
 def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
     """Read the documents of a folder or a file.
 
-    A folder is read recursively and in the order of its paths: every file of ``fathom.records.FORMATS``, each also with
-    ``.gz`` or ``.zst`` or in a ZIP archive. Files that are not read (hidden ones, a README at its top, other formats)
-    are named. Bad rows are reported and the rest is kept; a text that came before is dropped, and its questions move
-    to the first one.
+    A folder is read recursively in the order of its paths: every file in a format of ``fathom.records.FORMATS``, also
+    with ``.gz`` or ``.zst`` or in a ZIP archive. Files that are not read (hidden ones, a README at the top, other
+    formats) are listed. Bad rows are reported and skipped; a duplicate text is dropped, and its questions are added to
+    the first one.
 
     Args:
-        spec: ``PATH``, with named fields as ``PATH?text=input&questions=instructions&answers=outputs`` where they
-            differ from the defaults.
-        fields: Names of the fields; those in ``spec`` win over them.
+        spec: ``PATH``, with field names that differ from the defaults as
+            ``PATH?text=input&questions=instructions&answers=outputs``.
+        fields: Names of the fields; those in ``spec`` take precedence.
 
     Raises:
         FathomError: The path is missing, the query names an unknown part, or no document could be read.
@@ -66,10 +66,10 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
     name, query = parse_spec(spec)
     if unknown := sorted(set(query) - set(parts_of_document())):
         raise FathomError(
-            f"Corpus {spec!r}: it has no part {unknown[0]!r}; a query can name {', '.join(parts_of_document())}."
+            f"Corpus {spec!r}: unknown part {unknown[0]!r}; a query can name {', '.join(parts_of_document())}."
         )
     if empty := [part for part, value in query.items() if not value]:
-        raise FathomError(f"Corpus {spec!r}: write the name of a field after {empty[0]}=.")
+        raise FathomError(f"Corpus {spec!r}: give the name of a field after {empty[0]}=.")
     root = path_of(name)
     found = _find_files(root, spec)
     gathered = Gathering(replace(fields or Fields(), **query), problems=list(found.problems))
@@ -77,7 +77,7 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
         gathered.read_file(file)
     if not gathered.documents:
         listed = "".join(f"\n  {problem}" for problem in (*gathered.problems[:5], *found.unread))
-        why = "no document could be read." if found.files else "it holds no documents."
+        why = "no document could be read." if found.files else "it contains no documents."
         needs = "" if gathered.problems else f" It needs files that end in {READABLE}."
         raise FathomError(f"Corpus {spec!r}: {why}{needs}{listed}")
     documents = tuple(gathered.documents.values())
@@ -87,7 +87,7 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
 
 
 def fingerprint(documents: tuple[Document, ...]) -> str:
-    """Hash of documents in order, with all that a built sample can depend on: 16 hexadecimal digits."""
+    """Hash of documents in order, with everything that affects samples: 16 hexadecimal digits."""
     digest = sha256()
     for document in documents:
         facts = (document.id, document.language, document.title, document.summary)
@@ -100,27 +100,27 @@ def _find_files(root: Path, spec: str) -> Listed[File]:
     try:
         if root.is_file():
             if not format_of(root.name) and root.suffix.lower() != ARCHIVE:
-                raise FathomError(f"Corpus {spec!r}: cannot tell how to read it; its name should end in {READABLE}.")
+                raise FathomError(f"Corpus {spec!r}: unknown format; the name should end in {READABLE}.")
         elif not root.is_dir():
             raise FathomError(
                 f"Corpus {spec!r}: no such file or folder. Name a folder, a file that ends in {READABLE}, or `world`."
             )
     except OSError as error:
-        raise FathomError(f"Corpus {spec!r}: it cannot be read: {error.strerror}.") from error
+        raise FathomError(f"Corpus {spec!r}: cannot be read: {error.strerror}.") from error
     found = find_files(root)
     top = [file for file in found.files if len(file.name.parts) == 1]
     readmes = [file for file in top if file.name.name.lower().startswith("readme.")]
     if len(readmes) == len(found.files):
         return found
-    # A README beside documents describes them; alone it is all there is to read.
-    passed = unread(root, [str(file.name) for file in readmes], "it describes the documents beside it")
+    # A README next to documents describes them; alone it is the corpus.
+    passed = unread(root, [str(file.name) for file in readmes], "it describes the documents next to it")
     files = tuple(file for file in found.files if file not in readmes)
     return replace(found, files=files, unread=(*found.unread, *passed))
 
 
 @dataclass
 class Gathering:
-    """What has been read so far: documents by id, and what was left out."""
+    """Documents read so far, by id, and what was left out."""
 
     names: Fields
     documents: dict[str, Document] = field(default_factory=dict)
@@ -128,10 +128,10 @@ class Gathering:
     duplicates: list[Problem] = field(default_factory=list)
 
     def read_file(self, file: File) -> None:
-        """Add the documents of one file; they will be said to come from its name."""
+        """Add the documents of one file, which is recorded as their source."""
         problems = Problems(str(file), "problems in this file")
         without_text = Problems(str(file), "rows without a text")
-        duplicates = Problems(str(file), "rows of this file whose text came before")
+        duplicates = Problems(str(file), "rows of this file with a text seen before")
         rows, unseen = 0, self._optional_fields_named_by_user()
         for record in read_records(file, self.names.named(), self.names.text):
             if isinstance(record, Fault):
@@ -146,7 +146,7 @@ class Gathering:
             except BadRowError as error:
                 problems.add(record.line, str(error))
         if rows and without_text.count == rows:
-            # One wrong name is one problem, not thousands.
+            # A wrong field name is one problem, not thousands.
             problems.add(None, f"none of its {rows:,} rows is a document: {without_text.listed()[0].reason}", rows)
         else:
             self.problems += without_text.listed()
@@ -164,7 +164,7 @@ class Gathering:
         if first is document:
             return
         new = tuple(question for question in document.questions if question not in first.questions)
-        moved = f"; its questions moved there ({len(new)})" if new else ""
+        moved = f"; its questions were added there ({len(new)})" if new else ""
         duplicates.add(record.line, f"the same text as {first.source}{moved}")
         self.documents[first.id] = merged(first, document)
 

@@ -1,4 +1,4 @@
-"""Records as documents: which field is the text, which are its questions, answers, summary, title and language."""
+"""Converts records to documents: which field is the text, and which its questions, answers, summary, title."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -13,17 +13,17 @@ SHOWN_FIELDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Names of the fields of a JSONL or Parquet file that hold the parts of a document.
+    """Names of the fields that hold the parts of a document.
 
     Attributes:
-        text: The text itself; the only field that must be there.
+        text: The text, the only required field.
         questions: A question, a list of questions, or a list of objects
             ``{question | text, answers | answer, evidence?}``; by default ``question`` and ``answer`` are read too.
-        answers: Gold answers where questions are plain strings: one entry a question, each a string or a list
-            of acceptable strings.
-        summary: A reference summary, or a list of which the first is taken.
+        answers: Gold answers if questions are plain strings: one entry per question, each a string or a list of
+            acceptable strings.
+        summary: A reference summary, or a list whose first entry is used.
         title: A heading.
-        language: ``en``, ``zh`` or the language's English name; detected where absent.
+        language: ``en``, ``zh`` or the language's English name; detected if absent.
         id: The source's own name for the text, kept as ``meta["id"]``.
         licence: The licence of the text.
     """
@@ -38,12 +38,12 @@ class Fields:
     licence: str = "licence"
 
     def named(self) -> frozenset[str]:
-        """All the field names, whichever part they hold."""
+        """All field names."""
         return frozenset(name for part in parts_of_document() for name in _called(self, part))
 
 
 def _called(names: Fields, part: str) -> tuple[str, ...]:
-    """The fields that may hold a part: where the user has not named it, one question may stand in ``question``."""
+    """The fields that may hold a part: by default ``question`` is also read."""
     name = getattr(names, part)
     return (name, name.removesuffix("s")) if part in ("questions", "answers") and name == part else (name,)
 
@@ -54,18 +54,18 @@ def parts_of_document() -> tuple[str, ...]:
 
 
 class BadRowError(Exception):
-    """A record that is no document; the message says why."""
+    """A record that cannot become a document; the message says why."""
 
 
 class NoTextFieldError(BadRowError):
-    """A record without the field that should hold the text."""
+    """A record without its text field."""
 
 
 def make_document(record: Mapping[str, object], names: Fields, source: str) -> tuple[Document, list[str]]:
-    """Turn one record into a document.
+    """Convert one record to a document.
 
     Returns:
-        The document, and remarks about what was left out of it (a question without an answer, for example).
+        The document, and remarks about what was left out (a question without an answer, for example).
 
     Raises:
         BadRowError: The record has no text, or text that cannot be stored.
@@ -96,13 +96,13 @@ def make_document(record: Mapping[str, object], names: Fields, source: str) -> t
 
 
 def describe_fields(record: Mapping[str, object]) -> str:
-    """What fields a record has and how to name the one that holds the text, for messages."""
+    """The fields of a record and how to name its text field, for messages."""
     if not record:
         return "the row has no fields"
     shown = ", ".join(map(repr, list(record)[:SHOWN_FIELDS])) + (", ..." if len(record) > SHOWN_FIELDS else "")
     lengths = {name: len(value) for name, value in record.items() if isinstance(value, str)}
     likely = quote(max(lengths, key=lengths.__getitem__), errors="replace") if lengths else "NAME"
-    return f"the row has {shown}; name the one that holds the text, as in FILE?text={likely}"
+    return f"the row has {shown}; name its text field, as in FILE?text={likely}"
 
 
 def _questions(
@@ -119,9 +119,9 @@ def _questions(
         words = _as_text(_first_of(facts, "question", "text") if objects else question)
         gold = _strings(_first_of(facts, "answers", "answer") if objects else given)
         if words is None or not (words := normalise(words)):
-            remarks.append(f"question {number} has no text; it is left out")
+            remarks.append(f"question {number} has no text; skipped")
         elif not gold:
-            remarks.append(f"question {number} has no answer; it is left out")
+            remarks.append(f"question {number} has no answer; skipped")
         else:
             yield Question(words, gold, tuple(_evidence(facts.get("evidence"), raw, text)))
 
@@ -129,19 +129,19 @@ def _questions(
 def _answers_by_question(
     questions: list[object], answers: object, names: Fields, remarks: list[str]
 ) -> Sequence[object]:
-    """Gold answers parallel to the questions; None where there is none."""
+    """Gold answers parallel to the questions, with None for missing ones."""
     none: list[object] = [None] * len(questions)
     if answers is None or all(isinstance(question, Mapping) for question in questions):
         return none
     if not _is_list(answers):
         answers = [answers]
     if len(questions) == 1:
-        # One question: its answers may stand in a list of their own, or straight in the field.
+        # The answers to a single question may be in a nested list, or directly in the field.
         return [answers[0] if len(answers) == 1 else answers]
     if len(answers) != len(questions):
         remarks.append(
             f"{len(questions)} questions in {names.questions!r} but {len(answers)} answers in {names.answers!r}; "
-            "expected one entry a question"
+            "expected one entry per question"
         )
         return none
     return answers
@@ -152,20 +152,20 @@ def _first_of(facts: Mapping[str, object], *names: str) -> object:
 
 
 def _strings(value: object) -> tuple[str, ...]:
-    """The distinct non-empty strings of a string, a number or a list of them."""
+    """The distinct non-empty strings in a string, a number or a list of them."""
     entries = value if _is_list(value) else [value]
     texts = (normalise(text) for entry in entries if (text := _as_text(entry)) is not None)
     return tuple(dict.fromkeys(filter(None, texts)))
 
 
 def _evidence(value: object, raw: str, text: str) -> Iterator[tuple[int, int]]:
-    """Spans of the normalised text for evidence given as text, or as ``[start, end]`` in the text as it came."""
+    """Spans of the normalised text for evidence given as text, or as ``[start, end]`` in the original text."""
     for entry in value if _is_list(value) else [value]:
         match entry:
             case str():
                 piece, earliest = normalise(entry), 0
             case [int(start), int(end)] if 0 <= start < end:
-                # Normalising only removes characters, so the piece cannot have moved further forward than this.
+                # Normalising only removes characters, so the piece cannot have moved further than this.
                 piece, earliest = normalise(raw[start:end]), max(0, start - (len(raw) - len(text)))
             case _:
                 continue
@@ -179,7 +179,7 @@ def _summary(value: object, field: str, remarks: list[str]) -> str:
     if isinstance(value, str) and not found:
         remarks.append(f"the field {field!r} is empty; there is no summary")
     elif value and not found:
-        remarks.append(f"the field {field!r} holds {_kind(value)}, expected a string; the summary is left out")
+        remarks.append(f"the field {field!r} holds {_kind(value)}, expected a string; the summary is skipped")
     return found[0] if found else ""
 
 
@@ -188,7 +188,7 @@ def _line(value: object) -> str:
 
 
 def _as_text(value: object) -> str | None:
-    """A string, UTF-8 bytes or a number as text; None for anything else and for text that UTF-8 cannot hold."""
+    """A string, UTF-8 bytes or a number as text; None for anything else and for text that is not valid UTF-8."""
     try:
         if isinstance(value, bytes):
             return value.decode()
@@ -209,7 +209,7 @@ def _kind(value: object) -> str:
         return "nothing"
     kinds: dict[type, str] = {
         bool: "true or false",
-        str: "half a character (a lone surrogate such as \\ud800)",
+        str: "a lone surrogate (such as \\ud800)",
         bytes: "bytes that are not UTF-8",
         list: "a list",
         dict: "an object",

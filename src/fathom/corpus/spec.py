@@ -12,7 +12,7 @@ WORLD = "world"
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     """Split a corpus specification into its name and its query.
 
-    A file whose name really holds a ``?`` and exists wins over a query; so does the longest existing path before one.
+    A file whose name contains a ``?`` takes precedence over a query; so does the longest existing path before one.
 
     Args:
         spec: ``PATH``, ``PATH?text=input&title=name``, ``world`` or ``world?language=zh&seed=3``. Values may be
@@ -37,12 +37,12 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def is_world(spec: str) -> bool:
-    """Whether the specification asks for the generated corpus; a folder of that name is read as ``./world``."""
+    """Whether the specification is the generated corpus; a folder of that name is given as ``./world``."""
     return spec.partition("?")[0] == WORLD
 
 
 def path_of(name: str) -> Path:
-    """The path that a name stands for, ``~`` being the home of its user where there is one."""
+    """The path of a name, with ``~`` expanded if possible."""
     try:
         return Path(name).expanduser()
     except RuntimeError:
@@ -50,7 +50,7 @@ def path_of(name: str) -> Path:
 
 
 def _exists(path: str) -> bool:
-    # A null character or an over-long name is no path at all, and asking the system about it raises.
+    # A null character or an over-long name is not a valid path and raises.
     try:
         return bool(path) and path != WORLD and path_of(path).exists()
     except (OSError, ValueError):

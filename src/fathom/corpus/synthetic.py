@@ -1,10 +1,10 @@
-"""Documents made by a rule: pairs of random keys and values, and one sentence over and over.
+"""Synthetic documents: pairs of random keys and values, and one repeated sentence.
 
-Keys and values are UUIDs: what retrieval tasks borrow from that need nothing but such pairs. All pairs of a build are
-one document, in which a pair has its place by its number, so that a prompt of thousands of pairs is a short recipe.
+Keys and values are UUIDs, for retrieval tasks that need nothing else. All pairs of a build are one document, indexed by
+number, so that a prompt of thousands of pairs is a short recipe.
 
-One sentence over and over is the emptiest text that something can be hidden in. LongLeader, section 4: the context of
-passkeys repeats a single sentence that has nothing to do with the key. The sentences are our own.
+A repeated sentence is the simplest filler. In LongLeader (section 4), the context of passkeys repeats a single sentence
+unrelated to the key. The sentences are our own.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from fathom.corpus.text import document_id
 from fathom.types import Document
 
 WIDTH = 80
-"""Characters of a pair as a line of JSON, ``"KEY": "VALUE",`` and the line's end."""
+"""Characters of a pair as a line of JSON, ``"KEY": "VALUE",`` with its line end."""
 SENTENCES = {
     "en": "The road runs along the river, and the river runs down to the sea.",
     "zh": "路沿着河走，河向着海流。",
@@ -23,12 +23,12 @@ SENTENCES = {
 
 
 def pairs_document(seed: int, count: int, language: str = "en") -> Document:
-    """A document of ``count`` pairs, one a line, that depends on the seed alone.
+    """A document of ``count`` pairs, one per line, that depends on the seed alone.
 
     Args:
         seed: Seed of the pairs.
-        count: Number of pairs; those of fewer pairs are the first ones of more.
-        language: Language of the prompts that borrow from it.
+        count: Number of pairs; a smaller document is a prefix of a larger one.
+        language: Language of the prompts that use it.
     """
     text = "\n".join(_lines(Random(f"pairs|{seed}"), count))
     return Document(document_id(text), text, f"pairs:{seed}", language)
@@ -52,6 +52,6 @@ def _lines(rng: Random, count: int) -> Iterator[str]:
 
 
 def refrain_document(count: int, language: str = "en") -> Document:
-    """A document that says its sentence ``count`` times."""
+    """A document that repeats its sentence ``count`` times."""
     text = ("" if language == "zh" else " ").join([SENTENCES[language]] * count)
     return Document(document_id(text), text, "refrain", language)

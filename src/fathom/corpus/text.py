@@ -1,4 +1,4 @@
-"""What every text goes through before it becomes a document: line ends, stray characters, language, a name."""
+"""Normalises texts: line ends, stray characters, language, id."""
 
 import hashlib
 import re
@@ -16,11 +16,11 @@ _MANY_NEWLINES = re.compile("\n{3,}")
 
 
 def normalise(text: str) -> str:
-    """Bring a text into the form in which documents are kept and compared.
+    """Normalise a text for storing and comparing.
 
-    Byte order marks and control characters (all of C0 but newline and tab) are dropped, line ends become ``\\n``,
-    trailing spaces of lines go, more than one blank line in a row becomes one, and both ends are stripped.
-    Doing it twice changes nothing.
+    Byte order marks and control characters (all of C0 but newline and tab) are removed, line ends become ``\\n``,
+    trailing spaces of lines are removed, several blank lines become one, and both ends are stripped. The function is
+    idempotent.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_UNWANTED)
     # Not one pattern: "spaces before a newline" takes quadratic time on a long run of spaces.
@@ -29,9 +29,9 @@ def normalise(text: str) -> str:
 
 
 def detect_language(text: str) -> str:
-    """``zh`` where more than 30% of the letters are Chinese characters, else ``en``.
+    """``zh`` if more than 30% of the letters are Chinese characters, else ``en``.
 
-    Looks at some 20,000 characters spread evenly, so that an English preface does not decide for a Chinese novel.
+    Samples some 20,000 characters evenly, so that an English preface to a Chinese novel does not matter.
     """
     sample = text[:: len(text) // SAMPLE_CHARACTERS + 1]
     letters = sum(map(str.isalpha, sample))
@@ -39,7 +39,7 @@ def detect_language(text: str) -> str:
 
 
 def language_code(name: object) -> str | None:
-    """ISO 639-1 code of a language as sources write it (``Chinese``, ``zh-CN``, ``EN``), or None if it is not one."""
+    """ISO 639-1 code of a language as sources write it (``Chinese``, ``zh-CN``, ``EN``), or None if unknown."""
     if not isinstance(name, str):
         return None
     word = re.split("[-_ ]", name.strip().lower(), maxsplit=1)[0]
@@ -48,10 +48,10 @@ def language_code(name: object) -> str | None:
 
 
 def document_id(text: str) -> str:
-    """Identify a text by its content.
+    """The id of a text, from its content.
 
     Args:
-        text: The text, in its final form.
+        text: The final text.
 
     Returns:
         The first 16 hexadecimal digits (64 bits) of the SHA-256 of the UTF-8 text.

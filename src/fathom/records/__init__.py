@@ -1,4 +1,4 @@
-"""Records from files, whatever their format: one reader and one walk through folders for all who read them."""
+"""Reads records from files of any format, and finds files in folders."""
 
 from fathom.records.finding import (
     ARCHIVE,

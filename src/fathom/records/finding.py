@@ -1,4 +1,4 @@
-"""Files that may hold records: those of a folder and of ZIP archives in it; what is not read is named, and why."""
+"""Finds files with records in folders and ZIP archives, and reports the files that are not read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARCHIVE = ".zip"
 READABLE = f"{', '.join(FORMATS)}, each also with {' or '.join(COMPRESSED)}, or {ARCHIVE} with such files"
 Entry = TypeVar("Entry")
 EXAMPLES_PER_FILE = 20
-NAMED = 10  # names of files that are not read for one reason
+NAMED = 10  # names of unread files listed per reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Problem:
     Attributes:
         path: The file or folder.
         line: Line or row from 1; None for the whole file.
-        reason: What is wrong and, where it helps, what to do.
-        count: How many places this entry stands for: over 1 only where there are more than are listed one by one.
+        reason: What is wrong and, if it helps, what to do.
+        count: Number of places this entry stands for: over 1 only if there are too many to list.
     """
 
     path: str
@@ -43,7 +43,7 @@ class Problem:
 
 
 class Problems:
-    """What was left out of one file for one kind of reason: the first cases one by one, and the count of the rest."""
+    """Problems of one kind in one file: the first ones individually, and the number of others."""
 
     def __init__(self, path: Path | str, what: str) -> None:
         self.count = 0
@@ -52,13 +52,13 @@ class Problems:
         self._examples: list[Problem] = []
 
     def add(self, line: int | None, reason: str, count: int = 1) -> None:
-        """Note one case, at a line from 1 where it has one; what concerns the whole file is always listed."""
+        """Add a problem, at a line from 1 or None; problems of the whole file are always listed."""
         self.count += 1
         if len(self._examples) < EXAMPLES_PER_FILE or line is None:
             self._examples.append(Problem(self._path, line, reason, count))
 
     def listed(self) -> list[Problem]:
-        """All cases, the later ones as one entry with their count."""
+        """All problems, the later ones as one entry with their number."""
         rest = self.count - len(self._examples)
         return self._examples + ([Problem(self._path, None, f"{rest:,} more {self._what}", rest)] if rest else [])
 
@@ -68,8 +68,8 @@ class File:
     """A file that may hold records.
 
     Attributes:
-        path: Where it is, or the archive that holds it.
-        name: Its path from the folder that was searched; below the archive's name without ``.zip`` in an archive.
+        path: Its path, or that of the archive that contains it.
+        name: Its path relative to the searched folder; in an archive, below the archive's name without ``.zip``.
         inside: Its name in the archive; "" for a plain file.
     """
 
@@ -79,12 +79,12 @@ class File:
 
     @property
     def stem(self) -> str:
-        """Its own name without suffix and compression."""
+        """Its name without suffix and compression."""
         return split_name(self.name.name)[0]
 
     @property
     def folder(self) -> str:
-        """Name of the folder that holds it, in an archive too."""
+        """Name of its folder, also in an archive."""
         return self.name.parent.name if self.inside else self.path.absolute().parent.name
 
     @classmethod
@@ -98,12 +98,12 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Listed(Generic[Entry]):
-    """What a folder holds.
+    """The contents of a folder.
 
     Attributes:
-        files: In the order of their paths.
+        files: Sorted by path.
         problems: Folders and archives that cannot be opened.
-        unread: Files that are not read, with the reason: hidden ones, what is neither file nor folder, other formats.
+        unread: Files that are not read, with the reason: hidden, not regular, other formats.
     """
 
     files: tuple[Entry, ...]
@@ -112,18 +112,18 @@ class Listed(Generic[Entry]):
 
 
 def path_text(path: str | Path) -> str:
-    """A path as text that UTF-8 can hold, whatever bytes its name has."""
+    """A path as valid UTF-8, whatever bytes its name has."""
     return os.fsencode(path).decode(errors="replace")
 
 
 def format_of(name: str) -> str:
-    """The suffix that says how a file is read, ``.gz`` and ``.zst`` aside; "" if it cannot hold records."""
+    """The suffix that determines the format, ignoring ``.gz`` and ``.zst``; "" if it is unknown."""
     suffix = split_name(name)[1]
     return suffix if suffix in FORMATS else ""
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """A file name without its compression: its stem, and its suffix in small letters."""
+    """A file name without its compression: its stem, and its suffix in lower case."""
     for compressed in COMPRESSED:
         if name.lower().endswith(compressed):
             name = name[: -len(compressed)]
@@ -132,11 +132,11 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def find_files(root: Path, formats: Sequence[str] = FORMATS) -> Listed[File]:
-    """The files with records of a folder or a file, and those in ZIP archives.
+    """The files with records in a folder or a file, including those in ZIP archives.
 
     Args:
-        root: A folder, searched to its bottom, or a file.
-        formats: Formats that are wanted, some of ``FORMATS``.
+        root: A folder, searched recursively, or a file.
+        formats: Formats to include, some of ``FORMATS``.
 
     Raises:
         FathomError: The folder itself cannot be read.
@@ -159,20 +159,20 @@ def find_files(root: Path, formats: Sequence[str] = FORMATS) -> Listed[File]:
                 found.append(file)
             else:
                 others.append(f"{name}/{file.inside}" if file.inside else str(name))
-    wanted = f"formats that are read: {', '.join(formats)}, also with .gz or .zst, and .zip"
+    wanted = f"readable formats: {', '.join(formats)}, also with .gz or .zst, and .zip"
     left = [*unread(root, hidden, "hidden"), *unread(root, others, wanted)]
     return Listed(tuple(found), tuple(problems), (*walked.unread, *left))
 
 
 def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
-    """All files below a folder, through links to folders too.
+    """All files below a folder, following links to folders.
 
     Args:
-        root: A folder; or a file, which is all there is then.
-        hidden: Whether to go through hidden files and folders too.
+        root: A folder, or a single file.
+        hidden: Whether to include hidden files and folders.
 
     Returns:
-        Among the files are links to nowhere, so that they are reported.
+        The files, including dangling links, so that they are reported.
 
     Raises:
         FathomError: The folder itself cannot be read.
@@ -192,7 +192,7 @@ def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
 
     for folder, subfolders, names in os.walk(root, followlinks=True, onerror=report):
         real = os.path.realpath(folder)
-        if real in seen:  # a link back to a folder above
+        if real in seen:  # a link to a parent folder
             subfolders.clear()
             continue
         seen.add(real)
@@ -219,7 +219,7 @@ def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
 
 
 def unread(where: Path | str, names: Collection[str], why: str) -> tuple[Problem, ...]:
-    """One entry for files that are not read for one reason: by name, many of one folder and suffix by their count.
+    """One entry for files that are not read for the same reason: by name, many in one folder by their number.
 
     Args:
         where: The folder, or the option that names it.
@@ -233,7 +233,7 @@ def unread(where: Path | str, names: Collection[str], why: str) -> tuple[Problem
 
 
 def _by_folder(names: Collection[str]) -> list[str]:
-    """Many names in short: those of one folder and suffix as ``FOLDER/*.SUFFIX (COUNT)``."""
+    """Many names abbreviated: those with the same folder and suffix as ``FOLDER/*.SUFFIX (COUNT)``."""
     groups: dict[str, list[str]] = {}
     for name in sorted(names):
         own = PurePosixPath(name)
@@ -247,5 +247,5 @@ def _members(path: Path, name: PurePosixPath) -> list[File] | Problem:
         with zipfile.ZipFile(path) as archive:
             inside = {member.filename for member in archive.infolist() if not member.is_dir()}
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        return Problem(path_text(path), None, f"is no archive that can be read: {error}")
+        return Problem(path_text(path), None, f"not a readable archive: {error}")
     return [File(path, name.with_suffix("") / title, title) for title in sorted(inside)]

@@ -1,4 +1,4 @@
-"""Records of a file: one a line of JSONL, one a row of a table, one for a whole text file; never all at once."""
+"""Reads the records of a file: a line of JSONL, a row of a table, a whole text file; never all in memory."""
 
 import codecs
 import csv
@@ -18,14 +18,14 @@ from fathom.records.streams import COMPRESSED, DamagedError, read_chunks, read_l
 from fathom.types import FathomError
 
 BATCH_ROWS = 64
-LONGEST_CELL = 1 << 27  # characters of a cell of CSV
-MOST_BYTES = 4 << 30  # of an unpacked file of an archive
-MOST_TIMES = 100  # the packed size, from which on a large file of an archive is taken for a trap
-SMALL = 256 << 20  # bytes that are unpacked in any case
+LONGEST_CELL = 1 << 27  # maximum characters of a CSV cell
+MOST_BYTES = 4 << 30  # maximum bytes of an unpacked file of an archive
+MOST_TIMES = 100  # maximum compression ratio of a large file in an archive
+SMALL = 256 << 20  # bytes that are unpacked at any ratio
 COPIED_BYTES = 1 << 20
-_FILE_OF_ARROW = b"ARROW1"  # how the file format begins; without it, it is a stream
-AT_ONCE = 1 << 20  # characters that are read before an entry is looked for
-LONGEST = 1 << 27  # characters of an entry
+_FILE_OF_ARROW = b"ARROW1"  # start of the file format; anything else is a stream
+AT_ONCE = 1 << 20  # characters read at a time
+LONGEST = 1 << 27  # maximum characters of an entry
 _BLANK = re.compile(r"[ \t\n\r]*")
 _AFTER_NUMBERS = ",] \t\n\r"
 _DECODER = json.JSONDecoder()
@@ -41,7 +41,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something in a file that cannot be read, at a line or row from 1 (None for the file itself)."""
+    """Something unreadable in a file, at a line or row from 1 (None for the file itself)."""
 
     line: int | None
     reason: str
@@ -50,13 +50,13 @@ class Fault:
 def read_records(
     file: File | Path, columns: frozenset[str] | None = None, text: str = "text"
 ) -> Iterator[Record | Fault]:
-    """Yield the records of a file and, apart from them, what could not be read.
+    """Yield the records of a file, and faults for what cannot be read.
 
     Args:
-        file: A file whose name ends in one of ``FORMATS``; else it is read as text. One of an archive is unpacked to a
-            temporary file of our own naming, up to 4 GiB, unless it would become more than a hundred times as large.
-        columns: Fields that are wanted, None for all; Parquet and Arrow read no others.
-        text: Name under which the content of a text file is given.
+        file: A file with a suffix in ``FORMATS``; others are read as text. A file in an archive is unpacked to a
+            temporary file, up to 4 GiB, unless it is compressed more than a hundred times.
+        columns: Fields to read, None for all; only Parquet and Arrow skip others.
+        text: Name of the field for the content of a text file.
     """
     try:
         with unpacked(file if isinstance(file, File) else File.at(file)) as path:
@@ -68,14 +68,14 @@ def read_records(
 def checked_records(
     file: File | Path, columns: frozenset[str] | None = None
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the records of a file of which every one must be readable, each with its place for messages.
+    """Yield the records of a file, each with its location for messages; any fault is an error.
 
     Args:
         file: See ``read_records``.
         columns: See ``read_records``.
 
     Raises:
-        FathomError: Something cannot be read: the file, the line or row, and why.
+        FathomError: Something cannot be read; the message has the file, the line or row, and the reason.
     """
     name = (file if isinstance(file, File) else File.at(file)).name.name
     unit = "line" if format_of(name) in (".jsonl", ".txt", ".md") else "row"
@@ -88,10 +88,10 @@ def checked_records(
 
 @contextmanager
 def unpacked(file: File) -> Iterator[Path]:
-    """A file as one on disk of the same format: itself, or, of an archive, a copy that goes again.
+    """The path of a file on disk: its own, or that of a temporary copy if it is in an archive.
 
     Raises:
-        DamagedError: It cannot be unpacked, or would become too large, see ``read_records``.
+        DamagedError: It cannot be unpacked, or is too large, see ``read_records``.
     """
     if not file.inside:
         yield file.path
@@ -107,13 +107,13 @@ def unpacked(file: File) -> Iterator[Path]:
 
 def _unpack(file: File, place: Path) -> None:
     with zipfile.ZipFile(file.path) as archive:
-        # No more than the size that the archive names is ever unpacked.
+        # Never unpack more than the size stated in the archive.
         member = archive.getinfo(file.inside)
         if member.file_size > MOST_BYTES:
             raise zipfile.BadZipFile(f"it is larger than {MOST_BYTES >> 30} GiB")
         if member.file_size > max(SMALL, MOST_TIMES * member.compress_size):
             raise zipfile.BadZipFile(
-                f"it would be {member.file_size / max(1, member.compress_size):,.0f} times its packed size, "
+                f"it is compressed {member.file_size / max(1, member.compress_size):,.0f} times, to "
                 f"{member.file_size >> 20:,} MiB; unpack the archive yourself if that is right"
             )
         with archive.open(member) as packed, place.open("wb") as stream:
@@ -165,7 +165,7 @@ def _read_jsonl(path: Path) -> Iterator[Record | Fault]:
 
 
 def _read_json(path: Path) -> Iterator[Record | Fault]:
-    """One list of objects, one object, or an object a line."""
+    """One list of objects, one object, or one object per line."""
     number = 0
     try:
         if next((chunk.lstrip()[:1] for chunk in read_chunks(path) if chunk.strip()), b"") == b"[":
@@ -174,7 +174,7 @@ def _read_json(path: Path) -> Iterator[Record | Fault]:
             return
         lines = _read_jsonl(path)
         first = next(lines, None)
-        if isinstance(first, Fault):  # an object over many lines
+        if isinstance(first, Fault):  # an object on several lines
             yield _record(None, json.loads(read_whole(path).decode()))
             return
         if first is not None:
@@ -184,8 +184,8 @@ def _read_json(path: Path) -> Iterator[Record | Fault]:
         yield Fault(None, f"the file {error}")
     except (ValueError, RecursionError) as error:
         after = f" after row {number:,}" if number else ""
-        expected = "expected one list of objects, one object, or an object a line"
-        yield Fault(None, f"the file is not JSON that can be read{after}: {_first_line(error)}; {expected}")
+        expected = "expected one list of objects, one object, or one object per line"
+        yield Fault(None, f"the file is not valid JSON{after}: {_first_line(error)}; {expected}")
 
 
 def _parse_line(number: int, line: bytes) -> Record | Fault:
@@ -196,9 +196,9 @@ def _parse_line(number: int, line: bytes) -> Record | Fault:
     except json.JSONDecodeError as error:
         return Fault(number, f"not JSON: {error.msg} at position {error.pos + 1} of the line")
     except RecursionError:
-        return Fault(number, "not JSON that can be read: nested too deeply")
+        return Fault(number, "not readable JSON: nested too deeply")
     except ValueError as error:  # a number of more than 4,300 digits
-        return Fault(number, f"not JSON that can be read: {error}")
+        return Fault(number, f"not readable JSON: {error}")
 
 
 def _record(number: int | None, value: object) -> Record | Fault:
@@ -212,7 +212,7 @@ def _record(number: int | None, value: object) -> Record | Fault:
 
 
 def _read_csv(path: Path, delimiter: str) -> Iterator[Record | Fault]:
-    """Rows with texts, None where a cell is empty; the first one names the columns."""
+    """Rows with texts, None for empty cells; the first row has the column names."""
     number = 0
     csv.field_size_limit(LONGEST_CELL)
     try:
@@ -220,14 +220,14 @@ def _read_csv(path: Path, delimiter: str) -> Iterator[Record | Fault]:
         rows = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
         names = next(rows, [])
         if twice := next((name for name in names if names.count(name) > 1), None):
-            yield Fault(None, f"two columns are called {twice!r}; rename one")
+            yield Fault(None, f"two columns are named {twice!r}; rename one")
             return
         for number, cells in enumerate(rows, start=1):
             yield _parse_cells(number, names, cells)
     except DamagedError as error:
         yield Fault(number + 1, f"the file {error}; the rows before this one are kept")
     except csv.Error as error:
-        yield Fault(number + 1, f"not CSV that can be read: {error}; the rows before this one are kept")
+        yield Fault(number + 1, f"not valid CSV: {error}; the rows before this one are kept")
 
 
 def _parse_cells(number: int, names: list[str], cells: list[str]) -> Record | Fault:
@@ -253,10 +253,10 @@ def _read_parquet(path: Path, columns: frozenset[str] | None) -> Iterator[Record
             names = file.schema_arrow.names
             wanted = [name for name in names if columns is None or name in columns]
             if not wanted:
-                # Names alone say what the file holds, and cost nothing to read.
+                # Names alone identify the content, and cost nothing to read.
                 yield from (Record(row + 1, dict.fromkeys(names)) for row in range(file.metadata.num_rows))
                 return
-            # Parquet reads a dot in a column's name as a step into a nested column.
+            # Parquet treats a dot in a column's name as a path to a nested column.
             dotted = any("." in name for name in wanted)
             for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=None if dotted else wanted):
                 for index in range(batch.num_rows):
@@ -265,7 +265,7 @@ def _read_parquet(path: Path, columns: frozenset[str] | None) -> Iterator[Record
     except DamagedError as error:
         yield Fault(None, f"the file {error}")
     except (pa.ArrowException, OSError, ValueError) as error:
-        yield Fault(number + 1, f"the file is not Parquet that can be read: {_first_line(error)}")
+        yield Fault(number + 1, f"the file is not valid Parquet: {_first_line(error)}")
 
 
 def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record | Fault]:
@@ -274,7 +274,7 @@ def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record |
 
     number = 0
     try:
-        # Not mapped: a file that shrinks while it is read would end the process.
+        # Not memory-mapped: if the file shrank while being read, the process would crash.
         source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else pa.OSFile(str(path))
         with source:
             is_file = source.read(len(_FILE_OF_ARROW)) == _FILE_OF_ARROW
@@ -284,18 +284,18 @@ def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record |
                 wanted = [name for name in names if columns is None or name in columns]
                 batches = (table.get_batch(at) for at in range(table.num_record_batches)) if is_file else table
                 for batch in batches:
-                    batch.validate(full=True)  # reading a damaged one would end the process
+                    batch.validate(full=True)  # reading a damaged one would crash the process
                     for index in range(batch.num_rows):
                         number += 1
                         yield _parse_row(number, names, wanted, batch, index)
     except DamagedError as error:
         yield Fault(None, f"the file {error}")
     except (pa.ArrowException, OSError, ValueError) as error:
-        yield Fault(number + 1, f"the file is not Arrow that can be read: {_first_line(error)}")
+        yield Fault(number + 1, f"the file is not valid Arrow: {_first_line(error)}")
 
 
 def _parse_row(number: int, names: list[str], wanted: list[str], batch: Any, index: int) -> Record | Fault:
-    """A row with all names, and values of those that are wanted."""
+    """A row with all names, and the values of the requested ones."""
     import pyarrow as pa
 
     fields: dict[str, object] = dict.fromkeys(names)
@@ -316,11 +316,11 @@ def read_list(path: Path) -> Iterator[object]:
     """Yield the entries of a list.
 
     Args:
-        path: A file whose content is one list, compressed or not.
+        path: A file with one list, compressed or not.
 
     Raises:
-        DamagedError: The file cannot be read, or one entry has more than 128 Mi characters; as for all errors, the
-            entries before have been yielded.
+        DamagedError: The file cannot be read, or one entry has more than 128 Mi characters. As with all errors, earlier
+            entries have been yielded.
         ValueError: The file is not JSON, not UTF-8, or not one list.
         RecursionError: An entry is nested too deeply.
     """
@@ -336,11 +336,11 @@ def read_list(path: Path) -> Iterator[object]:
                 break
             text.expect(",")
     if text.next_character():
-        raise ValueError("there is more after the end of the list")
+        raise ValueError("there is more content after the end of the list")
 
 
 class _Text:
-    """Text of a file of which only what is not read yet is held."""
+    """The text of a file, of which only the unread part is kept in memory."""
 
     def __init__(self, path: Path) -> None:
         self._chunks = read_chunks(path)
@@ -349,7 +349,7 @@ class _Text:
         self._ended = False
 
     def next_character(self) -> str:
-        """The next character that is no blank, without taking it; "" at the end."""
+        """The next non-blank character, without consuming it; "" at the end."""
         while True:
             self._at = self._after_blanks(self._at)
             if self._at < len(self._held) or self._ended:
@@ -357,7 +357,7 @@ class _Text:
             self._read_more()
 
     def expect(self, character: str) -> None:
-        """Take a character.
+        """Consume a character.
 
         Raises:
             ValueError: Another one comes.
@@ -367,7 +367,7 @@ class _Text:
         self._at += 1
 
     def entry(self) -> object:
-        """Take a value; what follows it has been read too, so that no number is cut in two."""
+        """Consume a value; the text after it has been read too, so that no number is split."""
         self.next_character()
         while True:
             try:
@@ -377,14 +377,14 @@ class _Text:
                     raise ValueError(f"{error.msg} at character {self._dropped + error.pos + 1:,}") from error
             else:
                 following = self._after_blanks(end)
-                # A number can end where a piece of the file does, and go on in the next one.
+                # A number can end at the end of a chunk and continue in the next one.
                 cut = isinstance(value, int | float) and self._held[end : end + 1] not in _AFTER_NUMBERS
                 if self._ended or (following < len(self._held) and not cut):
                     self._at = following
                     return value
             if len(self._held) - self._at > LONGEST:
                 raise DamagedError(
-                    f"has no whole entry within {LONGEST >> 20:,} Mi characters; make JSONL or Parquet of it"
+                    f"has no complete entry within {LONGEST >> 20:,} Mi characters; convert it to JSONL or Parquet"
                 )
             self._read_more()
 
@@ -393,7 +393,7 @@ class _Text:
         return found.end() if found else at
 
     def _read_more(self) -> None:
-        """Drop what was taken, and read at least as much again as is left."""
+        """Drop the consumed text, and read at least as much again as is left."""
         self._dropped += self._at
         pieces, size = [self._held[self._at :]], len(self._held) - self._at
         wanted = max(2 * size, size + AT_ONCE)

@@ -1,4 +1,4 @@
-"""Bytes of a file as a stream: decompressed, in UTF-8, cut into lines; never the whole file in memory."""
+"""Reads a file as a stream of bytes: decompressed, as UTF-8, split into lines; never all in memory."""
 
 import codecs
 import zlib
@@ -9,11 +9,11 @@ from typing import Protocol
 COMPRESSED = (".gz", ".zst")
 CHUNK_BYTES = 1 << 16
 LONGEST_LINE = 1 << 30
-MOST_AT_ONCE = 1 << 30  # bytes of a file that can only be read as a whole
+MOST_AT_ONCE = 1 << 30  # maximum bytes of a file that must be read as a whole
 
 
 class DamagedError(Exception):
-    """The stream cannot be read to its end; the message says why, in words that follow the file's name."""
+    """The stream cannot be read to its end; the message follows the file's name."""
 
 
 class _Decompressor(Protocol):
@@ -28,10 +28,10 @@ def read_chunks(path: Path) -> Iterator[bytes]:
     """Yield the contents of a file as UTF-8 bytes without byte order mark.
 
     ``.gz`` and ``.zst`` are decompressed by their suffix; UTF-16 with a byte order mark is turned into UTF-8.
-    Other bytes are passed on as they are: who decodes them reports them.
+    Other bytes are passed on unchanged and reported when they are decoded.
 
     Raises:
-        DamagedError: The file cannot be opened, read or decompressed; what came before has been yielded.
+        DamagedError: The file cannot be opened, read or decompressed; earlier content has been yielded.
     """
     return _as_utf8(_decompress(path))
 
@@ -40,7 +40,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file without their line ends.
 
     Raises:
-        DamagedError: As for ``read_chunks``, or a line of more than 1 GiB; whole lines before that have been yielded.
+        DamagedError: As for ``read_chunks``, or a line of more than 1 GiB; earlier lines have been yielded.
     """
     pieces: list[bytes] = []
     size = 0
@@ -58,7 +58,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
 
 
 def read_whole(path: Path) -> bytes:
-    """All contents of a file, as ``read_chunks`` gives them.
+    """The whole content of a file, as from ``read_chunks``.
 
     Raises:
         DamagedError: As for ``read_chunks``, or more than 1 GiB.
@@ -67,7 +67,7 @@ def read_whole(path: Path) -> bytes:
     for piece in read_chunks(path):
         left -= len(piece)
         if left < 0:
-            raise DamagedError(f"is larger than {MOST_AT_ONCE >> 20:,} MiB; make JSONL or Parquet of it, or split it")
+            raise DamagedError(f"is larger than {MOST_AT_ONCE >> 20:,} MiB; convert it to JSONL, or split it")
         pieces.append(piece)
     return b"".join(pieces)
 
@@ -98,12 +98,12 @@ def _zst_frames(raw: Iterable[bytes]) -> Iterator[bytes]:
 def _frames(
     raw: Iterable[bytes], start: Callable[[], _Decompressor], errors: tuple[type[Exception], ...]
 ) -> Iterator[bytes]:
-    """Decompress frames that follow each other, as ``cat a.gz b.gz`` and parallel compressors write them."""
+    """Decompress consecutive frames, as written by ``cat a.gz b.gz`` and parallel compressors."""
     frame: _Decompressor | None = None
     try:
         for chunk in raw:
             rest = chunk
-            # Padding of zeros after the last frame is allowed, and tapes and some tools write it.
+            # Zero padding after the last frame is allowed; tapes and some tools write it.
             while rest and (frame is not None or rest.strip(b"\0")):
                 frame = frame or start()
                 yield frame.decompress(rest)
@@ -112,7 +112,7 @@ def _frames(
     except errors as error:
         raise DamagedError(f"is damaged: {error}") from error
     if frame is not None:
-        raise DamagedError("is damaged: it ends in the middle of the compressed data; fetch it again")
+        raise DamagedError("is damaged: it ends in the middle of the compressed data; download it again")
 
 
 def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -130,4 +130,4 @@ def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield decoder.decode(chunk).encode()
         decoder.decode(b"", final=True)
     except UnicodeError as error:
-        raise DamagedError("starts as UTF-16 but does not go on so; save it as UTF-8") from error
+        raise DamagedError("starts as UTF-16 but does not continue as such; save it as UTF-8") from error

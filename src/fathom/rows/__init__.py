@@ -1,7 +1,6 @@
-"""Results become rows: runs of ours, and logs of other harnesses.
+"""Converts results to rows: our runs, and logs of other harnesses.
 
-A rows table is a polars frame with the columns of :data:`SCHEMA`; analysis, reports and the leaderboard read nothing
-else.
+A rows table is a polars frame with the columns of :data:`SCHEMA`; analysis, reports and the leaderboard read only rows.
 """
 
 from fathom.rows.inspect_log import rows_from_inspect

@@ -1,8 +1,8 @@
-"""Logs of Inspect (``.eval`` and ``.json``) become rows.
+"""Converts Inspect logs (``.eval`` and ``.json``) to rows.
 
-Samples of our own tasks carry their facts in the sample's metadata (``item``, ``task``, ``length``, ``tokens``,
-``chance``, ``language``, ``facets``); for other tasks the fields are mapped as far as they exist, and ``length`` is 0
-where the log does not say.
+Samples of our own tasks have their facts in the sample's metadata (``item``, ``task``, ``length``, ``tokens``,
+``chance``, ``language``, ``facets``); for other tasks the fields are mapped as far as possible, and ``length`` is 0 if
+the log does not have it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Score
 
 DETAIL_AT_MOST = 500
-"""Characters of an explanation that are kept: some scorers put the whole reply there."""
+"""Characters of an explanation that are kept: some scorers store the whole reply."""
 _UNREAD = {"messages", "events", "store", "attachments", "timelines", "events_data"}
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _FACTS = (
@@ -47,19 +47,19 @@ _FACTS = (
 
 
 def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
-    """Reads an Inspect log; a ``.eval`` file one sample at a time.
+    """Read an Inspect log; a ``.eval`` file one sample at a time.
 
     Args:
         log: A ``.eval`` or ``.json`` log file.
-        scorer: Which scorer's value to take where samples carry several; the log's first one by default.
+        scorer: The scorer to use if samples have several; by default the first one of the log.
 
     Returns:
-        A rows table, one row per sample and epoch. Letters are C = 1, P = 0.5, I and N = 0; a score that is no number
-        in [0, 1] leaves ``value`` empty and says so in ``detail``. A sample that failed, hit a limit, was refused or
-        was cut has a status of its own; a refusal and a reply without any text score 0, whatever the log says.
+        A rows table, one row per sample and epoch. Letters are C = 1, P = 0.5, I and N = 0; a score that is not a
+        number in [0, 1] leaves ``value`` empty, with a note in ``detail``. A sample that failed, hit a limit, was
+        refused or truncated has its own status; refusals and replies without text score 0, whatever the log says.
 
     Raises:
-        FathomError: The file is not there or not an Inspect log, or no sample has the scorer.
+        FathomError: The file is missing or not an Inspect log, or no sample has the scorer.
     """
     from inspect_ai.log import read_eval_log
 
@@ -68,7 +68,7 @@ def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
     try:
         header = read_eval_log(log, header_only=True)
         rows = [_row(header, sample, scorer) for sample in _samples(log, header)]
-    except Exception as error:  # a damaged zip, JSON or field: Inspect raises whatever its readers raise
+    except Exception as error:  # a damaged zip, JSON or field: Inspect raises many types
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise FathomError(f"{log}: cannot be read as an Inspect log: {reason}") from error
     known = [found.name for found in header.eval.scorers or []]
@@ -82,7 +82,7 @@ def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
 def _samples(log: Path, header: EvalLog) -> Iterator[EvalSample]:
     from inspect_ai.log import read_eval_log, read_eval_log_samples
 
-    # Inspect can stream a .eval file whose header lists its samples; of a .json file it would read all for each one.
+    # Inspect can stream a .eval file whose header lists its samples; a .json file would be read again for each one.
     if log.suffix == ".eval" and header.eval.dataset.sample_ids:
         yield from read_eval_log_samples(log, all_samples_required=False, exclude_fields=_UNREAD)
     else:
@@ -157,11 +157,11 @@ def _value(score: Score) -> float | None:
 
 
 def _status(header: EvalLog, sample: EvalSample) -> tuple[Status, str, bool]:
-    """How the sample ended, by the rules that ``fathom run`` has for its replies, why, and whether it shows text."""
+    """How the sample ended, by the rules of ``fathom run``, why, and whether it has text."""
     if sample.error is not None:
         return "error", sample.error.message, False
     if not sample.output.choices:
-        # A scorer may look at something else than the output: what it has scored was answered.
+        # A scorer may use something other than the output: a scored sample was answered.
         cut = sample.limit is not None
         return ("incomplete", f"ended by {_stop(sample)}", False) if cut else ("ok", "", bool(sample.scores))
     reply = to_reply(read_output(sample.output))

@@ -1,4 +1,4 @@
-"""Labels: what people, or a judge that is trusted, say of replies; from a file of anyone's."""
+"""Reads labels: scores of replies by people or a trusted judge, from any table."""
 
 from pathlib import Path
 
@@ -17,19 +17,18 @@ WORDS = {
 
 
 def read_labels(path: Path) -> pl.DataFrame:
-    """Reads the labels of replies.
+    """Read the labels of replies.
 
     Args:
         path: A table (see ``read_table``) with the column ``score`` or ``label``: a number in [0, 1], or a word for
             right or wrong; with ``sample`` or ``item``; and with ``model``, ``variant``, ``epoch``, ``length``,
-            ``task`` and ``suite`` as needed to tell replies apart. Lines without a score are passed over, columns of
-            other names too.
+            ``task`` and ``suite`` as needed to identify replies. Rows without a score and other columns are ignored.
 
     Returns:
-        A frame with the columns of these names that are there, the score as ``score``.
+        A frame with those of these columns that exist, with the score as ``score``.
 
     Raises:
-        FathomError: The file cannot be read, lacks a column, or holds a score or number that is none.
+        FathomError: The file cannot be read, lacks a column, or has an invalid score or number.
     """
     table = read_table(path)
     names = table.columns

@@ -1,11 +1,11 @@
-"""Results of lm-evaluation-harness become rows.
+"""Converts results of lm-evaluation-harness to rows.
 
 With ``--log_samples`` the harness writes, per model, ``results_DATE.json`` and ``samples_TASK_DATE.jsonl``: one object
-a line with ``doc_id``, ``doc``, ``target``, ``resps``, ``filtered_resps``, ``filter``, ``metrics`` (names; older
-versions lack it) and one field per metric. A document has one line per filter. Format: the harness's own writer
+per line with ``doc_id``, ``doc``, ``target``, ``resps``, ``filtered_resps``, ``filter``, ``metrics`` (names; missing in
+older versions) and one field per metric. A document has one line per filter. Format: the harness's own writer
 (``lm_eval/loggers/evaluation_tracker.py``, versions 0.4.0 to 0.4.9).
 
-RULER's tasks there name their metrics by length and give -1 to every other length; ``doc.max_length`` is the length.
+RULER's tasks name their metrics by length and give -1 for every other length; ``doc.max_length`` is the length.
 """
 
 import math
@@ -45,23 +45,23 @@ def rows_from_lm_eval(
     model: str = "",
     tell: Callable[[str], None] | None = None,
 ) -> pl.DataFrame:
-    """Reads the logged samples of lm-evaluation-harness.
+    """Read the logged samples of lm-evaluation-harness.
 
     Args:
-        path: A ``samples_TASK_DATE.jsonl`` file, or a results folder or ZIP archive that holds such files at any depth;
-            any other format of ``fathom.records.TABLES`` will do.
-        metric: The metric to take; by default the one named after the document's ``max_length`` (RULER), else the
-            first of each file whose values are all numbers in [0, 1].
-        filter_name: The filter to take; by default the first of each file.
-        model: The model's name; by default that of ``results_DATE.json`` beside the file, else the folder's name.
-        tell: Told which files of a folder are not read.
+        path: A ``samples_TASK_DATE.jsonl`` file, or a results folder or ZIP archive with such files at any depth; other
+            formats of ``fathom.records.TABLES`` are accepted too.
+        metric: The metric to use; by default the one named after the document's ``max_length`` (RULER), else the first
+            of each file whose values are all numbers in [0, 1].
+        filter_name: The filter to use; by default the first of each file.
+        model: The model's name; by default from ``results_DATE.json`` in the same folder, else the folder's name.
+        tell: Called with files of a folder that are not read.
 
     Returns:
-        A rows table, one row per document. ``length`` is ``doc.max_length``, or 0 where the documents have none: the
-        harness does not know lengths. Every reply counts as ``ok``: the harness does not keep stop reasons.
+        A rows table, one row per document. ``length`` is ``doc.max_length``, or 0 if missing: the harness does not
+        record lengths. Every reply counts as ``ok``: the harness does not record stop reasons.
 
     Raises:
-        FathomError: There is no such file, a line is not such a sample, or no sample has the filter or a metric.
+        FathomError: There is no such file, a line is not a sample, or no sample has the filter or a metric.
     """
     found = find_files(path, TABLES)
     alone = path.is_file() and path.suffix.lower() != ARCHIVE
@@ -98,7 +98,7 @@ def _rows(file: File, beside: Sequence[File], metric: str, filter_name: str, mod
     if not scored:
         sought = f"metric {metric!r}" if metric else "metric"
         raise FathomError(
-            f"{file}: no sample of filter {filter_name!r} has a {sought} in [0, 1]; it holds {_listed(file)}"
+            f"{file}: no sample of filter {filter_name!r} has a {sought} in [0, 1]; available are {_listed(file)}"
         )
 
 
@@ -151,7 +151,7 @@ def _filtered(file: File, filter_name: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _first_metric(file: File, filter_name: str) -> str:
-    """The first metric that is in [0, 1] in every sample: one that is so in some only would mix two scales."""
+    """The first metric that is in [0, 1] in every sample; a partial one would mix two scales."""
     candidates: list[str] | None = None
     for record in _filtered(file, filter_name):
         if not _by_length(record):
@@ -172,7 +172,7 @@ def _length(record: Mapping[str, Any]) -> int:
 
 
 def _by_length(record: Mapping[str, Any]) -> str:
-    """RULER's metric of this sample's own length; "" for other tasks."""
+    """RULER's metric for the length of this sample; "" for other tasks."""
     name = str(_length(record))
     return name if name in record else ""
 
@@ -190,7 +190,7 @@ def _listed(file: File) -> str:
 
 
 def _answered(resps: object) -> bool | None:
-    """Whether the first generated reply shows any text; None where replies are no texts (likelihoods)."""
+    """Whether the first generated reply has text; None if replies are not texts (likelihoods)."""
     while isinstance(resps, list) and resps:
         resps = resps[0]
     return bool(resps.strip()) if isinstance(resps, str) else None
@@ -202,11 +202,11 @@ def _answer(filtered: object) -> str | None:
 
 
 def _results(file: File, files: Sequence[File], date: str) -> Mapping[str, Any]:
-    """The results written in the same run: of the same date; the only one of the folder where the name has no date."""
+    """The results of the same run: with the same date, or the only ones in the folder if the name has no date."""
     name = re.compile(f"results_{re.escape(date) or '.*'}")
     if file.inside:
         beside = [one for one in files if one.name.parent == file.name.parent]
-    else:  # only the samples may be what is read
+    else:  # only the samples may be readable
         beside = [File.at(path) for path in file.path.parent.glob("results_*.json")]
     found = [one for one in beside if name.fullmatch(one.stem)]
     return next((fields for _, fields in checked_records(found[0])), {}) if len(found) == 1 else {}

@@ -1,4 +1,4 @@
-"""Run folders become rows: every stored reply is scored, by its task's scorer or by a judge."""
+"""Converts run folders to rows: every stored reply is scored, by its task's scorer or by a judge."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -19,52 +19,52 @@ from fathom.types import FathomError, Row
 
 _KEY = ["suite", "model", "variant", "sample", "epoch"]
 SAME_REPLY = [*_KEY, "rule", "prompt_hash", "status", "value", "answer", "tokens_out", "seconds"]
-"""Columns that tell one reply from another, also from one to the same sample."""
+"""Columns that identify a reply, also among replies to the same sample."""
 
 
 def rows_from_run(folder: Path, rule: str = "strict", judge: str | None = None) -> pl.DataFrame:
-    """Scores the replies of a run, finished or not.
+    """Score the replies of a run, finished or not.
 
-    What the model said is scored, also where the output cap cut it off; what it left unanswered is 0. A request that
-    failed, a prompt that did not fit, a judgement that is missing or could not be read, a scorer that fails, or a task
-    that is not installed, leaves ``value`` empty and says why in ``detail``; it never ends the reading.
+    Replies are scored even if truncated by the output cap; unanswered ones are 0. A failed request, a prompt that did
+    not fit, a judgement that is missing or could not be parsed, a failing scorer, or a task that is not installed
+    leaves ``value`` empty, with the reason in ``detail``; it never raises.
 
     Args:
-        folder: A folder that ``fathom run`` wrote.
-        rule: ``strict``, or ``official`` for the rule of the paper where a task has one.
-        judge: Who scores the tasks that have a rubric: a judge by name; ``none`` for the tasks' own scorers; None for
-            the judge that ``fathom judge`` was run with, if any.
+        folder: A folder written by ``fathom run``.
+        rule: ``strict``, or ``official`` for the paper's rule if the task has one.
+        judge: The judge for tasks with a rubric, by name; ``none`` for the tasks' own scorers; None for the judge that
+            ``fathom judge`` was run with, if any.
 
     Returns:
         A rows table, one row per sample and epoch.
 
     Raises:
-        FathomError: The folder holds no run, its files are damaged, the rule is unknown, or it is not clear which judge
-            is meant.
+        FathomError: The folder holds no run, its files are damaged, the rule is unknown, or the judge is ambiguous.
     """
     manifest = read_manifest(folder)
     return _frame(folder, manifest, rule, choose_judges([folder], judge))
 
 
 def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) -> pl.DataFrame:
-    """Reads run folders and rows files into one table.
+    """Read run folders and rows files into one table.
 
-    Runs of one model with different settings (temperature, overflow policy, window, ...) are told apart: their
-    ``variant`` names the settings that differ, after what the run itself is called (``thinking``), and the server's
-    address where nothing else does. Suites of one name but different content get a part of their fingerprint added to
-    their name. The same reply found twice (a run and the rows file made from it) counts once.
+    Runs of one model with different settings (temperature, overflow policy, window, ...) are distinguished by
+    ``variant``: the run's own variant (``thinking``), the settings that differ, and the server's address if nothing
+        else
+    differs. Suites with equal names but different content get part of their fingerprint added to their name. Duplicate
+    replies (a run and the rows file made from it) count once.
 
     Args:
-        paths: Run folders, and rows files as :func:`fathom.rows.read_rows` takes them.
+        paths: Run folders, and rows files for :func:`fathom.rows.read_rows`.
         rule: Scoring rule for run folders.
-        judge: Who scores the tasks of run folders that have a rubric, see ``rows_from_run``; the same for all of them.
+        judge: The judge for tasks with a rubric, see ``rows_from_run``; the same for all runs.
 
     Returns:
         One rows table, in the order of ``paths``.
 
     Raises:
-        FathomError: A path holds neither, it is not clear which judge is meant, or two paths hold different replies to
-            the same sample, by the same model, in the same epoch: an average of both would count an item twice.
+        FathomError: A path is neither, the judge is ambiguous, or two paths have different replies to the same sample
+            by the same model in the same epoch: an average would count an item twice.
     """
     for path in paths:
         if not path.exists():
@@ -103,7 +103,7 @@ def unfinished(paths: Iterable[Path]) -> list[str]:
 
 def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
     if rule not in RULES:
-        raise FathomError(f"scoring rule {rule!r}: the scorers of tasks know {', '.join(RULES)} only")
+        raise FathomError(f"scoring rule {rule!r}: expected {' or '.join(RULES)}")
     plugins.use_again(manifest["suite"].get("plugins"), folder)
     judged = read_judged(folder, judges)
     every = chain(replies(folder), unasked(folder))
@@ -113,20 +113,20 @@ def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequenc
 def scored_rows(
     stored: Iterable[StoredReply], manifest: Mapping[str, Any], rule: str, judged: Sequence[Judged]
 ) -> Iterator[Row]:
-    """The row of each stored reply, scored as ``fathom.rows.scoring.score_reply`` does.
+    """The row of each stored reply, scored by ``fathom.rows.scoring.score_reply``.
 
     Args:
         stored: Replies of one run.
-        manifest: ``model``, ``variant``, ``suite`` and ``thinking`` of the run, as its ``run.json`` has them.
+        manifest: ``model``, ``variant``, ``suite`` and ``thinking`` of the run, as in its ``run.json``.
         rule: Scoring rule, ``strict`` or ``official``.
-        judged: What judges said of the replies.
+        judged: Judgements of the replies.
     """
     suite: Mapping[str, Any] = manifest.get("suite") or {}
     thinking: Mapping[str, Any] = manifest.get("thinking") or {}
     about = {"thinking": thinking["mode"], "model_kind": thinking["kind"]} if thinking else {}
     for one in stored:
         scored = score_reply(one, rule, judged)
-        reply, verdict = one.reply, scored.verdict
+        reply, score = one.reply, scored.score
         yield Row(
             suite=str(suite.get("name") or ""),
             task=one.task,
@@ -134,13 +134,13 @@ def scored_rows(
             sample=one.sample,
             model=str(manifest["model"]),
             length=one.length,
-            value=verdict.value,
+            value=score.value,
             variant=str(manifest.get("variant") or ""),
             epoch=one.epoch,
-            valid=verdict.valid,
+            valid=score.valid,
             status=reply.status,
             stop=reply.stop,
-            answer=verdict.answer,
+            answer=score.answer,
             target=scored.target,
             language=one.language,
             chance=one.chance,
@@ -152,24 +152,24 @@ def scored_rows(
             cost=one.cost,
             seconds=reply.seconds,
             metric=scored.metric,
-            grader=verdict.grader,
+            grader=score.grader,
             rule=rule,
             tokenizer=public_name(str(suite.get("tokenizer") or "")),
             prompt_hash=one.prompt_hash,
             task_version=scored.task_version,
             fathom_version=one.fathom_version,
-            detail=verdict.detail,
+            detail=score.detail,
             answered=reply.answered,
             facets={**one.facets, **about},
         )
 
 
 def _settings(manifest: Mapping[str, Any]) -> dict[str, object]:
-    """What shapes replies, besides the model's name and the suite."""
+    """Settings that affect replies, besides the model's name and the suite."""
     nested = {**(manifest.get("generation") or {}), **(manifest.get("model_args") or {})}
     plain = {name: manifest.get(name) for name in ("window", "on_overflow")}
     thinking = {f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()}
-    # Runs of earlier versions had no choice.
+    # Runs of earlier versions had no such option.
     return plain | {"chat_template": manifest.get("chat_template") or "always"} | thinking | nested
 
 
@@ -182,7 +182,7 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
         for path, chosen in settings.items():
             settled = (f"{name}={_plain(chosen.get(name))}" for name in differing)
             variants[path] = ", ".join(filter(None, (variants[path], *settled)))
-    # A server may move between runs, so its address is no setting; but two servers that were asked the same are two.
+    # A server may move between runs, so its address is not a setting; but the same run on two servers is two runs.
     for fellows in _grouped(
         manifests, lambda path, manifest: (manifest["model"], variants[path], manifest.get("suite"))
     ):
@@ -227,17 +227,17 @@ def _without_duplicates(rows: pl.DataFrame) -> pl.DataFrame:
         places = " and ".join(dict.fromkeys(same["origin"]))
         raise FathomError(
             f"{places}: {len(same)} different replies of model {first['model']!r} to sample {first['sample']!r}, "
-            f"epoch {first['epoch']} ({len(twice)} such rows). Read one of them; to repeat samples, "
+            f"epoch {first['epoch']} ({len(twice)} such rows). Read only one of them; to repeat samples, "
             "use `fathom run --epochs`."
         )
     return rows
 
 
 def labels(paths: Sequence[Path]) -> dict[Path, tuple[str, str, str]]:
-    """The suite, model and variant under which the rows of each run stand in the table of :func:`load`.
+    """The suite, model and variant of each run in the table of :func:`load`.
 
     Args:
-        paths: What ``load`` is given; rows files among them are passed over.
+        paths: The paths given to ``load``; rows files are ignored.
 
     Raises:
         FathomError: A folder holds no run.

@@ -1,12 +1,12 @@
 """The rows table: its columns, and reading and writing it.
 
-A rows table is a polars frame whose columns are the fields of :class:`fathom.types.Row`; ``facets`` is a column of
-JSON objects, so that the table has the same columns whatever the tasks break their results down by.
+A rows table is a polars frame whose columns are the fields of :class:`fathom.types.Row`; ``facets`` is a column of JSON
+objects, so that the table has the same columns for all tasks.
 """
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -28,10 +28,11 @@ from fathom.records import (
     unpacked,
 )
 from fathom.registry import task_name
+from fathom.score.registry import metric_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
 FORMATS = (".parquet", ".csv", ".jsonl")
-"""Formats in which tables are written; they are read in more, see ``read_table``."""
+"""Formats in which tables are written; for reading see ``read_table``."""
 
 _TYPES: Mapping[str, type[pl.DataType]] = MappingProxyType(
     {
@@ -61,19 +62,19 @@ _DEFAULTS = {
     field.name: field.default for field in dataclasses.fields(Row) if field.default is not dataclasses.MISSING
 } | {"facets": "{}"}
 MOST_SPENT = 1e12
-"""Greatest cost, time and number of tokens of one reply: means of what is more say nothing, or are not finite."""
+"""Maximum cost, time and number of tokens of one reply; larger values are errors."""
 _SPENT = ("cost", "seconds")
 _BOOLEANS = {"true": True, "false": False}
 
 
 def to_frame(rows: Iterable[Row]) -> pl.DataFrame:
-    """Turns rows into a rows table.
+    """Convert rows to a rows table.
 
     Args:
         rows: Rows in any order; the order is kept.
 
     Returns:
-        A frame with the columns of ``SCHEMA``; empty, with the same columns, where there are no rows.
+        A frame with the columns of ``SCHEMA``, even without rows.
     """
     columns: dict[str, list[object]] = {name: [] for name in SCHEMA}
     for row in rows:
@@ -84,24 +85,27 @@ def to_frame(rows: Iterable[Row]) -> pl.DataFrame:
 
 
 def _with_current_names(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with the current names of its tasks, in ``suite`` too, where that names tasks."""
-    said = {*frame["task"].drop_nulls().unique(), *frame["suite"].drop_nulls().unique()}
-    now = {name: task_name(name) for name in said if task_name(name) != name}
-    return frame.with_columns(pl.col("task", "suite").replace(now)) if now else frame
+    """The table with the current names of tasks, also in ``suite`` if it consists of task names, and of metrics."""
+
+    def now(name_of: Callable[[str], str], *columns: str) -> pl.Expr:
+        names = {name for column in columns for name in frame[column].drop_nulls().unique()}
+        return pl.col(columns).replace({name: name_of(name) for name in names if name_of(name) != name})
+
+    return frame.with_columns(now(task_name, "task", "suite"), now(metric_name, "metric"))
 
 
 def read_rows(path: Path) -> pl.DataFrame:
-    """Reads a rows table from a file.
+    """Read a rows table from a file.
 
     Args:
-        path: A table, see ``read_table``. Columns beyond those of ``Row`` are dropped, columns that ``Row`` has a
-            default for may be absent.
+        path: A table, see ``read_table``. Columns that ``Row`` does not have are dropped, those with a default may be
+            missing.
 
     Returns:
         A frame with the columns of ``SCHEMA``.
 
     Raises:
-        FathomError: The file cannot be read, lacks a column, or holds a value that a row cannot have.
+        FathomError: The file cannot be read, lacks a column, or has an invalid value.
     """
     frame = read_table(path)
     missing = [name for name in _REQUIRED if name not in frame.columns]
@@ -117,36 +121,36 @@ def read_rows(path: Path) -> pl.DataFrame:
 
 
 def rows_from_results(form: Results, path: Path, tell: Tell | None = None) -> pl.DataFrame:
-    """Reads others' results of a form that a benchmark declares.
+    """Read others' results in a form declared by a benchmark.
 
     Args:
         form: The form.
         path: File or folder.
-        tell: Told which files of a folder are not read.
+        tell: Called with files of a folder that are not read.
 
     Raises:
-        FathomError: There are no such results, a file has no row, or one is wrong; the message names it.
+        FathomError: There are no such results, a file has no row, or one is invalid; the message names it.
     """
     frames = []
     for place, rows in form.read(path, tell):
         frames.append(check_rows(to_frame(rows), place))
         if frames[-1].is_empty():
-            raise FathomError(f"{place}: there is no reply in it")
+            raise FathomError(f"{place}: it contains no replies")
     return pl.concat(frames)
 
 
 def check_rows(frame: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Checks what analysis relies on: no empty required fields, known statuses, scores in [0, 1], finite costs.
+    """Check what analysis relies on: no empty required fields, known statuses, scores in [0, 1], finite costs.
 
     Args:
         frame: A rows table.
-        source: Where it came from, for the message.
+        source: Its origin, for the message.
 
     Returns:
-        The frame, with NaN scores, costs and times turned into absent ones.
+        The frame, with NaN scores, costs and times set to null.
 
     Raises:
-        FathomError: Naming the source, the first bad row (from 1) and the field.
+        FathomError: The message names the source, the first bad row (from 1) and the field.
     """
     frame = frame.with_columns(pl.col("value", *_SPENT).fill_nan(None))
     checks = {
@@ -159,10 +163,10 @@ def check_rows(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     }
     expected = {
         "status": f"one of {', '.join(STATUSES)}",
-        "value": "a score between 0 and 1, or nothing",
-        "chance": "a score between 0 and 1, or nothing",
+        "value": "a score between 0 and 1, or null",
+        "chance": "a score between 0 and 1, or null",
         "length": "a length in tokens",
-        **dict.fromkeys((*_SPENT, "tokens_in", "tokens_out"), f"a number from 0 to {MOST_SPENT:,.0f}, or nothing"),
+        **dict.fromkeys((*_SPENT, "tokens_in", "tokens_out"), f"a number from 0 to {MOST_SPENT:,.0f}, or null"),
     }
     for name, bad in checks.items():
         where = frame.select(bad.fill_null(False).arg_true()).to_series()
@@ -170,38 +174,38 @@ def check_rows(frame: pl.DataFrame, source: str) -> pl.DataFrame:
             first = int(where[0])
             raise FathomError(
                 f"{source}: row {first + 1}: {name} is {frame[name][first]!r}, "
-                f"expected {expected.get(name, 'a value')} ({len(where)} such rows). Mend or drop them."
+                f"expected {expected.get(name, 'a value')} ({len(where)} such rows). Fix or drop them."
             )
     return frame
 
 
 def write_rows(frame: pl.DataFrame, path: Path) -> None:
-    """Writes a rows table; a reader sees the old file or the whole new one, never half.
+    """Write a rows table; readers see the old file or the complete new one.
 
     Args:
         frame: A rows table.
-        path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is made where it does not exist.
+        path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is created if missing.
 
     Raises:
-        FathomError: The suffix is another one, or the file cannot be written.
+        FathomError: The suffix is unknown, or the file cannot be written.
     """
     write_table(frame.select(list(SCHEMA)), path, "rows table")
 
 
 def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
-    """Writes any table; a reader sees the old file or the whole new one.
+    """Write any table; readers see the old file or the complete new one.
 
     Args:
         frame: The table.
-        path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is made where it does not exist.
-        what: What the message calls it.
+        path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is created if missing.
+        what: Its name in messages.
 
     Raises:
-        FathomError: The suffix is another one, or the file cannot be written.
+        FathomError: The suffix is unknown, or the file cannot be written.
     """
     if path.suffix not in FORMATS:
         raise FathomError(
-            f"{path}: a {what} is a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}."
+            f"{path}: a {what} must be a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}."
         )
     with whole_file(path, "wb") as stream:
         if path.suffix == ".parquet":
@@ -213,13 +217,13 @@ def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Reads any table, in any format of ``fathom.records.TABLES``; all columns but those of Parquet are texts.
+    """Read any table, in any format of ``fathom.records.TABLES``; all columns except those of Parquet are texts.
 
     Args:
-        path: A file, also with ``.gz`` or ``.zst``, or a ZIP archive that holds one table.
+        path: A file, also with ``.gz`` or ``.zst``, or a ZIP archive with one table.
 
     Raises:
-        FathomError: There is no such file, it is no table, or it cannot be read.
+        FathomError: The file is missing, is not a table, or cannot be read.
     """
     file = _table_in(path)
     suffix = format_of(file.name.name)
@@ -229,20 +233,20 @@ def read_table(path: Path) -> pl.DataFrame:
             if suffix == ".parquet" and plain:
                 return pl.read_parquet(place, glob=False)
             if suffix in (".csv", ".tsv"):
-                # All columns as text first: the first rows do not show that a column holds numbers further on.
+                # All columns as text first: the first rows do not show whether a column holds numbers later.
                 source = place if plain else read_whole(place)
                 return pl.read_csv(source, infer_schema=False, glob=False, separator="," if suffix == ".csv" else "\t")
             return _as_texts(fields for _, fields in checked_records(file))
     except DamagedError as error:
         raise FathomError(f"{file}: the file {error}") from error
-    # polars gives up on some damaged files with its own kind of BaseException.
+    # polars raises its own BaseException for some damaged files.
     except (OSError, UnicodeError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise FathomError(f"{file}: cannot be read as {suffix[1:]}: {reason}") from error
 
 
 def column_names(path: Path) -> tuple[str, ...]:
-    """Names of the columns of a table by its first row; none where it has no row or cannot be read."""
+    """Names of the columns of a table by its first row; empty without rows or if it cannot be read."""
     try:
         first = next(read_records(_table_in(path), frozenset()), None)
     except FathomError:
@@ -253,7 +257,7 @@ def column_names(path: Path) -> tuple[str, ...]:
 def _table_in(path: Path) -> File:
     if format_of(path.name) not in TABLES and path.suffix.lower() != ARCHIVE:
         kinds = f"{', '.join(TABLES)} file, also with {' or '.join(COMPRESSED)}, or one in a {ARCHIVE}"
-        raise FathomError(f"{path}: a table is a {kinds}, not {path.suffix or 'one without a suffix'}.")
+        raise FathomError(f"{path}: a table must be a {kinds}, not {path.suffix or 'one without a suffix'}.")
     if not path.is_file():
         raise FathomError(f"{path}: no such file.")
     found = find_files(path, TABLES)
@@ -266,9 +270,9 @@ def _table_in(path: Path) -> File:
 
 
 def _as_texts(records: Iterable[Mapping[str, object]]) -> pl.DataFrame:
-    """Records as a table of texts, like CSV: objects (facets) become JSON texts, numbers what they are written as."""
+    """Records as a table of texts, like CSV: objects (facets) as JSON, numbers as written."""
     rows = list(records)
-    # A file without a row is a table without a row, whose columns cannot be known.
+    # A file without rows is a table without columns, which cannot be known.
     names = dict.fromkeys(name for record in rows for name in record) if rows else dict.fromkeys(SCHEMA)
     return pl.DataFrame(
         {name: [_text(record.get(name)) for record in rows] for name in names}, dict.fromkeys(names, pl.String)

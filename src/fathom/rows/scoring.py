@@ -1,4 +1,4 @@
-"""A stored reply becomes a verdict: by a judge, by the official rule of a paper, or by its task's own scorer."""
+"""Scores a stored reply: by a judge, by a paper's official rule, or by its task's own scorer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from fathom.run.judgements import Judgement, case_key, case_of, judgements, judg
 from fathom.run.store import StoredReply
 from fathom.score.judge import JUDGE_KINDS, JudgeKind, Rubric, get_rubric
 from fathom.score.registry import get_scorer, row_of
-from fathom.types import FathomError, Reply, Sample, Task, Verdict
+from fathom.types import FathomError, Reply, Sample, Score, Task
 
 RULES = ("strict", "official")
 NO_JUDGE = "none"
@@ -20,7 +20,7 @@ NOT_JUDGED = "not judged yet"
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What one judge said of the replies of a run.
+    """The judgements of a run's replies by one judge.
 
     Attributes:
         name: The judge.
@@ -32,44 +32,44 @@ class Judged:
 
     @property
     def kind(self) -> JudgeKind:
-        """Which kind of judge it is, and so which rubrics are for it."""
+        """The kind of judge, which determines its rubrics."""
         return judge_kind(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The verdict on one reply.
+    """The score of one reply.
 
     Attributes:
-        verdict: The verdict.
-        metric: What its value is.
+        score: The score.
+        metric: Name of the score.
         target: The gold answer: one of several, or all its lines.
-        task_version: Version of the task; 0 where it is not installed.
+        task_version: Version of the task; 0 if it is not installed.
     """
 
-    verdict: Verdict
+    score: Score
     metric: str = ""
     target: str = ""
     task_version: int = 0
 
 
 def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]:
-    """The judges by whom replies are scored, the same for all runs, so that no two scales are mixed.
+    """The judges that score replies, the same for all runs, so that no scales are mixed.
 
-    There is at most one of each kind: a model that chats and a model of embeddings score different tasks.
+    There is at most one of each kind: chat models and embedding models score different tasks.
 
     Args:
         folders: Run folders.
-        judge: Name of a judge, which may leave out its settings where that is clear, or of one of each kind with a
-            comma between them; ``none`` for no judge. For a kind of which none is named, and for None, it is the one
-            judge of that kind that the folders hold judgements of, if any.
+        judge: Name of a judge, without its settings if that is unambiguous, or one of each kind separated by a comma;
+            ``none`` for no judge. For a kind that is not named, the only judge of that kind with judgements in the
+            folders, if any.
 
     Returns:
-        Full names; tasks whose kind of judge is not among them are scored by their own scorers.
+        Full names; other tasks are scored by their own scorers.
 
     Raises:
-        FathomError: The judge has judged nothing here although others have, or there are several of a kind and none of
-            them was named.
+        FathomError: The judge has no judgements here although others have, or there are several of a kind and none was
+            named.
     """
     if judge == NO_JUDGE:
         return ()
@@ -78,7 +78,7 @@ def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]
     for named in _named(judge, found):
         kind = judge_kind(named)
         if kind in chosen:
-            raise FathomError(f"--judge {judge}: these are two judges of one kind; name one")
+            raise FathomError(f"--judge {judge}: names two judges of one kind; name one")
         chosen[kind] = _full_name(named, [name for name in found if judge_kind(name) == kind], folders)
     for kind in JUDGE_KINDS:
         alike = [name for name in found if judge_kind(name) == kind]
@@ -93,7 +93,7 @@ def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]
 
 
 def _named(judge: str | None, found: Sequence[str]) -> list[str]:
-    """The names in what ``--judge`` gives; settings of a judge may hold a comma as well."""
+    """The names in ``--judge``; the settings of a judge may contain a comma as well."""
     if judge is None:
         return []
     parts = [part.strip() for part in judge.split(",")]
@@ -112,7 +112,7 @@ def _full_name(named: str, found: Sequence[str], folders: Sequence[Path]) -> str
 
 
 def read_judged(folder: Path, judges: Sequence[str]) -> tuple[Judged, ...]:
-    """What judges said of the replies of a run."""
+    """The judgements of a run's replies by some judges."""
     return tuple(Judged(name, judgements(folder, name)) for name in judges)
 
 
@@ -120,20 +120,20 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
     """Score one reply.
 
     Args:
-        stored: The reply. Its visible text is scored, also where the output cap cut it off; where there is none
-            although the model replied, or it refused, the score is 0.
-        rule: One of ``RULES``. ``official`` is the rule of the paper where a task names its metric.
-        judged: Score the tasks that have a rubric for their kind of judge; other tasks are left to the other rules.
+        stored: The reply. Visible text is scored, even if truncated by the output cap; a reply without text or a
+            refusal scores 0.
+        rule: One of ``RULES``. ``official`` is the paper's rule, for tasks that name its metric.
+        judged: Judgements, which score the tasks with a rubric for that kind of judge.
 
     Returns:
-        The verdict. What has no score (an unreadable judgement, one that is missing, a scorer that failed, a task
-        that is not installed or that has no official rule) says so in ``detail``.
+        The score. If there is none (a judgement that is unreadable or missing, a failing scorer, a task that is not
+        installed or has no official rule), ``detail`` says why.
     """
     try:
         task = get_task(stored.task)
         rubric = get_rubric(task.rubric) if task.rubric and judged else None
     except FathomError as error:
-        return Scored(Verdict(None, valid=False, detail=str(error)), target=stored.targets[0] if stored.targets else "")
+        return Scored(Score(None, valid=False, detail=str(error)), target=stored.targets[0] if stored.targets else "")
     target = "\n".join(stored.targets if task.lines else stored.targets[:1])
     judge = next((one for one in judged if rubric is not None and one.kind == rubric.by), None)
     if rubric is not None and judge is not None:
@@ -145,24 +145,24 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
     return Scored(_outcome(stored.reply, score), metric, target, task.version)
 
 
-def _outcome(reply: Reply, score: Callable[[], Verdict]) -> Verdict:
+def _outcome(reply: Reply, score: Callable[[], Score]) -> Score:
     if reply.answered:
         return _attempt(score)
     if reply.status in ("error", "overflow"):
-        return Verdict(None, valid=False, detail=reply.error)
-    return Verdict(0.0, valid=False, detail=reply.error or "empty reply")
+        return Score(None, valid=False, detail=reply.error)
+    return Score(0.0, valid=False, detail=reply.error or "empty reply")
 
 
-def _attempt(score: Callable[[], Verdict]) -> Verdict:
+def _attempt(score: Callable[[], Score]) -> Score:
     try:
         return score()
     except FathomError as error:
-        return Verdict(None, valid=False, detail=str(error))
-    except Exception as error:  # a scorer may come from any package, and one reply must not end the reading
-        return Verdict(None, valid=False, detail=f"scorer failed: {type(error).__name__}: {error}")
+        return Score(None, valid=False, detail=str(error))
+    except Exception as error:  # scorers may come from any package, and one reply must not stop the others
+        return Score(None, valid=False, detail=f"scorer failed: {type(error).__name__}: {error}")
 
 
-def _by_task(task: Task, stored: StoredReply) -> Verdict:
+def _by_task(task: Task, stored: StoredReply) -> Score:
     return task.score(stored.reply.text, _sample_of(stored))
 
 
@@ -183,32 +183,32 @@ def _sample_of(stored: StoredReply) -> Sample:
     )
 
 
-def _by_paper(task: Task, stored: StoredReply) -> Verdict:
+def _by_paper(task: Task, stored: StoredReply) -> Score:
     if not task.official:
         hint = " without a judge; see `fathom judge`" if task.rubric else ""
-        return Verdict(None, valid=False, grader="official", detail=f"task {task.name!r} has no official rule{hint}")
-    verdict = get_scorer(task.official, "official")(row_of(stored.reply.text, _sample_of(stored)))
-    if verdict.value is None or 0.0 <= verdict.value <= 1.0:
-        return verdict
-    # LongBench Pro's evaluator, the only one that looks, counts such a score as 0.
-    return replace(verdict, value=0.0, detail=f"the official metric gives {verdict.value:g}, which counts as 0")
+        return Score(None, valid=False, grader="official", detail=f"task {task.name!r} has no official rule{hint}")
+    score = get_scorer(task.official, "official")(row_of(stored.reply.text, _sample_of(stored)))
+    if score.value is None or 0.0 <= score.value <= 1.0:
+        return score
+    # LongBench Pro's evaluator, the only one that checks, counts such a score as 0.
+    return replace(score, value=0.0, detail=f"the official metric gives {score.value:g}, which counts as 0")
 
 
-def _by_judge(task: Task, rubric: Rubric, stored: StoredReply, rule: str, judged: Judged) -> Verdict:
-    """What the judge said; whether the form was right, and which answer was given, is for the task's scorer to say."""
+def _by_judge(task: Task, rubric: Rubric, stored: StoredReply, rule: str, judged: Judged) -> Score:
+    """The judge's score; validity and the extracted answer come from the task's scorer."""
     case = case_of(stored)
     own = _attempt(partial(_by_task, task, stored))
-    verdict = replace(own, value=None, grader=f"judge {judged.name} ({rubric.name} v{rubric.version})")
+    score = replace(own, value=None, grader=f"judge {judged.name} ({rubric.name} v{rubric.version})")
     if not case.said:
-        return replace(verdict, value=0.0, detail="empty reply")
+        return replace(score, value=0.0, detail="empty reply")
     found = judged.judgements.get(case_key(rubric, case))
     if found is None:
-        return replace(verdict, detail=f"{NOT_JUDGED} by {judged.name}: run `fathom judge`")
+        return replace(score, detail=f"{NOT_JUDGED} by {judged.name}: run `fathom judge`")
     if found.status == "ok":
         parts = ", ".join(f"{name} {value:.3g}" for name, value in found.parts.items())
-        return replace(verdict, value=rubric.value(found.parts, rule), detail=parts)
+        return replace(score, value=rubric.value(found.parts, rule), detail=parts)
     why = "judgement unreadable" if found.status == "unreadable" else f"{NOT_JUDGED}, the judge did not answer"
-    return replace(verdict, detail=f"{why}: {found.detail}")
+    return replace(score, detail=f"{why}: {found.detail}")
 
 
 def _listed(folders: Sequence[Path]) -> str:

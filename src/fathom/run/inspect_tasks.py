@@ -22,7 +22,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, 
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from inspect_ai.util import registry_info
 
-from fathom.build import Order, build, order
+from fathom.build import BuildConfig, build, configure
 from fathom.counts import cache_folder
 from fathom.length import parse_length, render
 from fathom.registry import get_task, tasks
@@ -54,12 +54,12 @@ def _scorer_of(name: str) -> Callable[[str], Scorer]:
         declared = get_task(task)
 
         async def score(state: TaskState, target: Target) -> Score:
-            verdict = declared.score(state.output.completion, _sample(state, target))
+            scored = declared.score(state.output.completion, _sample(state, target))
             return Score(
-                value=math.nan if verdict.value is None else verdict.value,
-                answer=verdict.answer,
-                explanation=verdict.detail or None,
-                metadata={"valid": verdict.valid, "grader": verdict.grader, "rule": "strict"},
+                value=math.nan if scored.value is None else scored.value,
+                answer=scored.answer,
+                explanation=scored.detail or None,
+                metadata={"valid": scored.valid, "grader": scored.grader, "rule": "strict"},
             )
 
         return score
@@ -121,7 +121,7 @@ def _register(declared: Task) -> None:
         language: Texts = None,
     ) -> InspectTask:
         try:
-            wanted = order(
+            wanted = configure(
                 declared.name,
                 lengths=tuple(parse_length(text) for text in _texts(length)),
                 items=items,
@@ -164,7 +164,7 @@ def _depths(given: Numbers) -> tuple[float, ...]:
         raise FathomError(f"depth={given}: expected `random`, or numbers between 0 and 1 such as 0,0.5,1") from error
 
 
-def _inspect_task(declared: Task, wanted: Order) -> InspectTask:
+def _inspect_task(declared: Task, wanted: BuildConfig) -> InspectTask:
     key = hashlib.sha256(json.dumps(asdict(wanted), sort_keys=True).encode()).hexdigest()[:16]
     folder = cache_folder() / "inspect" / f"{declared.name}-{key}"
     suite = open_suite(build(wanted, folder, force=True).folder)

@@ -1,1 +1,1 @@
-"""What scorers of several benchmarks share, metrics by name, and judges; scorers are in ``fathom.benchmarks``."""
+"""Code shared by the scorers of several benchmarks, metrics by name, and judges."""

@@ -1,11 +1,11 @@
-"""What a reply answers: a number, an option, a passage, a passkey, a UUID or a few words.
+"""Extracts answers from replies: a number, an option, a passage, a passkey, a UUID or a few words.
 
-Every reader takes a whole reply as a model wrote it: thoughts in tags are left aside, full-width digits count as
-digits, and Markdown marks do not matter. It returns the answer in a plain form, or None where there is none.
+Every function takes a model's whole reply: text in thinking tags is ignored, full-width digits count as digits, and
+Markdown is ignored. It returns the normalised answer, or None.
 
-Options, passages and counts are read by one plan. Numbers in words become digits, and what the reply rules out ("not
-passage 4", "option 1 is wrong") is struck. Then the number that an answer cue announces counts ("the answer is"); else
-one that leads the reply as its mark ("2) ..."), else the first that is named ("passage 3"), else a bare number.
+Options, passages and counts follow one procedure. Numbers in words become digits, and negated answers ("not passage 4",
+"option 1 is wrong") are removed. Then the number after an answer cue is used ("the answer is"); else one that leads the
+reply as a label ("2) ..."), else the first that is named ("passage 3"), else a bare number.
 """
 
 import re
@@ -16,7 +16,7 @@ from fathom.score.text import without_reasoning
 
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
-# What stands before a short answer on its line; the sentence may begin with a clause of its own.
+# Text before a short answer on its line; the sentence may begin with another clause.
 _LABEL = re.compile(
     r"^[ \t]*(?:(?:final |short )?answer[ \t]*[:：]|\[answer\][ \t]*[:：]?"
     r"|(?:[^\n,.]{0,60},[ \t]*)?(?:so |thus |therefore )?(?:the|my) (?:\w{1,9} )?answer[ \t]+(?:is|would be)\b"
@@ -28,10 +28,10 @@ _LABEL = re.compile(
 _NUMBERS = re.compile(r"(?:(?<![\w.,)\]-])-)?[0-9]+(?:,[0-9]+)*(?:\.[0-9]+)?")
 _THOUSANDS = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _NUMBER = r"([0-9]+(?:,[0-9]{3})*)"
-_ALONE = r"(?!\s*,\s*[0-9]|[0-9.]*[0-9])"  # neither the start of a list nor of a longer number
-# The number that a cue announces at once: "the answer is [in] [the] [passage] 12".
+_ALONE = r"(?!\s*,\s*[0-9]|[0-9.]*[0-9])"  # neither the start of a list nor part of a longer number
+# A number directly after a cue: "the answer is [in] [the] [passage] 12".
 _ANNOUNCED = re.compile(rf"[^\w\[]*(?:(?:in|the)\s+){{0,2}}{NAME}?[^\w\[]{{0,3}}([0-9]+){_ALONE}", re.IGNORECASE)
-# A number that stands before a line as its mark: "2", "2.", "(2) 5, 12, 33", "2: [5, 12]"; not "2, 5", "2.5", "2 men".
+# A number that labels a line: "2", "2.", "(2) 5, 12, 33", "2: [5, 12]"; not "2, 5", "2.5", "2 men".
 _MARK = re.compile(
     rf"^[ \t]*[\[(]?([0-9]+)(?:[ \t]*$|[.)\]:、。](?![0-9])|,(?![ \t]*[0-9])|[ \t]*[:=(\[]|[ \t]+-[ \t])"
     rf"(?!\W*{NAME}[0-9])",
@@ -49,7 +49,7 @@ _PASSAGE = re.compile(
     r"|(?:段落|文章|文档|篇章)\W{0,3}([0-9]+)|第\s*([0-9]+)\s*(?:个|篇)?\s*(?:段|篇|文)|\b([0-9]+)\s*号(?:段|文|篇)",
     re.IGNORECASE,
 )
-# How many there were before repetitions are left out.
+# The total before repetitions are removed.
 _TOTAL = re.compile(
     r"\b(?:out of|among|of (?:the|these|those|all))(?:[ \t]+(?:the|these|those|all)){0,2}[ \t]+[0-9]+(?:,[0-9]{3})*",
     re.IGNORECASE,
@@ -73,11 +73,11 @@ _DIGIT_RUN = re.compile(r"[0-9]+(?:[ \t\r\n,-]{1,4}[0-9]+)*")
 _WRAPPED_DIGITS = 20
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
 _OPEN, _CLOSED = r"[(\[{\"'“‘]", r"[)\]}\"'”’]"
-# Not the article that begins "A good one"; "A because" is a choice.
+# Not the article in "A good one"; "A because" is a choice.
 _ARTICLE = r"[ \t]+(?!(?:and|or|as|because|since|for|is|was|based|due|given|which|with|not)\b)[a-z]"
 _LETTER_ALONE = rf"(?<![A-Za-z0-9])([B-D]|A(?!{_ARTICLE}))(?![A-Za-z0-9]|['’-][A-Za-z])"
 _LETTER = re.compile(_LETTER_ALONE)
-# A small letter may be an article: it has to be in brackets or the last of its sentence.
+# A lower-case letter may be an article: it must be in brackets or the last of its sentence.
 _SMALL = re.compile(rf"{_OPEN}([a-d]){_CLOSED}|(?<![A-Za-z0-9])([b-d]|a(?=\W*$))(?=[ \t]*(?:[.。!;\n]|$))")
 _LETTER_BRACKETED = re.compile(rf"{_OPEN}([A-D]){_CLOSED}")
 _LAST = re.compile(rf"{_LETTER_ALONE}\W*\Z")
@@ -93,7 +93,7 @@ _RULED_OUT = re.compile(
 _LETTER_MARK = re.compile(r"(?<![^\s,(\[])([A-D])[.:)\]](?=\s|$)")
 _SEVERAL = re.compile(rf"(?<![A-Za-z0-9])([A-D]{{2,4}}|[B-D]|A(?!{_ARTICLE}))(?![A-Za-z0-9]|['’-][A-Za-z])")
 _REASONS = re.compile(r"\b(?:because|since|as)\b")
-# Between two letters that are given together.
+# Between two letters given together.
 _TOGETHER = re.compile(
     rf"{_CLOSED}?[ \t]*(?:,?[ \t]*(?:and|or|&|和|或|及)|[,/、+])[ \t]*(?:both[ \t]+)?{_OPEN}?{_LETTER_ALONE}"
 )
@@ -102,8 +102,8 @@ _TOGETHER = re.compile(
 def first_number(reply: str) -> str | None:
     """The first number of the answer, without leading zeros and thousands separators.
 
-    Where a reply says "answer is" or the like, the number after the last of these counts, else the first of all. A
-    reply of no more than a number in words (``twelve``, ``十二``) counts too.
+    After the last "answer is" or the like, else anywhere. A reply that is just a number in words (``twelve``,
+    ``十二``) counts too.
     """
     text = _after_cue(plain(reply))
     return next(_numbers(text), None) or _spelled(text)
@@ -116,11 +116,11 @@ def last_uuid(reply: str) -> str | None:
 
 
 def choice_number(reply: str, n_options: int) -> str | None:
-    """The one option from 1 to ``n_options`` that a reply chooses; None if it chooses none, or cannot.
+    """The option from 1 to ``n_options`` that a reply chooses; None if it chooses none or several.
 
-    The option that the last "answer is" announces counts; else the first of "option 3" that is not ruled out; else the
-    one mark before a line ("2) 5, 12, 33, 8"), or the one number in brackets; else the only number of the reply. A
-    list of numbers is no choice.
+    The option after the last "answer is" is used; else the first "option 3" that is not negated; else the only label of
+    a line ("2) 5, 12, 33, 8"), or the only number in brackets; else the only number of the reply. A list of numbers is
+    not a choice.
     """
     text = settled(reply)
     for part in after_cues(text):
@@ -133,10 +133,10 @@ def choice_number(reply: str, n_options: int) -> str | None:
 
 
 def passage_number(reply: str) -> str | None:
-    """The number of the passage that a reply names: ``Passage 12``, ``段落12``, ``第12段`` or a number alone.
+    """The passage number that a reply gives: ``Passage 12``, ``段落12``, ``第12段`` or a number alone.
 
-    The number that the last "answer is" announces counts; else the mark that leads the reply ("12. Because"); else the
-    first named passage that is not ruled out ("passage 3, not passage 4"); else the first number of all.
+    The number after the last "answer is" is used; else the label at the start ("12. Because"); else the first named
+    passage that is not negated ("passage 3, not passage 4"); else the first number.
     """
     text = settled(reply)
     for part in after_cues(text):
@@ -148,11 +148,11 @@ def passage_number(reply: str) -> str | None:
 
 
 def count_number(reply: str) -> str | None:
-    """How many different things a reply counts.
+    """The number of different things that a reply counts.
 
-    The number that the last "answer is" announces counts; else the last that is said to be of different ones ("12 are
-    different"), or that is said to have been counted ("there are 12", "I count twelve"); else the mark that leads the
-    reply; else the first number that is no total ("out of 15").
+    The number after the last "answer is" is used; else the last number of different things ("12 are different"), or of
+    counted things ("there are 12", "I count twelve"); else the label at the start; else the first number that is not a
+    total ("out of 15").
     """
     text = _TOTAL.sub(" ", settled(reply))
     for part in after_cues(text):
@@ -164,13 +164,13 @@ def count_number(reply: str) -> str | None:
 
 
 def digits(reply: str, size: int = 0) -> str | None:
-    """The number of ``size`` digits in a reply, leading zeros kept, the last of several; else its longest number.
+    """The last number of ``size`` digits in a reply, with leading zeros; else its longest number.
 
-    Digits that a reply breaks into equal groups by spaces, commas, hyphens or line ends are put together again.
+    Digits in equal groups separated by spaces, commas, hyphens or line ends are joined.
 
     Args:
         reply: The whole reply.
-        size: Number of digits asked for; 0 if that is unknown.
+        size: Number of digits; 0 if unknown.
     """
     best = ""
     for run in _DIGIT_RUN.finditer(RULED_OUT.sub(" ", plain(reply))):
@@ -180,9 +180,9 @@ def digits(reply: str, size: int = 0) -> str | None:
 
 
 def short_answer(reply: str) -> str | None:
-    """The answer in words: the first line that is no announcement, without its frame, quotes and Markdown.
+    """The answer in words: the first line that is not an announcement, without lead-in, quotes and Markdown.
 
-    ``Answer:`` and "the answer is" are the frame. A reply without a letter or digit beside it has no answer.
+    ``Answer:`` and "the answer is" are lead-ins. A reply without any other letter or digit has no answer.
     """
     text = _after_label(_EMPHASIS.sub("", without_reasoning(reply)))
     lines = [line for line in map(str.strip, text.splitlines()) if line]
@@ -202,13 +202,13 @@ def _first(found: re.Match[str] | None) -> str | None:
 
 
 def _only(found: Iterable[str]) -> str | None:
-    """The one value, if all are the same."""
+    """The value, if all are the same."""
     distinct = set(found)
     return distinct.pop() if len(distinct) == 1 else None
 
 
 def _leading(text: str) -> str | None:
-    """The mark that the first line begins with, unless other lines have marks of their own, as a list has."""
+    """The label of the first line, unless other lines have labels, as in a list."""
     text = text.strip()
     return _only(_MARK.findall(text)) if _MARK.match(text) else None
 
@@ -221,7 +221,7 @@ def _counted(text: str) -> str | None:
 
 
 def _bare(reply: str, besides: re.Pattern[str] = RULED_OUT) -> str | None:
-    """The first number in digits, else the first in words; ``besides`` is left out."""
+    """The first number in digits, else the first in words; ``besides`` is removed."""
     for words in (False, True):
         if found := next(_numbers(besides.sub(" ", settled(reply, words))), None):
             return found
@@ -233,12 +233,12 @@ def _after_cue(text: str) -> str:
 
 
 def _after_label(text: str) -> str:
-    """What follows the last frame that anything follows, else all but the frames."""
+    """The text after the last non-empty lead-in, else everything without lead-ins."""
     return _LABEL.sub("", _after_last(_LABEL, text))
 
 
 def _after_last(pattern: re.Pattern[str], text: str) -> str:
-    """What follows the last match that anything follows; the text itself if there is none."""
+    """The text after the last match that is followed by any; else the text itself."""
     for match in reversed(list(pattern.finditer(text))):
         if rest := text[match.end() :].strip():
             return rest
@@ -259,7 +259,7 @@ def _canonical(number: str) -> str:
 
 def _within(number: str, n_options: int) -> str | None:
     number = _canonical(number)
-    # The length first: a reply may hold a number of any size.
+    # Check the length first: a reply may contain a number of any size.
     fits = number.isdecimal() and len(number) <= len(str(n_options)) and 1 <= int(number) <= n_options
     return number if fits else None
 
@@ -270,7 +270,7 @@ def _spelled(text: str) -> str | None:
 
 
 def _joined(run: str, size: int) -> list[str]:
-    """The numbers that a run of digits and separators may stand for."""
+    """The numbers that a run of digits and separators may represent."""
     groups = re.findall("[0-9]+", run)
     width = len(groups[0])
     exact = [group for group in groups if len(group) == size]
@@ -278,21 +278,21 @@ def _joined(run: str, size: int) -> list[str]:
         return exact or groups
     equal = all(len(group) == width for group in groups[:-1]) and len(groups[-1]) <= width
     thousands = width <= 3 and all(len(group) == 3 for group in groups[1:])
-    # Short numbers on lines of their own are a list; only long ones are wrapped.
+    # Short numbers on separate lines are a list; only long ones are wrapped.
     wrapped = "\n" not in run or width == 1 or width >= _WRAPPED_DIGITS
     listed = re.search(r",[ \t]", run) is not None and width > 1
     return ["".join(groups)] if (equal or thousands) and wrapped and not listed else groups
 
 
 def choice_letter(reply: str) -> str | None:
-    """The one letter from A to D that a reply takes; None if it takes none or several.
+    """The letter from A to D that a reply chooses; None if it chooses none or several.
 
-    What follows the last "answer is" or ``Answer:`` counts, if a letter stands alone there; else the letter that leads
-    the reply ("B. Because"); else the only one in brackets or named ("option B"), else the only one of
-    all where it is the last word. What is ruled out ("not (A)", "A is wrong") does not count.
+    A single letter after the last "answer is" or ``Answer:`` is used; else the letter at the start ("B. Because"); else
+    the only one in brackets or named ("option B"), else the only one if it is the last word. Negated letters
+    ("not (A)", "A is wrong") do not count.
 
     Args:
-        reply: The whole reply; thoughts in tags are left aside.
+        reply: The whole reply; text in thinking tags is ignored.
     """
     text = _RULED_OUT.sub(" ", plain(reply))
     for part in after_cues(text):
@@ -312,13 +312,13 @@ def choice_letter(reply: str) -> str | None:
 
 
 def choice_letters(reply: str) -> str:
-    """All letters from A to D that a reply takes, in alphabetical order ("AC"); "" if there are none.
+    """All letters from A to D that a reply chooses, in alphabetical order ("AC"); "" if there are none.
 
-    What follows the last cue counts, else the whole reply: its marks if it begins with one ("A. first"), else the
-    first line that names letters, alone or as a word of them ("AC"), up to its reasons.
+    The text after the last cue is used, else the whole reply: its labels if it begins with one ("A. first"), else the
+    first line with letters, alone or as a word ("AC"), up to its reasons.
 
     Args:
-        reply: The whole reply; thoughts in tags are left aside.
+        reply: The whole reply; text in thinking tags is ignored.
     """
     text = _RULED_OUT.sub(" ", plain(reply))
     for part in (*after_cues(text), text):

@@ -1,4 +1,4 @@
-"""Scores of replies in a file of anyone's: one row in, one row out, in order."""
+"""Scores replies in any file: one row in, one row out, in order."""
 
 import json
 import math
@@ -12,27 +12,27 @@ from fathom.atomic import whole_file
 from fathom.printing import readable
 from fathom.records import COMPRESSED, TABLES, Fault, Record, format_of, read_records
 from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
-from fathom.types import FathomError, Verdict
+from fathom.types import FathomError, Score
 
 TOLERANCE = 1e-9
 EXAMPLES = 20
 _AS_JSON = {"answers", "all_classes", "extra", "score"}
-_MOST_SHOWN = 60  # characters of what stands where a score should
+_MOST_SHOWN = 60  # characters shown of an invalid score
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A row whose own score is not what the metric gives.
+    """A row whose own score differs from the metric's.
 
     Attributes:
         index: Number of the row, from 0.
         case_id: Its ``case_id``, or "".
         metric: Full name of the metric.
-        stated: Whether the row has a score of its own.
-        expected: That score; None stands for null, where a scorer stops.
-        score: The score that the metric gives; None where it stops.
+        stated: Whether the row has its own score.
+        expected: That score; None for null, where a scorer stops.
+        score: The metric's score; None where it stops.
         error: Why it stops.
     """
 
@@ -56,9 +56,9 @@ class MetricCount:
     Attributes:
         rows: Rows read.
         scored: Rows with a score; ``total`` is the sum of their scores.
-        valid: Rows whose reply had the asked form.
+        valid: Rows whose reply had the requested form.
         checked: Rows whose own score was compared.
-        equal: Rows of those that agreed.
+        equal: Compared rows that agreed.
     """
 
     rows: int = 0
@@ -70,23 +70,23 @@ class MetricCount:
 
     @property
     def mean(self) -> float | None:
-        """Mean of the scores, None where nothing was scored."""
+        """Mean of the scores, None if nothing was scored."""
         return self.total / self.scored if self.scored else None
 
 
 @readable
 @dataclass(slots=True)
 class ScoreSummary:
-    """What scoring a file came to.
+    """The result of scoring a file.
 
     Attributes:
         rows: Rows read.
-        by_metric: Counts by full name of the metric; "" for rows that name none.
+        by_metric: Counts by full name of the metric; "" for rows without one.
         unscored: Rows without a score.
         errors: The first of them, as (index, error).
-        differing: Rows that were checked and differ from their own score, or have none.
+        differing: Checked rows whose own score differs or is missing.
         differences: The first of them.
-        unchecked: Rows to check that could not be scored: not JSON, a field missing, no such metric.
+        unchecked: Rows that could not be scored: not JSON, a field missing, an unknown metric.
         failures: The first of them, as (index, error).
     """
 
@@ -111,53 +111,53 @@ def score_file(
     """Score the rows of a file.
 
     Rows are ``{"prediction", "answers", "all_classes"?, "language"?, "dataset"?, "extra"?, "suite"?, "metric"?,
-    "case_id"?, "score"?}``; what is written is ``{"index", "case_id"?, "score", "valid", "error"?}``, one line a row
-    and in their order. A row that cannot be scored has the score null and says why; the others go on.
+    "case_id"?, "score"?}``; output is ``{"index", "case_id"?, "score", "valid", "error"?}``, one line per row in that
+    order. A row that cannot be scored has the score null and the reason; the others are scored.
 
     Args:
-        path: A file of ``fathom.records.TABLES``, also with ``.gz`` or ``.zst``. In CSV a cell of ``answers`` is one
-            answer or a list as JSON; ``all_classes``, ``extra`` and ``score`` are JSON.
-        metric: ``SUITE/METRIC`` for all rows; None for what each row names.
-        rule: ``official``, equal to the released code of the paper, or ``strict``, with its known faults mended.
-        check: Whether to compare with the rows' own ``score``, to 1e-9; null there stands for a scorer that stops.
-            A row that has no score of its own counts as different; one that cannot be scored is counted apart.
-        out: File or open stream to write to; None to write nothing. A file appears when it is complete.
+        path: A file of ``fathom.records.TABLES``, also with ``.gz`` or ``.zst``. In CSV, a cell of ``answers`` is one
+            answer or a JSON list; ``all_classes``, ``extra`` and ``score`` are JSON.
+        metric: ``SUITE/METRIC`` for all rows; None to use that of each row.
+        rule: ``official``, equal to the released code of the paper, or ``strict``, with its known faults corrected.
+        check: Whether to compare with the rows' own ``score``, to 1e-9; null stands for a scorer that stops. A row
+            without its own score counts as different; one that cannot be scored is counted separately.
+        out: File or open stream to write to; None to write nothing. A file only appears when it is complete.
 
     Returns:
         Counts by metric, the first errors and the first differences.
 
     Raises:
-        FathomError: The file cannot be opened, or the metric or rule is not known.
+        FathomError: The file cannot be opened, or the metric or rule is unknown.
     """
     if rule not in RULES:
-        raise FathomError(f"unknown rule {rule!r}; it is {' or '.join(RULES)}")
+        raise FathomError(f"unknown rule {rule!r}; expected {' or '.join(RULES)}")
     scorer = get_scorer(metric, rule) if metric else None
     file = Path(path)
     kinds = f"{', '.join(TABLES)}, each also with {' or '.join(COMPRESSED)}"
     if not file.is_file():
         raise FathomError(f"{file}: no such file; name one that ends in {kinds}")
     if (suffix := format_of(file.name)) not in TABLES:
-        raise FathomError(f"{file}: cannot tell how to read it; its name should end in {kinds}")
+        raise FathomError(f"{file}: unknown format; the name should end in {kinds}")
     summary = ScoreSummary()
     with _writer(out) as stream:
         for index, record in enumerate(read_records(file)):
             row, problem = _checked(record, texts=suffix in (".csv", ".tsv"))
             name = metric or _metric_of(row)
-            verdict = problem or _score(row, name, scorer, rule)
-            written = _written(index, row, verdict)
+            scored = problem or _score(row, name, scorer, rule)
+            written = _written(index, row, scored)
             if stream:
                 stream.write(json.dumps(written) + "\n")
-            _count(summary, index, name, verdict)
-            if check and problem is None and verdict.grader == rule:
-                _compare(summary, index, name, row, verdict)
+            _count(summary, index, name, scored)
+            if check and problem is None and scored.grader == rule:
+                _compare(summary, index, name, row, scored)
             elif check:
                 summary.unchecked += 1
-                _keep(summary.failures, (index, verdict.detail))
+                _keep(summary.failures, (index, scored.detail))
     return summary
 
 
-def _checked(record: Record | Fault, *, texts: bool) -> tuple[Mapping[str, object], Verdict | None]:
-    """A row, or an empty one and the reason why there is none."""
+def _checked(record: Record | Fault, *, texts: bool) -> tuple[Mapping[str, object], Score | None]:
+    """A row, or an empty one and the reason."""
     if isinstance(record, Fault):
         return {}, _unscored(record.reason)
     missing = [name for name in ("prediction", "answers") if name not in record.fields]
@@ -167,7 +167,7 @@ def _checked(record: Record | Fault, *, texts: bool) -> tuple[Mapping[str, objec
 
 
 def _from_texts(cells: Mapping[str, object]) -> Mapping[str, object]:
-    """A row of CSV: lists, objects and numbers stand there as JSON; a single answer may stand as it is."""
+    """A row of CSV, with lists, objects and numbers parsed from JSON; a single answer may be plain."""
     row: dict[str, object] = {name: cell for name, cell in cells.items() if cell is not None}
     for name in _AS_JSON & row.keys():
         with suppress(ValueError, RecursionError):
@@ -181,9 +181,9 @@ def _metric_of(row: Mapping[str, object]) -> str:
     return f"{suite}/{name}" if isinstance(suite, str) and isinstance(name, str) else ""
 
 
-def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: str) -> Verdict:
+def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: str) -> Score:
     if not name:
-        return _unscored("the row names no metric: give --metric SUITE/METRIC, or the fields 'suite' and 'metric'")
+        return _unscored("the row has no metric: give --metric SUITE/METRIC, or the fields 'suite' and 'metric'")
     try:
         scorer = scorer or get_scorer(name, rule)
     except FathomError as error:
@@ -201,40 +201,40 @@ def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: st
     )
 
 
-def _unscored(reason: str) -> Verdict:
-    return Verdict(None, valid=False, detail=reason)
+def _unscored(reason: str) -> Score:
+    return Score(None, valid=False, detail=reason)
 
 
-def _written(index: int, row: Mapping[str, object], verdict: Verdict) -> dict[str, object]:
+def _written(index: int, row: Mapping[str, object], scored: Score) -> dict[str, object]:
     named = {"case_id": row["case_id"]} if "case_id" in row else {}
-    error = {"error": verdict.detail or "not scored"} if verdict.value is None else {}
-    return {"index": index, **named, "score": verdict.value, "valid": verdict.valid, **error}
+    error = {"error": scored.detail or "not scored"} if scored.value is None else {}
+    return {"index": index, **named, "score": scored.value, "valid": scored.valid, **error}
 
 
-def _count(summary: ScoreSummary, index: int, name: str, verdict: Verdict) -> None:
+def _count(summary: ScoreSummary, index: int, name: str, scored: Score) -> None:
     summary.rows += 1
     count = summary.by_metric.setdefault(name, MetricCount())
     count.rows += 1
-    count.valid += verdict.valid
-    if verdict.value is None:
+    count.valid += scored.valid
+    if scored.value is None:
         summary.unscored += 1
-        _keep(summary.errors, (index, verdict.detail))
+        _keep(summary.errors, (index, scored.detail))
     else:
         count.scored += 1
-        count.total += verdict.value
+        count.total += scored.value
 
 
-def _compare(summary: ScoreSummary, index: int, name: str, row: Mapping[str, object], verdict: Verdict) -> None:
+def _compare(summary: ScoreSummary, index: int, name: str, row: Mapping[str, object], scored: Score) -> None:
     count = summary.by_metric[name]
     count.checked += 1
     expected, stated = row.get("score"), "score" in row
-    if stated and _same(expected, verdict.value):
+    if stated and _same(expected, scored.value):
         count.equal += 1
         return
     summary.differing += 1
     case = row.get("case_id")
     shown = case if isinstance(case, str) else ""
-    _keep(summary.differences, Difference(index, shown, name, stated, expected, verdict.value, verdict.detail))
+    _keep(summary.differences, Difference(index, shown, name, stated, expected, scored.value, scored.detail))
 
 
 def _keep(examples: list[T], example: T) -> None:
@@ -243,7 +243,7 @@ def _keep(examples: list[T], example: T) -> None:
 
 
 def _shown(score: object) -> str:
-    """A score, or what stands in its place, in a few words."""
+    """A score, or an invalid value, in short."""
     return "no score" if score is None else json.dumps(score)[:_MOST_SHOWN]
 
 
@@ -252,13 +252,13 @@ def _same(expected: object, score: float | None) -> bool:
         return expected is None and score is None
     if not isinstance(expected, int | float) or isinstance(expected, bool):
         return False
-    # An integer of any size may stand there, which no float can hold.
+    # An integer of any size may be given, which no float can hold.
     return abs(expected) < 2**53 and math.isclose(expected, score, rel_tol=0.0, abs_tol=TOLERANCE)
 
 
 @contextmanager
 def _writer(out: str | Path | IO[str] | None) -> Iterator[IO[str] | None]:
-    """A stream to write to; a file is written beside its place and moved there when it is complete."""
+    """A stream to write to; a file is written elsewhere and moved to its place when complete."""
     if not isinstance(out, str | Path):
         yield out
         return

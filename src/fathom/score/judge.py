@@ -1,10 +1,10 @@
-"""How a judge scores answers and summaries: requests go out, replies come in, parts of a score come out.
+"""Scores answers and summaries with a judge: requests go out, replies come in, parts of a score result.
 
-A rubric is a conversation without I/O: a generator that yields requests and is sent the replies. Who drives it
-(``fathom.run``) asks a model, a cache or a script. A reply that cannot be read is asked for once more, then the
-judgement has failed, which is not a score of 0. The rubrics stand with the benchmarks that have them: those of answers
-and of summaries in ``fathom.benchmarks.hundred.rubrics``, LongLeader's rating, and LongBench Pro's similarity, which
-is for models that embed; all others are for models that chat.
+A rubric is a conversation without I/O: a generator that yields requests and receives the replies. Its driver
+(``fathom.run``) asks a model, a cache or a script. A reply that cannot be parsed is requested once more, then the
+judgement has failed, which is not a score of 0. Rubrics are in the folders of their benchmarks: those of answers and
+summaries in ``fathom.benchmarks.hundred.rubrics``, LongLeader's rating, and LongBench Pro's similarity, which needs an
+embedding model; all others need chat models.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -20,25 +20,25 @@ from fathom.types import FathomError
 T = TypeVar("T")
 JudgeKind: TypeAlias = Literal["chat", "embedding"]
 JUDGE_KINDS: tuple[JudgeKind, ...] = ("chat", "embedding")
-_SHOWN = 200  # characters of a reply that could not be read
+_SHOWN = 200  # characters shown of a reply that could not be parsed
 Parts: TypeAlias = Mapping[str, float]
 """Parts of a score: ``{"fluency": 2, "correctness": 3}``, ``{"fluency": 1, "precision": 0.8, "recall": 0.6}``."""
 __all__ = ["Ask", "Case", "Parts", "Rubric", "UnreadableError", "get_rubric", "rubrics"]
 
 
 class UnreadableError(Exception):
-    """The judge's replies could not be read, or there was nothing to judge by: a failed judgement, never 0 points."""
+    """The judge's replies could not be parsed, or there is no reference: a failed judgement, never 0 points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is judged.
+    """The input of a judgement.
 
     Attributes:
         asked: The bare question, or the request for a summary.
         reply: The model's reply.
         references: Acceptable answers, or reference summaries.
-        language: Language in which a reply is expected, ISO 639-1.
+        language: Expected language of the reply, ISO 639-1.
     """
 
     asked: str
@@ -48,7 +48,7 @@ class Case:
 
     @property
     def said(self) -> str:
-        """What the reply says after its thoughts; "" needs no judge and is no valid reply."""
+        """The reply without its thoughts; "" needs no judge and is not a valid reply."""
         return without_reasoning(self.reply).strip()
 
 
@@ -57,9 +57,9 @@ class Ask:
     """One request to the judge.
 
     Attributes:
-        step: What it asks for: ``answer``; ``fluency``, ``precision``, ``key_points``, ``recall``; ``rating``;
+        step: Its purpose: ``answer``; ``fluency``, ``precision``, ``key_points``, ``recall``; ``rating``;
             ``similarity``.
-        prompt: The whole request; each stands alone.
+        prompt: The whole request, independent of others.
     """
 
     step: str
@@ -72,13 +72,13 @@ class Rubric:
 
     Attributes:
         name: ``qa``, ``summary``, ``rating`` or ``similarity``.
-        version: Raised when requests or scores change.
-        steps: Yields requests, is sent the judge's replies, returns the parts. Raises ``UnreadableError``. A reply that
-            says nothing gets parts of 0 without a request.
+        version: Increased when requests or scores change.
+        steps: Yields requests, receives the judge's replies, returns the parts. Raises ``UnreadableError``. An empty
+            reply gets parts of 0 without a request.
         value: Score in [0, 1] from the parts, under the rule ``official`` or ``strict``.
         description: One line.
         source: Paper and section.
-        by: Which kind of model judges: one that chats, or one that turns texts into vectors.
+        by: The kind of judge: a chat model or an embedding model.
     """
 
     name: str
@@ -91,15 +91,15 @@ class Rubric:
 
 
 def asked(step: str, request: str, read: Callable[[str], T | None]) -> Generator[Ask, str, T]:
-    """What the judge says, asked for once more where it cannot be read.
+    """The parsed reply of the judge, requested once more if it cannot be parsed.
 
     Args:
         step: Name of the step.
         request: The whole request.
-        read: What a reply says; None where it cannot be read.
+        read: Parses a reply; None if it cannot.
 
     Raises:
-        UnreadableError: Neither reply could be read.
+        UnreadableError: Neither reply could be parsed.
     """
     reply = ""
     for text in (request, f"{request}\n\n{REMINDER}"):
@@ -107,29 +107,29 @@ def asked(step: str, request: str, read: Callable[[str], T | None]) -> Generator
         found = read(reply)
         if found is not None:
             return found
-    raise UnreadableError(f"the judge's reply for {step} could not be read, twice; it ends with {reply[-_SHOWN:]!r}")
+    raise UnreadableError(f"the judge's reply for {step} could not be parsed, twice; it ends with {reply[-_SHOWN:]!r}")
 
 
 def kept_references(case: Case) -> list[str]:
-    """The references that say something.
+    """The non-empty references.
 
     Raises:
         UnreadableError: There is none.
     """
     found = [text.strip() for text in case.references if text.strip()]
     if not found:
-        raise UnreadableError("there is nothing to judge by: the sample has no reference that says anything")
+        raise UnreadableError("no reference: the sample has no reference with any text")
     return found
 
 
 def check_rule(rule: str) -> None:
-    """Make sure that a rule is known.
+    """Check that a rule is known.
 
     Raises:
         FathomError: It is neither ``official`` nor ``strict``.
     """
     if rule not in ("official", "strict"):
-        raise FathomError(f"unknown rule {rule!r}; it is official or strict")
+        raise FathomError(f"unknown rule {rule!r}; expected official or strict")
 
 
 def rubrics() -> Mapping[str, Rubric]:
@@ -141,7 +141,7 @@ def get_rubric(name: str) -> Rubric:
     """The rubric of that name.
 
     Raises:
-        FathomError: There is none.
+        FathomError: It does not exist.
     """
     known = rubrics()
     if name in known:

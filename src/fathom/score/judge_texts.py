@@ -1,12 +1,12 @@
-"""What goes to a judge and what comes back: texts fenced off, summaries in sentences, replies read.
+"""The texts of requests to judges, and parsing of their replies.
 
-Texts to be judged are data. Each stands between two lines that carry a label; the label is a hash of the texts, so that
-a text cannot hold the label of its own fence, and equal texts make equal prompts.
+Texts to be judged are data. Each is enclosed in two lines with a label; the label is a hash of the texts, so that no
+text can contain its own label, and equal texts give equal prompts.
 
-A judge reasons first and ends with one JSON object. Only an object that ends the reply is read: one that the judge
-merely quotes is not its judgement. What is not of the asked form is None, never 0.
+A judge reasons first and ends with one JSON object. Only an object at the end of the reply is parsed: one that the
+judge merely quotes is not its judgement. Anything else is None, never 0.
 
-Whoever changes the words in which a judge is asked raises the version of the rubric.
+Changes to these texts require a new version of the rubric.
 """
 
 import json
@@ -19,7 +19,7 @@ from itertools import count, pairwise
 from fathom.counts import cut_points
 
 _AFTER_OBJECT = string.whitespace + "`*"
-_BRACES = 64  # opening braces that are tried, from the end
+_BRACES = 64  # opening braces tried, from the end
 _BULLETS = re.compile(r"(?:(?:[-*•‣·–—]|\(?\d{1,3}[.)])\s+|\(?\d{1,3}[、)]|#+\s+)*")
 _HEADING = re.compile(r"#+\s.*|\*\*[^*]+\*\*|__[^_]+__|.*[:：]\**")
 REMINDER = (
@@ -112,9 +112,9 @@ def prompt(intro: str, texts: Sequence[tuple[str, str]], request: str) -> str:
     """A request to a judge.
 
     Args:
-        intro: What is to be judged.
-        texts: Name and text of all that is quoted; no text can pass as a part of the request. Empty ones are left out.
-        request: What to do, and the form of the reply.
+        intro: The task.
+        texts: Name and text of all quotations, which cannot pass as parts of the request. Empty ones are left out.
+        request: The instructions, and the format of the reply.
     """
     label = _label([text for _, text in texts])
     fenced = [f"<<{name} {label}>>\n{text}\n<<end of {name} {label}>>" for name, text in texts if text]
@@ -127,7 +127,7 @@ def prompt(intro: str, texts: Sequence[tuple[str, str]], request: str) -> str:
 
 
 def _label(texts: Sequence[str]) -> str:
-    """The first hash of the texts that occurs in none of them."""
+    """The first hash of the texts that does not occur in them."""
     joined = "\0".join(texts).encode("utf-8", "surrogatepass")
     labels = (sha256(b"%d\0%b" % (number, joined)).hexdigest()[:10] for number in count())
     return next(label for label in labels if not any(label in text.lower() for text in texts))
@@ -139,15 +139,15 @@ def numbered(lines: Sequence[str]) -> str:
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a summary, without bullets and numbers before them.
+    """The sentences of a summary, without bullets and numbers.
 
-    A heading, and a line that ends with a colon, claims nothing on its own: it is joined to the sentence that follows.
+    A heading or a line that ends with a colon is joined to the sentence after it.
 
     Args:
         text: Running text or a list, in any language.
 
     Returns:
-        Sentences of one line each, in order; empty where the text has neither letters nor digits.
+        Sentences of one line each, in order; empty if the text has neither letters nor digits.
     """
     found: list[str] = []
     heading = ""
@@ -172,15 +172,15 @@ def _says_something(text: str) -> bool:
 
 
 def read_marks(reply: str, highest: Mapping[str, int], lowest: int = 0) -> dict[str, int] | None:
-    """The marks in the JSON object that ends a reply.
+    """The marks in the JSON object at the end of a reply.
 
     Args:
-        reply: What the judge said.
-        highest: Highest mark of each name.
+        reply: The judge's reply.
+        highest: Highest mark by name.
         lowest: Lowest mark of all.
 
     Returns:
-        A whole number for each name; None where one is missing, out of range or no whole number.
+        A whole number for each name; None if one is missing, out of range or not a whole number.
     """
     found = _object_at_end(reply)
     marks = {name: _whole(found.get(name)) for name in highest}
@@ -189,7 +189,7 @@ def read_marks(reply: str, highest: Mapping[str, int], lowest: int = 0) -> dict[
 
 
 def read_numbers(reply: str, name: str, last: int) -> frozenset[int] | None:
-    """The list of numbers from 1 to ``last`` in the JSON object that ends a reply; None where it is not one."""
+    """The list of numbers from 1 to ``last`` in the JSON object at the end of a reply; None if invalid."""
     listed = _object_at_end(reply).get(name)
     if not isinstance(listed, list):
         return None
@@ -199,7 +199,7 @@ def read_numbers(reply: str, name: str, last: int) -> frozenset[int] | None:
 
 
 def read_lines(reply: str, name: str) -> tuple[str, ...] | None:
-    """The list of different texts, one line each, in the JSON object that ends a reply; None where it is not one."""
+    """The list of different texts, one line each, in the JSON object at the end of a reply; None if invalid."""
     listed = _object_at_end(reply).get(name)
     if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
         return None
@@ -208,7 +208,7 @@ def read_lines(reply: str, name: str) -> tuple[str, ...] | None:
 
 
 def _object_at_end(reply: str) -> Mapping[str, object]:
-    """The JSON object that ends a reply, leaving code fences aside; empty where there is none."""
+    """The JSON object at the end of a reply, ignoring code fences; empty if there is none."""
     text = reply.rstrip(_AFTER_OBJECT)
     decoder = json.JSONDecoder(object_pairs_hook=_each_name_once)
     start = len(text)
@@ -228,7 +228,7 @@ def _object_at_end(reply: str) -> Mapping[str, object]:
 def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("duplicate name")
     return found
 
 

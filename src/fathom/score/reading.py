@@ -1,4 +1,4 @@
-"""Replies made ready to be read: plain marks, numbers as digits, without what they rule out, cut at answer cues."""
+"""Prepares replies for extraction: plain text, numbers as digits, negated answers removed, split at answer cues."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ CUE = re.compile(
     r"|(?:答案|选项|结果|密码|密钥)\s*(?:是|为|:)\s*:?|\[答案\]",
     re.IGNORECASE,
 )
-# What is numbered, and how its name leads to its number.
+# Nouns for numbered things, and how they precede the number.
 PASSAGE_NOUN = "(?:passage|paragraph|document|article|text)"
 _NOUN = rf"(?:{PASSAGE_NOUN}|option|choice|number|no\.)"
 _NOUN_ZH = "(?:段落|文章|文档|篇章|选项|选择|选|第)"
@@ -59,7 +59,7 @@ _SMALL = f"(?:(?:{_TEN})(?:[- ](?:{_UNIT}))?|{_TEEN}|{_UNIT})"
 _CARDINAL = re.compile(
     rf"\b(?:(?:a|{_UNIT})[- ]hundred(?:(?:[- ]and)?[- ]{_SMALL})?|{_SMALL}|zero)\b", re.IGNORECASE | re.ASCII
 )
-# "one" is a pronoun and 一 half of many words, unless what stands before says that it is a number.
+# "one" is a pronoun and 一 part of many words, unless the preceding word indicates a number.
 _BEFORE_ONE = re.compile(
     r"\b(?:passage|paragraph|document|article|text|option|choice|number|answer(?: is)?)\W{0,3}$", re.IGNORECASE
 )
@@ -69,18 +69,18 @@ _AFTER_CHINESE = re.compile(r"\s?[个篇段项条种号份]|(?![\u3400-\u9fff])"
 
 
 def plain(reply: str) -> str:
-    """What a reply says after its thoughts, in plain letters and without Markdown."""
+    """A reply without thoughts and Markdown, in normalised letters."""
     return _MARKDOWN.sub("", fold(without_reasoning(reply)))
 
 
 def settled(reply: str, words: bool = True) -> str:
-    """A reply as it is read: plain, numbers in words as digits (unless not ``words``), without what it rules out."""
+    """A normalised reply with numbers in words as digits (unless not ``words``), and without negated answers."""
     text = plain(reply).translate(_ENCLOSED)
     return RULED_OUT.sub(" ", in_digits(text) if words else text)
 
 
 def after_cues(text: str) -> Iterator[str]:
-    """What follows each answer cue, up to the next; the last first."""
+    """The text after each answer cue, up to the next; the last first."""
     cues = list(CUE.finditer(text))
     ends = [*(cue.start() for cue in cues), len(text)][1:]
     for cue, end in reversed(list(zip(cues, ends, strict=True))):
@@ -102,7 +102,7 @@ _RANKED = re.compile(
 
 
 def read_numeral(text: str) -> int | None:
-    """The number that a text spells, if it spells one and nothing else; ``Passage twelve`` and ``第十二段`` do."""
+    """The number that a text spells, if it contains nothing else; ``Passage twelve`` and ``第十二段`` count."""
     text = text.strip().strip(".。!！,，'\"“”()[]").strip().lower()
     if found := _FRAME.fullmatch(text):
         return _read_chinese(found.group(1))
@@ -113,8 +113,8 @@ def read_numeral(text: str) -> int | None:
 def in_digits(text: str) -> str:
     """A text with its numbers in words as digits: ``twelve`` as ``12``, ``twelfth passage`` as ``12th passage``.
 
-    Words that may be something else stay: ``one`` and ``一`` unless a noun or cue before says that a number comes,
-    ordinals that rank nothing, and Chinese digits within words.
+    Ambiguous words are kept: ``one`` and ``一`` unless a noun or cue precedes them, ordinals that rank nothing, and
+    Chinese digits within words.
     """
     text = _RANKED.sub(lambda found: f"{_ORDINALS[found.group().lower()]}th", text)
     text = _CARDINAL.sub(_english_in_digits, text)
@@ -137,7 +137,7 @@ def _chinese_in_digits(found: re.Match[str]) -> str:
 
 
 def _read_english(text: str) -> int:
-    """The value of words that ``_CARDINAL`` matches."""
+    """The value of words matched by ``_CARDINAL``."""
     before, hundred, rest = text.replace("-", " ").partition("hundred")
     value = 100 * _ENGLISH[before.strip()] if hundred else 0
     return value + sum(_ENGLISH[word] for word in (rest if hundred else before).split() if word != "and")

@@ -1,7 +1,7 @@
 """Metrics by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.discovery``).
 
-A metric is named ``SUITE/METRIC`` and has one scorer a rule: ``official`` equals the released code of its paper, faults
-and all; ``strict`` has the known faults mended.
+A metric is named ``SUITE/METRIC`` and has one scorer per rule: ``official`` equals the released code of its paper,
+including its faults; in ``strict`` known faults are corrected.
 """
 
 import json
@@ -11,22 +11,22 @@ from typing import TypeAlias
 
 from fathom.discovery import declared
 from fathom.names import unknown
-from fathom.types import FathomError, Sample, Verdict
+from fathom.types import FathomError, Sample, Score
 
 RULES = ("official", "strict")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringRow:
-    """What a scorer may look at: a reply and its gold answers, as they stand in a file of anyone's.
+    """The input of a scorer: a reply and its gold answers, from any file.
 
     Attributes:
-        prediction: The reply; scorers say what they make of anything but a string.
+        prediction: The reply; scorers decide about non-strings.
         answers: Gold answers, as a list or not.
-        all_classes: Labels to choose from, where the task has them.
-        language: ``en``, ``zh`` or as the source names it; "" if it does not.
+        all_classes: Possible labels, if the task has them.
+        language: ``en``, ``zh`` or as the source names it, or "".
         dataset: The source's name of the task; some official rules depend on it.
-        extra: Whatever else the source gives.
+        extra: Other fields of the source.
     """
 
     prediction: object
@@ -37,7 +37,7 @@ class ScoringRow:
     extra: Mapping[str, object] = field(default_factory=dict)
 
 
-Scorer: TypeAlias = Callable[[ScoringRow], Verdict]
+Scorer: TypeAlias = Callable[[ScoringRow], Score]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,18 @@ class Metric:
     """Declaration of a metric.
 
     Attributes:
-        suite: Name of the suite whose rule it is.
+        suite: Name of the suite that defines it.
         name: Name within the suite.
-        rules: Scorer of each rule.
+        rules: Scorer by rule.
         description: One line for ``fathom list metrics``.
+        alias: Another name of the suite, accepted wherever the metric is named; "" for none.
     """
 
     suite: str
     name: str
     rules: Mapping[str, Scorer]
     description: str
+    alias: str = ""
 
     @property
     def full_name(self) -> str:
@@ -63,19 +65,25 @@ class Metric:
 
 
 def metrics() -> Mapping[str, Metric]:
-    """All metrics by their full name, in the order of these."""
+    """All metrics by their full name."""
     return declared("metrics", lambda metric: metric.full_name, order=lambda metric: metric.full_name)
+
+
+def metric_name(full_name: str) -> str:
+    """The name of a metric, given that or its alias; unknown names are unchanged."""
+    aliases = {f"{metric.alias}/{metric.name}": name for name, metric in metrics().items() if metric.alias}
+    return aliases.get(full_name, full_name)
 
 
 def get_metric(full_name: str) -> Metric:
     """The metric of that name.
 
     Raises:
-        FathomError: There is none; the message names similar ones.
+        FathomError: It does not exist; the message names similar ones.
     """
     known = metrics()
-    if full_name in known:
-        return known[full_name]
+    if (name := metric_name(full_name)) in known:
+        return known[name]
     raise unknown("metric", full_name, known, see="fathom list metrics")
 
 
@@ -83,7 +91,7 @@ def get_scorer(full_name: str, rule: str = "official") -> Scorer:
     """The scorer of a metric under a rule.
 
     Raises:
-        FathomError: There is no such metric, or it has no such rule.
+        FathomError: The metric does not exist, or does not have the rule.
     """
     found = get_metric(full_name).rules
     if rule not in found:
@@ -92,7 +100,7 @@ def get_scorer(full_name: str, rule: str = "official") -> Scorer:
 
 
 def row_of(reply: str, sample: Sample) -> ScoringRow:
-    """A reply to a sample as scorers read it; official rules depend on its inputs ``dataset`` and ``classes``.
+    """A reply to a sample as the input of a scorer; official rules use its inputs ``dataset`` and ``classes``.
 
     Args:
         reply: The reply.
@@ -109,6 +117,6 @@ def row_of(reply: str, sample: Sample) -> ScoringRow:
     )
 
 
-def crash(exception: str, why: str) -> Verdict:
-    """The official verdict where the released code stops with an exception: no score, and which exception."""
-    return Verdict(None, valid=False, grader="official", detail=f"{exception}: {why}")
+def crash(exception: str, why: str) -> Score:
+    """The official score where the released code raises an exception: none, with that exception."""
+    return Score(None, valid=False, grader="official", detail=f"{exception}: {why}")

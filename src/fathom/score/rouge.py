@@ -1,16 +1,16 @@
 """ROUGE-L as the Python package ``rouge`` 1.0.1 computes it: the F of a union of longest common subsequences.
 
-The package cuts texts into sentences at full stops and into words at spaces, and counts distinct words only. It finds
-a subsequence by recursion, one call a step, so that long sentences end in a RecursionError; LongBench and those who
-took its scorer turn that, as any other error, into a score of 0.
+The package splits texts into sentences at full stops and into words at spaces, and counts distinct words only. It finds
+a subsequence by recursion, one call per step, so that long sentences end in a RecursionError; LongBench and its
+derivatives score that, like any other error, as 0.
 
-ROUGE-L of summaries ("ROUGE-Lsum") counts, for each sentence of the reference, what it shares with all of a summary.
-Source: Lin 2004, section 3.2, as Google's ``rouge_score`` 0.1.2 computes it without stemming. Each sentence of the
-reference is compared with every sentence of the summary; its words that are in any of the longest common subsequences
-count, a word at most as often as the summary has it. The result depends on which subsequence is taken of several that
-are equally long: the package's choice is that of ``rouge`` 1.0.1 with the texts exchanged, so that both share a search.
+ROUGE-L of summaries ("ROUGE-Lsum") counts, for each sentence of the reference, what it shares with the whole summary.
+Source: Lin 2004, section 3.2, as computed by Google's ``rouge_score`` 0.1.2 without stemming. Each sentence of the
+reference is compared with every sentence of the summary; its words in any of the longest common subsequences count,
+each word at most as often as in the summary. The result depends on the choice among equally long subsequences: the
+package's choice is that of ``rouge`` 1.0.1 with the texts exchanged, so that both share a search.
 
-The package itself is not used: it fills a table of all pairs of words in Python, which takes more than thirty times as
+The package itself is not used: it fills a table of all word pairs in Python, which takes more than thirty times as
 long, and it needs NLTK.
 """
 
@@ -22,7 +22,7 @@ from itertools import chain
 from fathom.score.judge_texts import sentences
 from fathom.score.text import all_words, ascii_words
 
-# Steps through one pair of sentences that fit in Python's default limit of 1,000 calls, those of the caller aside.
+# Steps for one pair of sentences within Python's default limit of 1,000 calls, without those of the caller.
 OFFICIAL_STEPS = 970
 
 
@@ -32,10 +32,10 @@ def rouge_l(prediction: str, reference: str, most_steps: int | None = None) -> f
     Args:
         prediction: The predicted text.
         reference: The gold text.
-        most_steps: Steps that the search for one subsequence may take; None for no limit.
+        most_steps: Maximum steps of the search for one subsequence; None for no limit.
 
     Returns:
-        F in [0, 1], or None where the package would raise: a text without any sentence, or too many steps.
+        F in [0, 1], or None if the package would raise: a text without sentences, or too many steps.
     """
     predicted, gold = _sentences(prediction), _sentences(reference)
     if not predicted or not gold:
@@ -51,7 +51,7 @@ def rouge_l(prediction: str, reference: str, most_steps: int | None = None) -> f
 
 
 class _Sentence:
-    """Words of a sentence: in order, each once, and the places of each as the bits of a number."""
+    """Words of a sentence: in order, distinct, and the positions of each as the bits of a number."""
 
     def __init__(self, text: str) -> None:
         self.words = " ".join(text.split()).split(" ")
@@ -59,14 +59,14 @@ class _Sentence:
         self._places: dict[str, list[int]] = {}
 
     def places(self, wanted: frozenset[str]) -> dict[str, int]:
-        """The places of those of the wanted words that it has."""
+        """The positions of those of the wanted words that it contains."""
         if not self._places:
             for place, word in enumerate(self.words):
                 self._places.setdefault(word, []).append(place)
         return {word: self._bits(self._places[word]) for word in wanted & self.distinct}
 
     def _bits(self, places: Sequence[int]) -> int:
-        # Not one shift after the other: each would copy a number as long as the sentence.
+        # Not repeated shifts: each would copy a number as long as the sentence.
         bits = bytearray(len(self.words) // 8 + 1)
         for place in places:
             bits[place >> 3] |= 1 << (place & 7)
@@ -83,9 +83,9 @@ def _collect(first: _Sentence, second: _Sentence, shared: set[str], most_steps: 
     mine, theirs = first.words, second.words
     short = most_steps is None or len(mine) + len(theirs) <= most_steps
     if short and (first.distinct & second.distinct) <= shared:
-        return True  # whichever words the search finds, they are there
+        return True  # whichever words the search finds, they have been added
     if not short and first.distinct.isdisjoint(second.distinct):
-        # Nothing in common: the search walks along the second text only.
+        # Nothing in common: the search moves along the second text only.
         return most_steps is None or len(theirs) <= most_steps
     if not short and most_steps is not None and min(len(mine), len(theirs)) > most_steps:
         return False
@@ -95,20 +95,20 @@ def _collect(first: _Sentence, second: _Sentence, shared: set[str], most_steps: 
 
 
 def trace(first: Sequence[str], places: Mapping[str, int], size: int) -> tuple[int, list[int]]:
-    """Steps that the package's search takes from the ends of two texts, and where it meets words that are in both.
+    """Steps of the package's search from the ends of two texts, and its matches.
 
-    A row of the table of lengths is kept as the bits of one number, unset where the length grows from one word of the
-    second text to the next (``fathom.score.text.common_length``). Where two words differ, the search leaves the
-    word of the first text if the length grows there, else that of the second: so that from a row it goes left up to
-    the next place where the length grows or the words are equal, in as many steps.
+    A row of the table of lengths is stored as the bits of one number, unset where the length increases from one word of
+    the second text to the next (``fathom.score.text.common_length``). At different words, the search moves back in the
+    first text if the length increases there, else in the second: from a row it moves left to the next position where
+    the length increases or the words are equal, in as many steps.
 
     Args:
         first: Words of the first text.
-        places: The places of its words in the second text, each as the bits of a number.
+        places: The positions of its words in the second text, each as the bits of a number.
         size: Words of the second text.
 
     Returns:
-        The steps, and the places in the second text, the last first.
+        The steps, and the positions in the second text, the last first.
     """
     full = (1 << size) - 1
     row = full
@@ -136,12 +136,12 @@ def trace(first: Sequence[str], places: Mapping[str, int], size: int) -> tuple[i
 
 
 def official_sentences(text: str) -> list[list[str]]:
-    """The lines of a text as runs of ASCII letters and digits: what the package takes for sentences and words."""
+    """The lines of a text as lists of ASCII words: the package's sentences and words."""
     return [ascii_words(line) for line in text.split("\n")]
 
 
 def strict_sentences(text: str) -> list[list[str]]:
-    """The sentences of a text, wherever its lines end, without bullets, as words of any script."""
+    """The sentences of a text, regardless of line ends, without bullets, as words of any script."""
     return [all_words(sentence) for sentence in sentences(text)]
 
 
@@ -153,7 +153,7 @@ def rouge_l_sum(summary: Sequence[Sequence[str]], reference: Sequence[Sequence[s
         reference: Sentences of the reference.
 
     Returns:
-        F1 in [0, 1]; 0.0 where either has no words.
+        F1 in [0, 1]; 0.0 if either has no words.
     """
     shared: Counter[str] = Counter()
     for sentence in reference:
@@ -166,7 +166,7 @@ def rouge_l_sum(summary: Sequence[Sequence[str]], reference: Sequence[Sequence[s
 
 
 def _places_met(sentence: Sequence[str], summary: Sequence[Sequence[str]]) -> set[int]:
-    """The places of a sentence that are in the longest common subsequence with any sentence of a summary."""
+    """The positions of a sentence in the longest common subsequence with any sentence of a summary."""
     places: dict[str, int] = {}
     for place, word in enumerate(sentence):
         places[word] = places.get(word, 0) | 1 << place

@@ -1,4 +1,4 @@
-"""Texts before they are compared: folding, normalising, words of English and Chinese, token F1, common subsequences."""
+"""Normalises and compares texts: folding, words of English and Chinese, token F1, common subsequences."""
 
 import re
 import string
@@ -12,10 +12,10 @@ _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+")
-# Letters and digits that make a word with their neighbours; Chinese runs on without spaces, so it does not count.
+# Letters and digits adjacent to a word belong to it; Chinese has no spaces, so it does not count.
 _WORD_LETTER = "[0-9a-z\u00df-\u024f\u0370-\u052f]"
 _NO_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
-# Full-width forms of ASCII, odd spaces and dashes become plain; what has no width goes.
+# Full-width ASCII, unusual spaces and dashes are normalised; zero-width characters are removed.
 _PLAIN = (
     {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
     | dict.fromkeys(map(ord, "\u3000\u00a0\u2002\u2003\u2009\u202f"), " ")
@@ -26,30 +26,30 @@ _THOUGHT_EDGE = re.compile(r"<(/?)(?:think|thinking|reasoning|thought)>", re.IGN
 
 
 def fold(text: str) -> str:
-    """Text with full-width letters, digits and marks as ASCII, odd spaces and dashes plain, and nothing invisible."""
+    """Text with full-width characters as ASCII, spaces and dashes normalised, and nothing invisible."""
     return text.translate(_PLAIN)
 
 
 def without_reasoning(reply: str) -> str:
-    """What a reply says after its thoughts in ``<think>`` or similar tags; "" if it stops within them."""
+    """A reply without thoughts in ``<think>`` or similar tags; "" if it stops within them."""
     edges = list(_THOUGHT_EDGE.finditer(reply))
     if not edges:
         return reply
-    # Only the last one counts: a chat template may have opened the tag, so that the reply holds but its end.
+    # Only the last one counts: a chat template may have opened the tag, so that the reply contains only its end.
     return reply[edges[-1].end() :] if edges[-1].group(1) else ""
 
 
 def token_f1(prediction: str, answer: str | Sequence[str], language: str = "en") -> float:
-    """Overlap of the words of a prediction and of an answer, as bags: harmonic mean of precision and recall.
+    """Word overlap of a prediction and an answer, as bags: harmonic mean of precision and recall.
 
     Args:
         prediction: The predicted answer.
-        answer: The gold answer, or several of which the nearest counts.
-        language: ``zh`` cuts words with jieba; anything else at white space.
+        answer: The gold answer, or several, of which the nearest counts.
+        language: ``zh`` splits words with jieba; anything else at white space.
 
     Returns:
-        F1 in [0, 1]. Case, punctuation of any script and (in English) articles do not count, unless an answer
-        consists of nothing else.
+        F1 in [0, 1]. Case, punctuation of any script and (in English) articles are ignored, unless an answer consists
+        of nothing else.
     """
     if not isinstance(answer, str):
         return max((token_f1(prediction, one, language) for one in answer), default=0.0)
@@ -58,12 +58,12 @@ def token_f1(prediction: str, answer: str | Sequence[str], language: str = "en")
 
 
 def exact_match(prediction: str, answer: str) -> float:
-    """1.0 if both texts have the same words in the same order, whatever their case, punctuation and articles."""
+    """1.0 if both texts have the same words in the same order, ignoring case, punctuation and articles."""
     return float(english_words(prediction) == english_words(answer))
 
 
 def english_words(text: str) -> list[str]:
-    """Lower-case words without punctuation and articles; all words where nothing else would be left."""
+    """Lower-case words without punctuation and articles, or all words if nothing else is left."""
     plain = _plain(text)
     kept = plain if plain.isascii() else "".join(letter for letter in plain if not _is_mark(letter))
     kept = kept.translate(_NO_ASCII_PUNCTUATION)
@@ -71,14 +71,14 @@ def english_words(text: str) -> list[str]:
 
 
 def chinese_words(text: str) -> list[str]:
-    """Words as jieba cuts them, in lower case, without punctuation and space."""
+    """Words according to jieba, in lower case, without punctuation and space."""
     plain = _plain(text)
     words = ("".join(letter for letter in word if not _is_mark(letter)).strip() for word in cut_words(plain))
     return [word for word in words if word] or plain.split()
 
 
 def bag_f1(prediction: Sequence[str], answer: Sequence[str]) -> float:
-    """F1 of two bags of words; 0.0 where they share none."""
+    """F1 of two bags of words; 0.0 if they share none."""
     shared = sum((Counter(prediction) & Counter(answer)).values())
     if shared == 0:
         return 0.0
@@ -87,7 +87,7 @@ def bag_f1(prediction: Sequence[str], answer: Sequence[str]) -> float:
 
 
 def official_words(text: str) -> list[str]:
-    """English words as LongBench's scorers cut them: only ASCII punctuation goes, and articles always do."""
+    """English words as split by LongBench's scorers: only ASCII punctuation is removed, and articles always are."""
     return _ARTICLES.sub(" ", text.lower().translate(_NO_ASCII_PUNCTUATION)).split()
 
 
@@ -97,14 +97,14 @@ def ascii_words(text: str) -> list[str]:
 
 
 def all_words(text: str) -> list[str]:
-    """Words of any script in lower case and plain forms; a text with Chinese in it as jieba cuts it."""
+    """Normalised words of any script in lower case; texts with Chinese are split by jieba."""
     plain = _plain(text)
     parts = cut_words(plain) if has_chinese(plain) else [plain]
     return [word for part in parts for word in _WORD.findall(part)] or plain.split()
 
 
 def stands_in(text: str, gold: str) -> bool:
-    """Whether a gold text stands in a text as whole words, whatever the case, width and spaces of both."""
+    """Whether a gold text occurs in a text as whole words, ignoring case, width and spaces."""
     wanted = caseless(gold)
     before = f"(?<!{_WORD_LETTER})" if re.match(_WORD_LETTER, wanted) else ""
     after = f"(?!{_WORD_LETTER})" if re.match(_WORD_LETTER, wanted[-1:]) else ""
@@ -112,12 +112,12 @@ def stands_in(text: str, gold: str) -> bool:
 
 
 def caseless(text: str) -> str:
-    """A text in plain forms, with single spaces, to compare with others whatever their case."""
+    """A normalised text with single spaces, for comparison ignoring case."""
     return " ".join(unicodedata.normalize("NFC", fold(text)).casefold().split())
 
 
 def has_chinese(text: str) -> bool:
-    """Whether a text holds a Chinese character."""
+    """Whether a text contains a Chinese character."""
     return _CJK.search(text) is not None
 
 
@@ -132,8 +132,8 @@ def _is_mark(letter: str) -> bool:
 def common_length(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
     """Length of the longest common subsequence of two sequences.
 
-    A row of the usual table is kept as the bits of one number (Hyyrö, "Bit-parallel LCS-length computation
-    revisited", 2004): a bit is unset where the length grows.
+    A row of the usual table is stored as the bits of one number (Hyyrö, "Bit-parallel LCS-length computation
+    revisited", 2004): a bit is unset where the length increases.
     """
     places: defaultdict[Hashable, int] = defaultdict(int)
     for at, item in enumerate(second):
@@ -147,10 +147,10 @@ def common_length(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
 
 
 def similarity(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
-    """Twice the longest common subsequence by the length of both; 1.0 for two empty sequences.
+    """Twice the longest common subsequence divided by the sum of the lengths; 1.0 for two empty sequences.
 
-    This is ``ratio`` of python-Levenshtein, and the F1 of ROUGE-L where the items are the words of two texts.
+    This is ``ratio`` of python-Levenshtein, and the F1 of ROUGE-L if the items are the words of two texts.
     """
     both = len(first) + len(second)
-    # As one minus the distance: the same last digits as python-Levenshtein, on which rounding may hang.
+    # As one minus the distance: the same rounding as python-Levenshtein.
     return 1.0 - (both - 2 * common_length(first, second)) / both if both else 1.0

@@ -1,4 +1,4 @@
-"""Finds data sets in local folders or fetches them from the hub; they are declared in ``fathom.benchmarks``."""
+"""Finds data sets in local folders or downloads them from the hub; they are declared in ``fathom.benchmarks``."""
 
 from fathom.sources.finder import Found, read_sources
 from fathom.sources.source import HubFile, Shape, Source

@@ -1,4 +1,4 @@
-"""Fetches data sources from the hub into a folder."""
+"""Downloads data sources from the hub into a folder."""
 
 import glob
 import hashlib
@@ -19,22 +19,22 @@ from fathom.sources.source import Source
 from fathom.types import FathomError
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
-"""Told (what is being done, bytes there, bytes in all or None)."""
+"""Called with (a description, bytes so far, bytes in total or None)."""
 
 
 @readable
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """One file that is there, whole and as it should be.
+    """One complete and verified file.
 
     Attributes:
         source: Name of the source.
         dataset: Id of the data set on the hub.
-        revision: Commit that it comes from.
-        path: Where it lies.
+        revision: Commit of the file.
+        path: Its local path.
         size: Bytes.
         sha256: Checksum in hexadecimal.
-        received: Bytes that were downloaded now; 0 where it was there already.
+        received: Bytes downloaded now; 0 if it existed already.
         licence: Licence of the source.
     """
 
@@ -56,25 +56,25 @@ def fetch(
     fetched: Callable[[Fetched], None] | None = None,
     sleep: Sleep = time.sleep,
 ) -> list[Fetched]:
-    """Fetch sources into a folder: what is there and right is left alone, what was cut goes on where it stopped.
+    """Download sources into a folder: correct files are kept, partial downloads are resumed.
 
-    Files lie at ``FOLDER/OWNER--NAME/PATH``. ``FOLDER/data.lock.json`` records their revisions and checksums, and a
-    later fetch takes the same. Each file must have the declared checksum; else that of its first download; else the
-    one that the hub announces. Several processes may fetch into one folder.
+    Files are stored as ``FOLDER/OWNER--NAME/PATH``. ``FOLDER/data.lock.json`` records their revisions and checksums,
+    which later downloads use. Each file must have the declared checksum; else that of its first download; else the one
+    announced by the hub. Several processes may download into one folder.
 
     Args:
         sources: The sources.
-        folder: The data folder, made where it does not exist.
-        progress: Told how far the download is.
-        fetched: Told of each file once it is there.
-        sleep: Waits so many seconds between two tries.
+        folder: The data folder; created if missing.
+        progress: Called with the state of the download.
+        fetched: Called with each complete file.
+        sleep: Waits for some seconds between attempts.
 
     Returns:
         Every file of the sources, in their order.
 
     Raises:
         FathomError: huggingface_hub is not installed, the hub cannot be reached, or the folder cannot be written; or,
-            after all that can be fetched was fetched, what is the matter with each source that could not be.
+            after everything else was downloaded, the errors of single sources.
     """
     hub.require()
     tell = progress or (lambda name, done, total: None)
@@ -95,7 +95,7 @@ def fetch(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """One file to fetch: where from, where to, and its checksum, or "" where none is known yet."""
+    """One file to download: source, destination, and its checksum, or "" if unknown."""
 
     source: Source
     path: str
@@ -106,7 +106,7 @@ class _Wanted:
 
 def _fetch_source(source: Source, folder: Path, tell: Progress, sleep: Sleep) -> Iterator[Fetched]:
     if not source.files:
-        raise SourceError("no file of it is declared: put one into a folder and build with --data FOLDER")
+        raise SourceError("it declares no files: put one into a folder and build with --data FOLDER")
     guard = place_of(folder, source.dataset, ".guard")
     with alone(guard, waiting=lambda: tell(f"{source.name}: another process is fetching it", 0, None)):
         pins = read_pins(folder)
@@ -126,7 +126,7 @@ def _fetch_source(source: Source, folder: Path, tell: Progress, sleep: Sleep) ->
 
 
 def _fetch_file(wanted: _Wanted, tell: Progress, sleep: Sleep) -> tuple[int, str]:
-    """See that the right file lies in its place; gives the bytes that were received for it, and its SHA-256."""
+    """Make sure that the file is complete; returns the bytes downloaded and its SHA-256."""
     place, title = wanted.place, f"{wanted.source.name} {wanted.place.name}"
     there = place.is_file()
     if there and wanted.sha256 and digest_of(place, "sha256") == wanted.sha256:
@@ -136,7 +136,7 @@ def _fetch_file(wanted: _Wanted, tell: Progress, sleep: Sleep) -> tuple[int, str
         raise _wrong(told, wanted.sha256, told.sha256, "the hub announces")
     received = 0
     if wanted.sha256 or not there or not (told.sha256 or told.blob) or _mismatch(place, told, ""):
-        # Named after the content: a part of one is never continued with another.
+        # Named after the content: a partial download is never continued with other content.
         content = hashlib.sha256((told.etag or told.revision).encode()).hexdigest()[:16]
         part = place.with_name(f".{place.name}.{content}.part")
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -144,13 +144,13 @@ def _fetch_file(wanted: _Wanted, tell: Progress, sleep: Sleep) -> tuple[int, str
         received = hub.download(told, part, lambda done, total: tell(title, done, total), sleep)
         if mismatch := _mismatch(part, told, wanted.sha256):
             part.unlink()
-            raise _wrong(told, *mismatch, "what came has")
+            raise _wrong(told, *mismatch, "the download has")
         _move(part, place)
     return received, wanted.sha256 or told.sha256 or digest_of(place, "sha256")
 
 
 def _move(part: Path, place: Path) -> None:
-    """Put a whole file into its place, and clear away what is left of others that were to lie there."""
+    """Move a complete file to its place, and delete partial downloads of it."""
     with part.open("rb") as stream:
         os.fsync(stream.fileno())
     part.replace(place)
@@ -159,7 +159,7 @@ def _move(part: Path, place: Path) -> None:
 
 
 def _mismatch(path: Path, told: Announced, wanted: str) -> tuple[str, str] | None:
-    """(expected, found) where a file is not what is wanted or, where nothing is known of it, what was announced."""
+    """(expected, found) if a file differs from its checksum or, without one, from what the hub announced."""
     size = path.stat().st_size
     if wanted := wanted or told.sha256:
         found = digest_of(path, "sha256")
@@ -174,8 +174,8 @@ def _mismatch(path: Path, told: Announced, wanted: str) -> tuple[str, str] | Non
 
 def _wrong(told: Announced, wanted: str, found: str, who: str) -> SourceError:
     return SourceError(
-        f"{told.path} of {told.dataset} at revision {told.revision} is not the file that it should be: expected "
-        f"{wanted}, {who} {found}. Nothing of it was kept; fetch it again, and if that does not help tell us, since "
+        f"{told.path} of {told.dataset} at revision {told.revision} is not the expected file: expected "
+        f"{wanted}, {who} {found}. It was discarded; fetch it again, and if that does not help report it: "
         "the data set may have changed"
     )
 
@@ -185,8 +185,8 @@ def _check_room(told: Announced, part: Path) -> None:
     free = shutil.disk_usage(part.parent).free
     if missing > free:
         raise FathomError(
-            f"{part.parent}: {told.path} needs {missing / 1e6:,.0f} MB more and {free / 1e6:,.0f} MB are free: make "
-            "room, or fetch to another disk with --to FOLDER"
+            f"{part.parent}: {told.path} needs {missing / 1e6:,.0f} MB more, but only {free / 1e6:,.0f} MB are free: "
+            "make room, or download to another disk with --to FOLDER"
         )
 
 
@@ -196,6 +196,6 @@ def _writable(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FathomError(
-            f"{place}: cannot be read or written: {error.strerror or error}; what came is kept, and the same command "
-            "goes on where it stopped"
+            f"{place}: cannot be read or written: {error.strerror or error}; the partial download is kept: run the "
+            "same command again to resume"
         ) from error

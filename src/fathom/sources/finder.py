@@ -1,4 +1,4 @@
-"""Finds data sources in local folders by the names of files and by the fields of their records."""
+"""Finds data sources in local folders by file names and record fields."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from fathom.sources.source import ROW, Shape, Source
 from fathom.types import Document, FathomError
 
 BESIDES = frozenset({"_id", "id", "type", "level", "language", "citation", "answer_aliases", "answerable", "title"})
-"""Fields that forms read where they are there; tables are read without all others."""
+"""Optional fields of all shapes; other columns of tables are not read."""
 
-SHOWN = 600  # characters of a problem
-VAGUE = 1000  # the number of every name that is one among those that say little
-ANY = VAGUE + 1  # and of all others, for sources that leave it to the fields of records
+SHOWN = 600  # maximum characters of a problem
+VAGUE = 1000  # rank of non-specific names
+ANY = VAGUE + 1  # rank of any other name, for sources identified by the fields of their records
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
 _SHARD = re.compile(r"[-_]\d+-of-\d+$")
 _SPLIT = re.compile(rf"(?:(.+)_)?({'|'.join(SPLITS)})")
-LISTED = 10  # problems that an error names, and rows of each
+LISTED = 10  # problems listed in an error, and rows of each
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found of some data sources.
+    """The data found for some sources.
 
     Attributes:
-        documents: Documents by name of the source, each text once; sources that were not found are absent.
-        files: Files that were read, by name of the source; of some none of the records can be used.
-        problems: What could not be read and why, one line each; of each file the first ones.
-        bad: All rows and files of strict sources that cannot be used, by name of the source.
-        unread: Files that are not read, with the reason.
+        documents: Documents by source, with distinct texts; sources that were not found are missing.
+        files: Files read, by source; possibly without usable records.
+        problems: What could not be read and why, one line each; only the first ones of a file.
+        bad: All unusable rows and files of strict sources, by source.
+        unread: Files that were not read, with the reason.
     """
 
     documents: Mapping[str, Sequence[Document]]
@@ -61,28 +61,27 @@ class Found:
 
 
 def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: bool = False) -> Found:
-    """Read the named sources from wherever they lie under some folders.
+    """Read sources from anywhere under some folders.
 
-    A file is taken for a source that its name, or else the nearest folder above it that names one, says it holds (see
-    ``claims``), in any of ``fathom.records.TABLES``, plain, compressed or in a ZIP. Its first
-    record must have the fields of one of the source's forms; a file that has others is passed over. Files of the
-    source's own name come first: only where they give no document are those of its other names read, and training
-    splits where there is nothing else. A text that came before gives its questions and its summary to the first.
+    A file belongs to the source named by its name, or else by the nearest folder above it that names one (see
+    ``claims``), in any format of ``fathom.records.TABLES``, plain, compressed or in a ZIP. Its first record must have
+    the fields of one of the source's shapes; files with others are skipped. Files with the source's own name come
+    first: other names are only used if those give no documents, and training splits only if there is nothing else. A
+    duplicate text adds its questions and its summary to the first one.
 
-    Where a source leaves it to the fields of its records, files of any name are tried after those of its own names.
+    For sources identified by the fields of their records, files of any name are tried afterwards.
 
     Args:
         names: Names of data sources.
-        folders: Folders, each searched to its bottom, or files.
-        skip_bad: Whether to go on without the rows of strict sources that cannot be used.
+        folders: Folders, searched recursively, or files.
+        skip_bad: Whether to skip unusable rows of strict sources.
 
     Returns:
-        What was found; a source that was passed over for its fields is among the problems where nothing was found, and
-        no other of the sources was found there either.
+        What was found; if nothing was found for a source, the files skipped for their fields are among the problems,
+        unless they belong to another of the sources.
 
     Raises:
-        FathomError: A source is not known, a folder is not there or cannot be read, or a strict source has rows that
-            cannot be used.
+        FathomError: A source is unknown, a folder is missing or cannot be read, or a strict source has unusable rows.
     """
     sources = registry.sources()
     for name in names:
@@ -119,16 +118,16 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
 
 @dataclass
 class _Taken:
-    """What was taken of one source.
+    """What was read for one source.
 
     Attributes:
-        documents: By id; those with the same text stand together.
-        files: Where they come from.
-        problems: What could not be read and why; of each file the first ones.
-        passed_over: Files that hold something else, each with what is wrong with it.
-        bad: All rows that cannot be used, where the source is strict.
-        told: Other files that need not be named: tables that records refer to, and those among the problems.
-        names: Where each record stands, by its name, with the id of its document.
+        documents: By id; those with equal texts together.
+        files: The files they come from.
+        problems: What could not be read and why; only the first ones of a file.
+        passed_over: Files with other content, with the difference.
+        bad: All unusable rows, if the source is strict.
+        told: Other files that need not be reported: tables that records refer to, and those among the problems.
+        names: The location of each record by its name, with the id of its document.
     """
 
     documents: dict[str, list[Document]] = field(default_factory=dict)
@@ -140,16 +139,16 @@ class _Taken:
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def check_name(self, source: Source, document: Document, place: str) -> None:
-        """Refuse a record that has the name of another one.
+        """Check that no other record has the same name.
 
         Raises:
-            BadRowError: It has.
+            BadRowError: Another one has.
         """
         if source.key:
             name = str(document.meta[source.key])
             id, first = self.names.setdefault(name, (document.id, place))
             if id != document.id:
-                raise BadRowError(f"the {source.key} {name!r} is that of {first} too, with other content")
+                raise BadRowError(f"the {source.key} {name!r} is also that of {first}, which has different content")
 
 
 def _read_source(source: Source, claimed: Sequence[tuple[Claim, File]]) -> _Taken:
@@ -165,12 +164,12 @@ def _read_source(source: Source, claimed: Sequence[tuple[Claim, File]]) -> _Take
 
 
 def _not_found(source: Source, taken: _Taken, read: Collection[str]) -> list[str]:
-    """That nothing was found of a source although files have its name; unless others took them for theirs."""
+    """A problem if nothing was found for a source although files have its name, unless others use them."""
     left = [why for file, why in taken.passed_over if file not in read]
     if taken.documents or not left:
         return []
     first, *others = left
-    which = "more files" if source.any_name else "more files of its name"
+    which = "more files" if source.any_name else "more files of that name"
     more = f"; {len(others)} {which} have other fields too" if others else ""
     return [f"{source.name} was not found: {first}{more}"]
 
@@ -178,13 +177,13 @@ def _not_found(source: Source, taken: _Taken, read: Collection[str]) -> list[str
 def _unread(
     files: Sequence[File], claimed: Mapping[str, Sequence[tuple[Claim, File]]], found: Mapping[str, _Taken]
 ) -> Iterator[Problem]:
-    """Which files were not needed; those of sources that were not found are named with what is wrong with them."""
+    """Files that were not needed; those of sources that were not found are listed with the difference."""
     told = {file for taken in found.values() for file in (*taken.files, *taken.told)}
     fitting = {file for name in found for _, file in claimed.get(name, ())}
     needless = {file for name, taken in found.items() if taken.documents for _, file in claimed.get(name, ())} - told
     for some, why in (
-        ([file for file in files if file not in fitting], "no data set that is asked for has such a name"),
-        ([file for file in files if file in needless], "other files fit the data sets that are asked for better"),
+        ([file for file in files if file not in fitting], "no requested data set has such a name"),
+        ([file for file in files if file in needless], "other files match the requested data sets better"),
     ):
         yield from unread("--data", [str(file.name) for file in some], why)
 
@@ -204,7 +203,7 @@ def _table(source: Source, files: Sequence[File]) -> Mapping[str, str]:
 
 
 def _read_file(source: Source, file: File, table: Mapping[str, str], taken: _Taken) -> None:
-    """Take in the documents of one file; pass over it where its first record has none of the source's forms."""
+    """Add the documents of one file; skip it if its first record has none of the source's shapes."""
     problems: list[Problem] = []
     unwanted: dict[str, int] = {}
     rows = 0
@@ -240,8 +239,8 @@ def _read_file(source: Source, file: File, table: Mapping[str, str], taken: _Tak
         taken.files.append(file)
     else:
         unread = bool(problems) or source.any_name
-        problems = problems or [Problem(str(file), None, "it holds no record")]
-        if unread and not names_itself(file.name, source):  # something else in a folder of the source's name
+        problems = problems or [Problem(str(file), None, "it contains no records")]
+        if unread and not names_itself(file.name, source):  # other content in a folder named after the source
             taken.passed_over.append((str(file), str(problems[0])))
             return
         taken.told.append(file)
@@ -252,7 +251,7 @@ def _read_file(source: Source, file: File, table: Mapping[str, str], taken: _Tak
         for problem in problems:
             listed.add(problem.line, problem.reason)
         taken.problems += map(str, listed.listed())
-    taken.problems += [f"{file}: {count:,} rows passed over: {reason}" for reason, count in unwanted.items()]
+    taken.problems += [f"{file}: {count:,} rows skipped: {reason}" for reason, count in unwanted.items()]
 
 
 def _columns(source: Source) -> frozenset[str]:
@@ -291,46 +290,46 @@ def _document(source: Source, shape: Shape, record: Record, file: File, table: M
 
 
 def _one(same: Sequence[Document]) -> Document:
-    """The first of some documents with the same text, with the questions and the first summary of all."""
+    """The first of some documents with equal texts, with the questions and the first summary of all."""
     questions = one_each(question for document in same for question in document.questions)
     return replace(same[0], questions=questions, summary=next(filter(None, (one.summary for one in same)), ""))
 
 
 def _shown(problem: str) -> str:
-    """A problem as text of bearable length that UTF-8 can hold, whatever is quoted in it."""
+    """A problem in valid UTF-8, shortened if necessary."""
     short = problem if len(problem) <= SHOWN else f"{problem[: SHOWN // 2]} ... {problem[-SHOWN // 2 :]}"
     return short.encode(errors="replace").decode()
 
 
 def _files(folder: Path) -> Listed[File]:
-    """All files with tables under a folder, in the order of their names."""
+    """All tables under a folder, sorted by name."""
     check_folder(folder)
     found = find_files(folder, TABLES)
     if folder.is_file():
         return found
-    # The folder's own name counts too: it may be named after the one source that it holds.
+    # The folder itself may be named after the one source in it.
     base = PurePosixPath(folder.absolute().name)
     return replace(found, files=tuple(replace(file, name=base / file.name) for file in found.files))
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a place for data that is not there.
+    """Check that a data folder exists.
 
     Raises:
-        FathomError: There is no such folder or file.
+        FathomError: It does not.
     """
     if not folder.exists():
-        raise FathomError(f"{folder}: no such folder; name one with --data that holds the data sets")
+        raise FathomError(f"{folder}: no such folder; name the folder of the data sets with --data")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Claim:
-    """How well a name fits a data source; the least is tried first.
+    """How well a name matches a data source; lower is better.
 
     Attributes:
-        train: Whether it is a training split: taken only where there is no other.
-        name: 0 for the source's own name, then its other names in their order; ``VAGUE`` for those that say little,
-            ``ANY`` where the name says nothing.
+        train: Whether it is a training split, used only if there is nothing else.
+        name: 0 for the source's own name, then its other names in order; ``VAGUE`` for non-specific names, ``ANY`` for
+            others.
     """
 
     train: bool
@@ -338,12 +337,12 @@ class Claim:
 
 
 def plain(name: str) -> str:
-    """A name in the form in which names are compared: small letters, words joined by underscores."""
+    """A name normalised for comparison: lower case, words joined by underscores."""
     return re.sub(r"[-_. ]+", "_", name.lower()).strip("_")
 
 
 def known_names(sources: Mapping[str, Source]) -> Mapping[str, Sequence[tuple[Source, int]]]:
-    """The sources that go by each name, with the number of that name among their own."""
+    """The sources by name, with the rank of the name."""
     found: dict[str, list[tuple[Source, int]]] = {}
     for source in sources.values():
         for number, name in enumerate((source.name, *source.names)):
@@ -356,12 +355,12 @@ def known_names(sources: Mapping[str, Source]) -> Mapping[str, Sequence[tuple[So
 def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]]) -> list[tuple[str, Claim]]:
     """The sources that a file may hold, by name.
 
-    The file's own name decides, a number of a part and an ending such as ``_test`` aside. Where it names no source at
-    all, as ``test-00000-of-00001.parquet`` does, the nearest folder above does that names one; ``OWNER--NAME`` names
-    what ``NAME`` does. Where no folder does either, names that say little are taken.
+    The file's own name decides, ignoring part numbers and endings such as ``_test``. If it names no source, as in
+    ``test-00000-of-00001.parquet``, the nearest folder that names one decides; ``OWNER--NAME`` counts as ``NAME``.
+    Otherwise non-specific names are used.
 
     Args:
-        path: The file, relative to what is searched.
+        path: The file, relative to the searched folder.
         known: See ``known_names``.
     """
     stem, split = _stem(path)
@@ -376,7 +375,7 @@ def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]
 
 
 def by_fields(path: PurePosixPath, sources: Iterable[Source]) -> list[tuple[str, Claim]]:
-    """The sources among these that a file may hold whatever its name, because the fields of their records decide."""
+    """Those sources that a file may hold whatever its name, because they are identified by their fields."""
     split = _stem(path)[1]
     return [(source.name, Claim(split == "train", ANY)) for source in sources if source.any_name]
 
@@ -392,12 +391,12 @@ def _claimed(
 
 
 def names_itself(path: PurePosixPath, source: Source) -> bool:
-    """Whether a file's own name, and not only a folder's above it, is one of a source's."""
+    """Whether a file's own name, not just that of a folder above it, is one of a source's."""
     return _stem(path)[0] in map(plain, (source.name, *source.names))
 
 
 def _stem(path: PurePosixPath) -> tuple[str, str]:
-    """The name of a file without suffixes, number of a part and split; and the split, or ""."""
+    """The name of a file without suffixes, part number and split; and the split, or ""."""
     stem = plain(_SHARD.sub("", split_name(path.name)[0]))
     if ending := _SPLIT.fullmatch(stem):
         return ending[1] or "", ending[2]
@@ -405,31 +404,31 @@ def _stem(path: PurePosixPath) -> tuple[str, str]:
 
 
 def is_like(source: Source, fields: Collection[str]) -> bool:
-    """Whether a record has at least half of the fields of a strict source, so that it is one with something missing."""
+    """Whether a record has at least half of the fields of a strict source, so that some are missing."""
     expected = _nearest(source, fields).fields
     return source.strict and 2 * len(expected & set(fields)) >= len(expected)
 
 
 def lacking(source: Source, fields: Collection[str]) -> str:
-    """Which fields such a record lacks, for messages."""
+    """The missing fields of such a record, for messages."""
     missing = sorted(_nearest(source, fields).fields - set(fields))
     what = "the field {} is missing" if len(missing) == 1 else "the fields {} are missing"
     return what.format(", ".join(map(repr, missing)))
 
 
 def refusal(bad: Sequence[Problem]) -> str:
-    """Why a build stops.
+    """The error message of a build with unusable data.
 
     Args:
-        bad: All rows and files that cannot be used, and why.
+        bad: All unusable rows and files, and why.
     """
     count = "1 row or file cannot" if len(bad) == 1 else f"{len(bad):,} rows or files cannot"
     listed = "".join(f"\n  {line}" for line in in_short(bad))
-    return f"{count} be used:{listed}\nMend the data, or go on without what cannot be used: --skip-bad"
+    return f"{count} be used:{listed}\nFix the data, or skip what cannot be used with --skip-bad"
 
 
 def in_short(bad: Sequence[Problem]) -> list[str]:
-    """Problems as lines to print: rows with the same problem stand together, and what is too much is counted."""
+    """Problems as lines to print: rows with the same problem are merged, and the excess is counted."""
     lines: dict[tuple[str, str], list[int]] = {}
     for problem in bad:
         lines.setdefault((problem.path, problem.reason), []).extend([problem.line] if problem.line else [])

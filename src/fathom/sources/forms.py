@@ -1,7 +1,7 @@
-"""What the forms of all publishers share: fields, questions, summaries and joined passages become documents.
+"""Shared code of the record shapes of all publishers: converts fields to documents.
 
-Every span refers to the normalised text. What had to be left out of a record stands in ``meta["left_out"]`` of its
-document, from where the finder takes it.
+Every span refers to the normalised text. What had to be left out of a record is recorded in ``meta["left_out"]`` of its
+document, for the finder.
 """
 
 import json
@@ -19,19 +19,19 @@ TEXTS = "texts"
 
 
 class PassedOverError(BadRowError):
-    """A record that is in order and not wanted: counted, not listed."""
+    """A valid but unwanted record: counted, not listed."""
 
 
 def from_fields(record: Mapping[str, object], where: str, names: Fields) -> Document:
-    """A document from a record whose parts stand in fields of their own.
+    """A document from a record whose parts are in separate fields.
 
     Args:
         record: The record.
-        where: What to say it comes from.
+        where: The source to record.
         names: Names of its fields.
 
     Returns:
-        The document; its language is "" where the record names none.
+        The document; its language is "" if the record has none.
 
     Raises:
         BadRowError: The record has no text.
@@ -58,17 +58,17 @@ def from_parts(
     passages: Iterable[tuple[int, int]] = (),
     meta: Mapping[str, Json] | None = None,
 ) -> Document:
-    """A document from parts that a form has put together.
+    """A document from its parts.
 
     Args:
-        where: What to say it comes from.
+        where: The source to record.
         text: The text, normalised, so that the spans of passages and evidence refer to it.
-        questions: Questions with their answers, as the source writes them.
+        questions: Questions with their answers, as in the source.
         summary: A reference summary.
         title: A heading.
         identity: The source's own name for the text.
         passages: See ``Document``; empty spans are dropped.
-        meta: Anything else the source says.
+        meta: Other fields of the source.
 
     Raises:
         BadRowError: The text is empty.
@@ -92,7 +92,7 @@ def from_parts(
 
 
 def one_each(questions: Iterable[Question]) -> tuple[Question, ...]:
-    """Questions with distinct texts: one that is asked twice has the answers of both."""
+    """Questions with distinct texts: duplicates are merged with all their answers."""
     found: dict[str, list[Question]] = {}
     for question in questions:
         found.setdefault(question.text, []).append(question)
@@ -107,7 +107,7 @@ def one_each(questions: Iterable[Question]) -> tuple[Question, ...]:
 
 
 def asked_for_summaries(document: Document) -> Document:
-    """The document, its questions being requests that a summary answers."""
+    """The document with its questions as requests for summaries."""
     return replace(document, questions=tuple(replace(q, meta={**q.meta, **SUMMARY}) for q in document.questions))
 
 
@@ -115,7 +115,7 @@ def joined(texts: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Normalised texts joined by blank lines.
 
     Returns:
-        The whole text, and the span of each; that of an empty text is empty.
+        The whole text, and the span of each; empty texts have empty spans.
     """
     spans, at = [], 0
     for text in texts:
@@ -127,7 +127,7 @@ def joined(texts: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
 def fields_form(
     text: str, questions: str = "questions", answers: str = "answers", **others: str
 ) -> Callable[[Mapping[str, object], str], Document]:
-    """A form whose parts stand in fields with these names; see ``fathom.corpus.Fields``."""
+    """A shape whose parts are in fields with these names; see ``fathom.corpus.Fields``."""
     names = Fields(text=text, questions=questions, answers=answers, **others)
 
     def read(record: Mapping[str, object], where: str) -> Document:
@@ -137,10 +137,10 @@ def fields_form(
 
 
 def text_in(record: Mapping[str, object], field: str) -> str:
-    """The text of a field, normalised; "" where it is empty.
+    """The text of a field, normalised; "" if it is empty.
 
     Raises:
-        BadRowError: The field holds no text.
+        BadRowError: The field is not text.
     """
     value = record.get(field)
     if value is None:
@@ -151,17 +151,17 @@ def text_in(record: Mapping[str, object], field: str) -> str:
 
 
 def word(value: object) -> str:
-    """A kind or a level that a source names, in one line; "" where it is no text that UTF-8 can hold."""
+    """A category or level given by a source, on one line; "" if it is not valid text."""
     if not isinstance(value, str):
         return ""
     return " ".join(normalise(value.encode(errors="ignore").decode()).split())
 
 
 def list_in(record: Mapping[str, object], field: str) -> Sequence[object]:
-    """The entries of a field that holds a list.
+    """The entries of a list field.
 
     Raises:
-        BadRowError: The field holds none.
+        BadRowError: The field is not a list.
     """
     value = record.get(field)
     if isinstance(value, list | tuple):
@@ -170,10 +170,10 @@ def list_in(record: Mapping[str, object], field: str) -> Sequence[object]:
 
 
 def objects_in(record: Mapping[str, object], field: str) -> Sequence[Mapping[str, object]]:
-    """The entries of a field that holds a list of objects.
+    """The entries of a field with a list of objects.
 
     Raises:
-        BadRowError: The field holds anything else.
+        BadRowError: The field is something else.
     """
     entries = list_in(record, field)
     if wrong := next((entry for entry in entries if not isinstance(entry, Mapping)), None):
@@ -183,7 +183,7 @@ def objects_in(record: Mapping[str, object], field: str) -> Sequence[Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class LookupShape(Shape):
-    """A form whose records refer to texts in other records of the same source.
+    """A shape whose records refer to texts in other records of the same source.
 
     Attributes:
         references: Field of a record that lists keys.
@@ -202,15 +202,15 @@ class LookupShape(Shape):
 
 
 def with_texts(shape: LookupShape, record: Mapping[str, object], table: Mapping[str, str]) -> Mapping[str, object]:
-    """The record with the texts that it refers to in the field ``texts``.
+    """The record with the texts it refers to in the field ``texts``.
 
     Args:
-        shape: Its form.
-        record: The record; its references are a list, or one written as JSON.
+        shape: Its shape.
+        record: The record; its references are a list, or a list as JSON.
         table: Texts by key.
 
     Raises:
-        BadRowError: The references are no list, or a text is not there.
+        BadRowError: The references are not a list, or a text is missing.
     """
     keys = record[shape.references]
     if isinstance(keys, str):
@@ -219,7 +219,7 @@ def with_texts(shape: LookupShape, record: Mapping[str, object], table: Mapping[
         except (ValueError, RecursionError):
             keys = None
     if not isinstance(keys, list | tuple):
-        raise BadRowError(f"the field {shape.references!r} does not list keys")
+        raise BadRowError(f"the field {shape.references!r} is not a list of keys")
     wanted = list(dict.fromkeys(map(str, keys)))
     if missing := [key for key in wanted if key not in table]:
         raise BadRowError(f"{len(missing)} of its {len(wanted)} texts are in no file, for instance {missing[0]}")

@@ -1,7 +1,7 @@
-"""The Hugging Face hub: the newest revision of a data set, what is announced about a file, and its download.
+"""The Hugging Face hub: the latest revision of a data set, file metadata, and downloads.
 
-huggingface_hub knows addresses, tokens and errors. The transfer is written here, because since version 1.18 its own
-downloads go to a file of a new name each time, so that a download that was cut or killed begins anew
+huggingface_hub handles addresses, tokens and errors. The transfer is implemented here, because since version 1.18 its
+own downloads use a new file name each time, so that interrupted downloads start from the beginning
 (https://github.com/huggingface/huggingface_hub/pull/4228).
 """
 
@@ -20,25 +20,25 @@ T = TypeVar("T")
 Sleep: TypeAlias = Callable[[float], None]
 
 TRIES = 4
-BACKOFF = 0.5  # seconds, doubled for each try that brought nothing
-PASSING = (408, 416, 429, 500, 502, 503, 504)  # 416: the part at hand is no start of the file, and is thrown away
+BACKOFF = 0.5  # seconds, doubled for each attempt without progress
+PASSING = (408, 416, 429, 500, 502, 503, 504)  # 416: the partial download does not fit the file and is deleted
 
 
 class SourceError(FathomError):
-    """A failure of one data source; others can be fetched all the same."""
+    """An error of one data source; others can still be fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What the hub says about a file before it is downloaded.
+    """The metadata that the hub gives before a download.
 
     Attributes:
         dataset: Id of the data set.
         revision: Commit.
         path: Path in the repository.
-        url: Where it is downloaded from.
-        size: Bytes; None where the hub does not say.
-        etag: Name of the content: the SHA-256 of a large file, the id of the Git blob of a small one.
+        url: Download address.
+        size: Bytes; None if unknown.
+        etag: Id of the content: the SHA-256 of a large file, the id of the Git blob of a small one.
     """
 
     dataset: str
@@ -60,12 +60,12 @@ class Announced:
 
 
 def require() -> None:
-    """Check that what talks to the hub is installed.
+    """Check that huggingface_hub is installed.
 
     Raises:
         FathomError: It is not.
     """
-    # We ask for data and nothing else: without this a request about the calling program is made first.
+    # Data requests only: without this, a request about the calling program is sent first.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
         import filelock  # noqa: F401
@@ -81,7 +81,7 @@ def endpoint() -> str:
     """Address of the hub: ``$HF_ENDPOINT``, else https://huggingface.co.
 
     Raises:
-        FathomError: The variable holds no address.
+        FathomError: The variable is not a valid address.
     """
     address = os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
     if not re.match(r"https?://[^/]", address):
@@ -90,14 +90,14 @@ def endpoint() -> str:
 
 
 def newest(dataset: str, sleep: Sleep) -> str:
-    """The newest commit of a data set.
+    """The latest commit of a data set.
 
     Args:
         dataset: Id of the data set.
-        sleep: Waits so many seconds between two tries.
+        sleep: Waits for some seconds between attempts.
 
     Raises:
-        FathomError: The hub does not answer, or does not give the data set.
+        FathomError: The hub does not answer, or refuses the data set.
     """
     from huggingface_hub import HfApi
 
@@ -105,21 +105,21 @@ def newest(dataset: str, sleep: Sleep) -> str:
     with _explained(dataset):
         revision = _patiently(lambda: api.dataset_info(dataset, timeout=10).sha, sleep)
     if not revision:
-        raise SourceError(f"{dataset}: {_host()} names no revision of it")
+        raise SourceError(f"{dataset}: {_host()} gives no revision of it")
     return revision
 
 
 def announced(dataset: str, revision: str, path: str, sleep: Sleep) -> Announced:
-    """What the hub says about a file.
+    """The hub's metadata of a file.
 
     Args:
         dataset: Id of the data set.
         revision: Commit.
         path: Path in the repository.
-        sleep: Waits so many seconds between two tries.
+        sleep: Waits for some seconds between attempts.
 
     Raises:
-        FathomError: The hub does not answer, or does not give the file.
+        FathomError: The hub does not answer, or refuses the file.
     """
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
@@ -130,19 +130,19 @@ def announced(dataset: str, revision: str, path: str, sleep: Sleep) -> Announced
 
 
 def download(file: Announced, part: Path, progress: Callable[[int, int | None], None], sleep: Sleep) -> int:
-    """Download a file, going on after what a former download left.
+    """Download a file, resuming a partial download.
 
     Args:
         file: The file.
-        part: Where to write it; what came stays there when the download fails.
-        progress: Told (bytes there, bytes in all).
-        sleep: Waits so many seconds between two tries; a try that brought something starts the count again.
+        part: Where to write it; a partial download is kept.
+        progress: Called with (bytes so far, bytes in total).
+        sleep: Waits for some seconds between attempts; attempts with progress reset their count.
 
     Returns:
-        Bytes that were received.
+        The number of bytes received.
 
     Raises:
-        FathomError: The hub does not answer any more, or does not give the file.
+        FathomError: The hub stops answering, or refuses the file.
         OSError: The file cannot be written.
     """
     received = 0
@@ -159,7 +159,7 @@ def download(file: Announced, part: Path, progress: Callable[[int, int | None], 
 
 
 def _receive(file: Announced, part: Path) -> Iterator[tuple[int, int]]:
-    """One request for what is missing; gives (bytes of a piece that was written, bytes there)."""
+    """One request for the rest; yields (bytes written now, bytes so far)."""
     from huggingface_hub.constants import HF_HUB_DOWNLOAD_TIMEOUT
     from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status, httpx
 
@@ -170,7 +170,7 @@ def _receive(file: Announced, part: Path) -> Iterator[tuple[int, int]]:
     headers = {**build_hf_headers(), "Accept-Encoding": "identity"}
     if there:
         headers["Range"] = f"bytes={there}-"
-    # The client sends the token to the hub alone, not to the storage that the hub redirects to.
+    # The client sends the token to the hub only, not to the storage to which it redirects.
     with get_session().stream(
         "GET", file.url, headers=headers, follow_redirects=True, timeout=HF_HUB_DOWNLOAD_TIMEOUT
     ) as response:
@@ -193,7 +193,7 @@ def _size(part: Path) -> int:
 
 
 def _patiently(action: Callable[[], T], sleep: Sleep, reached: Callable[[], int] = lambda: 0) -> T:
-    """Do something, again where it fails in a way that may pass; ``reached`` says how far it has come."""
+    """Retry an action after temporary failures; ``reached`` returns its progress."""
     from huggingface_hub.errors import HfHubHTTPError
     from huggingface_hub.utils import httpx
 
@@ -216,7 +216,7 @@ def _patiently(action: Callable[[], T], sleep: Sleep, reached: Callable[[], int]
 
 @contextmanager
 def _explained(dataset: str, revision: str = "", path: str = "") -> Iterator[None]:
-    """Turn failures of the hub and of the network into messages that say what to do."""
+    """Convert errors of the hub and the network to messages that say what to do."""
     from huggingface_hub import errors
     from huggingface_hub.utils import httpx
 
@@ -247,8 +247,8 @@ def _explained(dataset: str, revision: str = "", path: str = "") -> Iterator[Non
         raise FathomError(f"{host} does not answer as a hub does: is HF_ENDPOINT its address?") from error
     except httpx.RequestError as error:
         raise FathomError(
-            f"{host} cannot be reached, or the connection broke ({_without_token(str(error))}): what came is kept, "
-            f"and the same command goes on where it stopped, {instead}"
+            f"{host} cannot be reached, or the connection broke ({_without_token(str(error))}): the partial download "
+            f"is kept, run the same command again to resume, {instead}"
         ) from error
 
 
@@ -257,14 +257,14 @@ def _refused(dataset: str, status: int, host: str) -> FathomError:
         return SourceError(f"{host} refuses {dataset} (HTTP {status}): set HF_TOKEN to a token that may read it")
     if status in PASSING:
         return FathomError(
-            f"{host} answers HTTP {status} for {dataset}, {TRIES} times over: try again later; what came is kept, and "
-            "the same command goes on where it stopped"
+            f"{host} answers HTTP {status} for {dataset}, {TRIES} times in a row: try again later; the partial "
+            "download is kept, and the same command resumes it"
         )
     return SourceError(f"{host} answers HTTP {status} for {dataset}: is HF_ENDPOINT the address of a hub?")
 
 
 def _host() -> str:
-    """The hub for messages, without a user name or password that may stand in its address."""
+    """The hub's address for messages, without user name and password."""
     return urlsplit(endpoint()).netloc.rpartition("@")[2]
 
 

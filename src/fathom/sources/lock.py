@@ -1,4 +1,4 @@
-"""What was fetched into a data folder: which revision, how large, with which checksum (``data.lock.json``)."""
+"""The record of downloads in a data folder: revision, size and checksum of each file (``data.lock.json``)."""
 
 import dataclasses
 import hashlib
@@ -21,7 +21,7 @@ CheckStatus: TypeAlias = Literal["ok", "missing", "changed", "unrecorded"]
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One file that was fetched; later fetches and ``verify`` compare with it.
+    """One downloaded file; later downloads and ``verify`` compare with it.
 
     Attributes:
         dataset: Id of the data set on the hub.
@@ -42,29 +42,29 @@ Pins = Mapping[tuple[str, str], Pin]
 
 
 def data_folder() -> Path:
-    """Where data sources are fetched to by default: ``data`` in fathom's cache folder."""
+    """The default folder for data sources: ``data`` in fathom's cache folder."""
     return cache_folder() / "data"
 
 
 def place_of(folder: Path, dataset: str, path: str) -> Path:
-    """Where a file of a data set lies in a data folder: ``FOLDER/OWNER--NAME/PATH``."""
+    """The path of a data set's file in a data folder: ``FOLDER/OWNER--NAME/PATH``."""
     return folder / dataset.replace("/", "--") / path
 
 
 def placed(source: Source, folder: Path) -> list[Path]:
-    """The files of a source that lie in a data folder where ``fetch`` puts them."""
+    """The files of a source that exist where ``fetch`` puts them."""
     places = [place_of(folder, source.dataset, file.path) for file in source.files]
     return [place for place in places if place.is_file()]
 
 
 def expected(source: Source, file: HubFile, pin: Pin | None) -> str:
-    """The checksum that a file must have: the declared one, else that of the first download; "" where none is known."""
+    """The checksum that a file must have: the declared one, else that of the first download; "" if unknown."""
     pinned = pin.sha256 if pin and source.revision in ("", pin.revision) else ""
     return file.sha256 or pinned
 
 
 def read_pins(folder: Path) -> Pins:
-    """What a data folder says was fetched into it, by data set and path; empty where it says nothing.
+    """The recorded downloads of a data folder, by data set and path.
 
     Raises:
         FathomError: The lock file cannot be read.
@@ -79,7 +79,7 @@ def read_pins(folder: Path) -> Pins:
         raise FathomError(f"{lock}: cannot be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise FathomError(
-            f"{lock} is damaged: delete it and fetch again; files that are whole are not downloaded again"
+            f"{lock} is damaged: delete it and fetch again; complete files are not downloaded again"
         ) from error
     return {(pin.dataset, pin.path): pin for pin in pins}
 
@@ -94,7 +94,7 @@ def _pin(record: Mapping[str, Any]) -> Pin:
 
 
 def write_pin(folder: Path, pin: Pin) -> None:
-    """Add one file to the lock file of a data folder, beside what other processes add.
+    """Add one file to the lock file of a data folder; other processes may do so at the same time.
 
     Raises:
         FathomError: The lock file cannot be read or written.
@@ -108,14 +108,14 @@ def write_pin(folder: Path, pin: Pin) -> None:
 
 @contextmanager
 def alone(guard: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """Only one process at a time is in such a block; the system lets go of the guard when a process is killed.
+    """Allow only one process at a time in the block; the lock is released when a process is killed.
 
     Args:
-        guard: An empty file, made where it does not exist; it stays.
-        waiting: Called once where another process is in the block.
+        guard: An empty file; created if missing, and kept.
+        waiting: Called once if another process is in the block.
 
     Raises:
-        FathomError: The guard cannot be made.
+        FathomError: The guard cannot be created.
     """
     from filelock import FileLock, Timeout
 
@@ -137,7 +137,7 @@ def alone(guard: Path, waiting: Callable[[], None] | None = None) -> Iterator[No
 
 
 def recorded(sources: Sequence[Source], folder: Path) -> list[Source]:
-    """Those sources that a data folder has something of.
+    """The sources of which a data folder has files.
 
     Raises:
         FathomError: The lock file cannot be read.
@@ -153,15 +153,15 @@ def recorded(sources: Sequence[Source], folder: Path) -> list[Source]:
 @readable
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of one file of a source.
+    """The state of one file of a source.
 
     Attributes:
         source: Name of the source.
-        path: Where it lies, or should.
-        status: ``ok``; ``missing``; ``changed`` against its checksum; ``unrecorded`` where there is no checksum.
+        path: Its path, even if it is missing.
+        status: ``ok``; ``missing``; ``changed`` if its checksum differs; ``unrecorded`` if there is no checksum.
         revision: Commit that it was fetched from, or "".
         licence: Licence of the source.
-        detail: What was expected and what was found where it is changed.
+        detail: What was expected and found if it changed.
     """
 
     source: str
@@ -216,7 +216,7 @@ def digest_of(path: Path, name: str, first: bytes = b"") -> str:
     Args:
         path: The file.
         name: ``sha256`` or ``sha1``.
-        first: Bytes that go before its content.
+        first: Bytes to hash before its content.
     """
     digest = hashlib.new(name, first, usedforsecurity=False)
     with path.open("rb") as stream:

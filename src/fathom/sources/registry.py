@@ -7,5 +7,5 @@ from fathom.sources.source import Source
 
 
 def sources() -> Mapping[str, Source]:
-    """All data sources by name, in the order of these."""
+    """All data sources by name."""
     return declared("sources", lambda source: source.name, order=lambda source: source.name)

@@ -1,4 +1,4 @@
-"""What a data source is: a public data set by name, where it comes from, and how its records read."""
+"""The declaration of a data source: a public data set, its location, and how its records are read."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fathom.types import Document
 
 ROW = "row"
-"""A field that a form can ask for among ``besides``: the row in the file, from 0."""
+"""A pseudo-field for ``besides``: the number of the row in the file, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +15,8 @@ class HubFile:
 
     Attributes:
         path: Path in the repository, with forward slashes.
-        sha256: Checksum of its content in hexadecimal; "" where none was ever published: it is then recorded at the
-            first download and compared ever after.
+        sha256: Checksum of its content in hexadecimal; "" if none was published: it is then recorded at the first
+            download and compared from then on.
     """
 
     path: str
@@ -25,14 +25,14 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the records of one published form of a data set become documents.
+    """Converts the records of one published form of a data set to documents.
 
     Attributes:
         name: Name of the form, for messages.
-        fields: Fields that every record of this form has; they tell it from other forms.
-        read: Turns a record, with what to say it comes from, into a document, or raises
+        fields: Fields of every record of this form, which distinguish it from others.
+        read: Converts a record, given the source to record, to a document, or raises
             ``fathom.corpus.records.BadRowError``.
-        besides: Fields that are read where they are there; ``ROW`` is there always.
+        besides: Optional fields; ``ROW`` is always available.
     """
 
     name: str
@@ -48,22 +48,21 @@ class Source:
     Attributes:
         name: Name in commands, suites and reports.
         dataset: Id of the data set on the hub, ``OWNER/NAME``.
-        revision: Commit of the data set that is downloaded: 40 hexadecimal digits; "" where none could be pinned, so
-            that the newest one is taken and recorded.
-        files: Files of it that hold the records.
-        names: Stems of local files that are taken for this source, besides ``name``.
-        shapes: Forms in which its records are known to come.
-        licence: SPDX id, or the publisher's words.
-        citation: Authors, year and title in one line, with an arXiv or DOI number where there is one.
+        revision: Commit of the data set to download: 40 hexadecimal digits; "" if none could be pinned: the latest is
+            then downloaded and recorded.
+        files: Its files with the records.
+        names: Stems of local files that belong to this source, besides ``name``.
+        shapes: Known forms of its records.
+        licence: SPDX id, or the publisher's wording.
+        citation: Authors, year and title in one line, with an arXiv or DOI number if available.
         description: One line for ``fathom list data``.
         language: ISO 639-1 code of its texts.
-        vague: Stems of local files that say little, such as ``data``. They are taken for this source where neither file
-            nor folder names any; several of them are parts of one data set.
-        any_name: Whether the fields alone decide: where no file of its names is there, any file whose records have them
-            is taken for this source.
-        strict: Whether a row that cannot be used stops the build, unless the user goes on without it.
-        key: Field of ``meta`` that names a record; two different records of one name are rows that cannot be used. ""
-            where records have no names.
+        vague: Non-specific stems of local files, such as ``data``. They belong to this source if neither file nor
+            folder names another; several of them are parts of one data set.
+        any_name: Whether fields alone identify it: if no file has one of its names, any file with its fields is used.
+        strict: Whether an unusable row stops the build, unless it is skipped with ``--skip-bad``.
+        key: Field of ``meta`` with the name of a record; different records with the same name are unusable. "" if
+            records have no names.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Prompts as the publishers of a benchmark wrote them, read from the user's own copy of their repository.
+"""Prompts by the publishers of a benchmark, read from the user's copy of their repository.
 
-LongBench keeps those of version 1 in ``dataset2prompt.json`` and its output caps in ``dataset2maxlen.json``, and each
-prompt of version 2 in a text file of its own. They are never part of this package.
+LongBench has those of version 1 in ``dataset2prompt.json`` and its output caps in ``dataset2maxlen.json``, and each
+prompt of version 2 in a text file. They are not part of this package.
 """
 
 import json
@@ -24,11 +24,11 @@ _TEXTS = re.compile(r"0shot\w*\.txt")
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """What was found of them.
+    """The templates found.
 
     Attributes:
-        prompts: Templates by name of the data set, or by name of the text file.
-        caps: Output caps in tokens by name of the data set.
+        prompts: Templates by data set, or by name of the text file.
+        caps: Output caps in tokens by data set.
     """
 
     prompts: Mapping[str, str] = field(default_factory=dict)
@@ -36,13 +36,13 @@ class Templates:
 
 
 def read_templates(folders: Sequence[Path]) -> Templates:
-    """The publishers' prompts and caps anywhere under some folders; empty where there are none.
+    """The publishers' prompts and caps under some folders.
 
     Args:
-        folders: Folders, each searched to its bottom, or files; archives are not opened.
+        folders: Folders, searched recursively, or files; archives are not opened.
 
     Raises:
-        FathomError: A folder cannot be read, a file is not what its name says, or two files have different templates.
+        FathomError: A folder cannot be read, a file has unexpected content, or two files have different templates.
     """
     prompts: dict[str, str] = {}
     caps: dict[str, int] = {}
@@ -57,16 +57,16 @@ def read_templates(folders: Sequence[Path]) -> Templates:
 
 
 def filled(template: str, values: Mapping[str, str]) -> list[tuple[str, bool]]:
-    """A template in pieces: its own words, and between them the values of its placeholders.
+    """A template in pieces: literal text, and the values of its placeholders.
 
-    Placeholders within a value stay as they are, and so does every other brace.
+    Placeholders in values and all other braces are kept as they are.
 
     Args:
         template: The template.
         values: Values by placeholder, such as ``{context}``.
 
     Returns:
-        The pieces in order, each with whether it is a value; pieces without text are left out.
+        The pieces in order, each with whether it is a value; empty pieces are left out.
     """
     pattern = "|".join(map(re.escape, values))
     pieces = re.split(f"({pattern})", template) if values else [template]

@@ -1,4 +1,4 @@
-"""The files of a built suite: recipes and texts in Parquet, and a manifest that says how they were made."""
+"""The files of a built suite: recipes and texts in Parquet, and a manifest."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 FORMAT = 3
-"""Of the folder. Those of format 1 do not state it: they have no checksums. Up to format 2 facets are inputs too."""
+"""Of the folder. Format 1 has no number and no checksums. Up to format 2, facets also serve as inputs."""
 _ADVICE = "build the suite again with --force"
 _MANIFEST = {
     "suite": str,
@@ -57,10 +57,10 @@ _MANIFEST = {
 
 @dataclass(frozen=True)
 class BuiltSuite:
-    """A suite folder, open for reading.
+    """A suite folder, opened for reading.
 
-    Each of its two files is compared with its checksum before the first sample or text is taken from it, and not
-    again; pages that are read later are checked by Parquet's own checksums.
+    Both files are checked against their checksums once, before the first sample or text is read; later reads rely on
+    Parquet's page checksums.
     """
 
     folder: Path
@@ -68,7 +68,7 @@ class BuiltSuite:
 
     @property
     def unverified(self) -> str:
-        """Why it cannot be said that the files are what was built; "" where they have checksums."""
+        """Why the files cannot be verified; "" if they have checksums."""
         return "" if "files" in self.manifest else "the suite was built before checksums; it cannot be verified"
 
     @cached_property
@@ -85,7 +85,7 @@ class BuiltSuite:
         return self.folder / name
 
     def check(self) -> None:
-        """Compare both files with their checksums.
+        """Check both files against their checksums.
 
         Raises:
             FathomError: One of them is damaged or missing.
@@ -103,17 +103,17 @@ class BuiltSuite:
         where: Where | None = None,
         parts: bool = True,
     ) -> Iterator[Sample]:
-        """Samples in run order: those with a common prefix follow each other. Memory does not grow with their number.
+        """Samples in run order, those with a common prefix adjacent. Memory use does not grow with their number.
 
         Args:
             tasks: Only these tasks.
-            lengths: Only these lengths, in tokens: of a prompt that was cut, the length that it was cut to. Questions
-                without their context (length 0) come with any.
-            limit: At most this many samples of each task, language and length; of those without their context, at most
-                this many of each kind, and of prompts that were cut, at most this many of each length besides.
-            only: Only samples with one of these ids, or of an item with one of these names; None for all.
-            where: Only samples that have, of each facet named, one of its values; see ``is_where``.
-            parts: Whether recipes are wanted too; without them reading is quick, and ``Sample.parts`` is empty.
+            lengths: Only these lengths, in tokens; truncated prompts count at their shorter length. Questions without
+                their context (length 0) are always included.
+            limit: At most this many samples of each task, language and length; of those without their context, of each
+                kind, and of truncated prompts, of each length in addition.
+            only: Only samples with these ids or item names; None for all.
+            where: Only samples with one of the given values of each facet; see ``is_where``.
+            parts: Whether to read recipes; without them reading is faster, and ``Sample.parts`` is empty.
         """
         taken: dict[tuple[str, str, int, object], int] = {}
         columns = None if parts else list(FACTS)
@@ -127,7 +127,7 @@ class BuiltSuite:
                         continue
                     if only is not None and record["id"] not in only and record["item"] not in only:
                         continue
-                    # Questions without their context come with length 0, in more than one way.
+                    # There are several kinds of questions without context, all with length 0.
                     facets = json.loads(record["facets"])
                     if where and not is_where(facts_in(record, facets), where):
                         continue
@@ -143,10 +143,10 @@ class BuiltSuite:
         return frozenset(name for rows in groups for row in rows for name in (row["id"], row["item"]))
 
     def sample(self, name: str) -> Sample:
-        """The sample of that id, or the first one of that item with its context; the first of all where it is "".
+        """The sample with that id, or the first of that item with its context; the first of all if it is "".
 
         Raises:
-            FathomError: There is none.
+            FathomError: It does not exist.
         """
         for sample in self.samples():
             if name == sample.id or (sample.length and name in (sample.item, "")):
@@ -156,13 +156,13 @@ class BuiltSuite:
         raise FathomError(f"{self.folder}: no sample or item {name!r}{hint}")
 
     def documents(self, only: Collection[str]) -> dict[str, Document]:
-        """Some of the documents that recipes borrow from, by id; without questions and summaries."""
+        """Some documents by id, without questions and summaries."""
         groups = read_groups(self._documents)
         with readable(self.folder / DOCUMENTS):
             return {row["id"]: Document(**row) for rows in groups for row in rows if row["id"] in only}
 
     def texts(self) -> Mapping[str, str]:
-        """The texts that recipes borrow from, by document id; read as they are asked for."""
+        """The texts by document id, read on demand."""
         return Texts(self._documents)
 
 
@@ -172,10 +172,10 @@ def is_suite(folder: Path) -> bool:
 
 
 def open_suite(folder: Path) -> BuiltSuite:
-    """Open a folder that ``fathom build`` wrote.
+    """Open a folder written by ``fathom build``.
 
     Raises:
-        FathomError: It is not one, or its manifest cannot be read.
+        FathomError: It is not a suite, or its manifest cannot be read.
     """
     if not is_suite(folder):
         raise FathomError(f"{folder} is not a built suite (it has no {MANIFEST}); make one with `fathom build`")
@@ -194,7 +194,7 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise FathomError(f"{path}: cannot be read ({error}); build the suite again with --force") from error
     if not isinstance(manifest, dict) or manifest.get("fathom") != "suite":
-        raise FathomError(f"{path}: not the manifest of a suite; choose a folder that `fathom build` wrote")
+        raise FathomError(f"{path}: not the manifest of a suite; choose a folder written by `fathom build`")
     if "format" in manifest or CHECKSUM in manifest:
         check_format(path, manifest.get("format"), FORMAT, _ADVICE)
         check_content(path, manifest, _ADVICE)
@@ -207,10 +207,10 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Write the manifest into a folder that holds the samples and documents already.
+    """Write the manifest into a folder that already holds the samples and documents.
 
     Returns:
-        The manifest as it is written: with the format of the folder, and the checksums of its files and of itself.
+        The manifest as written: with the folder's format and all checksums.
     """
     files: Json = {name: file_facts(folder / name) for name in (SAMPLES, DOCUMENTS)}
     whole = with_checksum({"fathom": "suite", "format": FORMAT, **manifest, "files": files})

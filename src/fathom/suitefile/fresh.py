@@ -1,4 +1,4 @@
-"""Folders that take the place of others when all is written, or vanish."""
+"""Folders that replace another one only when complete."""
 
 import os
 import shutil
@@ -11,10 +11,10 @@ from fathom.types import FathomError
 
 @contextmanager
 def fresh_folder(out: Path) -> Iterator[Path]:
-    """A new folder beside ``out`` that takes its place when all went well and vanishes when it did not.
+    """A temporary folder that replaces ``out`` on success and is deleted on failure.
 
     Raises:
-        FathomError: The disk is full or the place cannot be written.
+        FathomError: The disk is full or the folder cannot be written.
     """
     folder = out.parent / f".{out.name}.{os.getpid()}.part"
     try:
@@ -36,7 +36,7 @@ def fresh_folder(out: Path) -> Iterator[Path]:
 
 
 def _sweep(out: Path) -> None:
-    """Put right what builds that were killed left behind."""
+    """Clean up after builds that were killed."""
     for left in [*out.parent.glob(f".{out.name}.*.part"), *out.parent.glob(f".{out.name}.*.old")]:
         owner = left.suffixes[-2].removeprefix(".") if len(left.suffixes) > 1 else ""
         if not owner.isdigit() or _lives(int(owner)):

@@ -1,4 +1,4 @@
-"""Recipes of samples in Parquet: written one by one, and read a group at a time."""
+"""Recipes of samples in Parquet, written one by one and read in groups."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FACTS = (
     *("id", "item", "task", "language", "length", "tokens", "chance", "targets", "facets", "asked"),
     *("thinking_tokens", "inputs"),
 )
-"""Columns that are read where recipes are not wanted."""
+"""Columns to read if recipes are not needed."""
 
 _GROUP = 128  # samples held in memory while writing or reading
 
 
 class SampleWriter:
-    """Writes samples one by one into ``samples.parquet``, a group at a time."""
+    """Writes samples one by one into ``samples.parquet``, in groups."""
 
     def __init__(self, folder: Path) -> None:
         import pyarrow
@@ -76,7 +76,7 @@ class SampleWriter:
 
 
 def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[dict[str, Any]]]:
-    """Records of a Parquet file, a group at a time.
+    """Records of a Parquet file, in groups.
 
     Raises:
         FathomError: The file is missing or damaged.
@@ -95,7 +95,7 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[d
 
 
 def _parts(column: Any) -> Iterator[tuple[Part, ...]]:
-    """Recipes of a column, decoded field by field: as dictionaries they would cost more than the request itself."""
+    """Recipes of a column, decoded field by field: decoding them as dictionaries would be slower than a request."""
     fields = (field.to_pylist() for field in column.flatten().flatten())
     flat = [text if doc is None else Span(doc, start, end) for text, doc, start, end in zip(*fields, strict=True)]
     start = 0
@@ -127,7 +127,7 @@ def _record(sample: Sample) -> dict[str, object]:
 
 
 def sample_of(record: Mapping[str, Any]) -> Sample:
-    """The sample of a record; of one that was read without its recipe, without parts."""
+    """The sample of a record; without ``parts`` if it was read without its recipe."""
     facets, inputs = record["facets"], record.get("inputs")
     return Sample(
         id=record["id"],

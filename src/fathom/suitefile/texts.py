@@ -1,4 +1,4 @@
-"""The texts that recipes borrow from: written in groups, and read a group at a time as they are asked for."""
+"""The texts that recipes refer to, written in groups and read by group on demand."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,12 +9,12 @@ from typing import Any
 from fathom.types import Document, FathomError
 
 DOCUMENTS = "documents.parquet"
-TOGETHER = 4_000_000  # characters of documents that are written and read together
-HELD = 64_000_000  # characters of documents held in memory while their prompts are put together
+TOGETHER = 4_000_000  # characters of documents per group
+HELD = 64_000_000  # characters of documents cached in memory
 
 
 class Texts(Mapping[str, str]):
-    """Texts of documents by id. The last ones that were asked for are held, so that memory stays bounded."""
+    """Texts of documents by id. The most recent ones are cached, so that memory is bounded."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow.parquet
@@ -28,7 +28,7 @@ class Texts(Mapping[str, str]):
                 for id in self._file.read_row_group(group, columns=["id"])["id"].to_pylist()
             }
         self._path = path
-        self._held: dict[int, dict[str, str]] = {}  # by group, the one asked for last at the end
+        self._held: dict[int, dict[str, str]] = {}  # by group, the most recent last
         self._size = 0
         self._lock = Lock()
 
@@ -57,7 +57,7 @@ class Texts(Mapping[str, str]):
 
 
 def need_columns(path: Path, there: Sequence[str], needed: Sequence[str]) -> None:
-    """Make sure that a file holds what is read of it: some other file may have its name.
+    """Check that a file has the required columns.
 
     Raises:
         FathomError: A column is missing.
@@ -68,18 +68,18 @@ def need_columns(path: Path, there: Sequence[str], needed: Sequence[str]) -> Non
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what goes wrong in reading a file into a message that says what to do."""
+    """Convert errors in reading a file to messages that say what to do."""
     import pyarrow
 
     try:
         yield
-    # What is not of the form that was written ends in any of the others.
+    # Unexpected content raises one of the others.
     except (OSError, pyarrow.ArrowException, TypeError, ValueError, LookupError, AttributeError) as error:
         raise FathomError(f"{path}: damaged ({error}); build the suite again with --force") from error
 
 
 def write_documents(folder: Path, documents: Sequence[Document]) -> None:
-    """Write the texts that recipes borrow from."""
+    """Write the texts that recipes refer to."""
     import pyarrow
     import pyarrow.parquet
 
@@ -94,12 +94,12 @@ def write_documents(folder: Path, documents: Sequence[Document]) -> None:
 def _column(documents: Sequence[Document], name: str) -> Any:
     import pyarrow
 
-    # Encoded here: pyarrow would leave the UTF-8 of every text beside it in memory for as long as the text lives.
+    # Encoded here: pyarrow would keep the UTF-8 of every text in memory for as long as the text exists.
     return pyarrow.array([getattr(document, name).encode() for document in documents], pyarrow.string())
 
 
 def _grouped(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    """Documents that are written and read together, in their order."""
+    """Documents in groups, in their order."""
     group: list[Document] = []
     size = 0
     for document in documents:

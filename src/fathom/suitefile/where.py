@@ -1,4 +1,4 @@
-"""Choices by facets: which samples are wanted, and what to choose from where none of them is."""
+"""Filters samples by facets, and explains filters that match nothing."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -10,32 +10,32 @@ from fathom.registry import task_name
 from fathom.types import Facet, Sample
 
 Where: TypeAlias = Mapping[str, Collection[str]]
-"""Values by name of a facet, any of which will do: ``{"difficulty": ("Hard", "Extreme")}``."""
+"""Accepted values by facet: ``{"difficulty": ("Hard", "Extreme")}``."""
 Values: TypeAlias = dict[str, set[str]]
-"""All values of each facet that some samples have."""
+"""All values of each facet of some samples."""
 
 COUNT_AS_FACETS = ("task", "language", "item", "length")
-SHOWN = 6  # values of a facet that a message names
+SHOWN = 6  # values of a facet shown in a message
 LONGEST = 60  # characters of one of them
 _NUMBER = re.compile(r"(\d{1,18})")
 
 
 def is_where(facets: Mapping[str, Facet], where: Where) -> bool:
-    """Whether a sample is among those that are wanted.
+    """Whether a sample matches.
 
     Args:
         facets: Its facets, and besides them its ``task``, ``language``, ``length`` (``8k``) and ``item``.
-        where: Values by name of a facet, any of which will do; upper and lower case are the same.
+        where: Accepted values by facet, ignoring case.
     """
     said = {name: _plain(name, str(facets[name])) for name in where if name in facets}
     return all(said.get(name) in {_plain(name, value) for value in values} for name, values in where.items())
 
 
 def may_be(facets: Mapping[str, Facet], where: Where, values: Values) -> bool:
-    """Whether samples can be wanted of which some facets are known already; those are added to ``values``.
+    """Whether samples with some known facets can match; the facets are added to ``values``.
 
     Args:
-        facets: What is known: facets, and ``task``, ``language``, ``length`` or ``item`` as in ``is_where``.
+        facets: Known facets, and ``task``, ``language``, ``length`` or ``item`` as in ``is_where``.
         where: See ``is_where``.
         values: See ``wanted_of``.
     """
@@ -47,18 +47,18 @@ def may_be(facets: Mapping[str, Facet], where: Where, values: Values) -> bool:
 
 
 def facts_of(sample: Sample) -> dict[str, Facet]:
-    """What ``is_where`` looks at in a sample."""
+    """The facets of a sample as ``is_where`` uses them."""
     return facts_in({name: getattr(sample, name) for name in COUNT_AS_FACETS}, sample.facets)
 
 
 def facts_in(record: Mapping[str, Any], facets: Mapping[str, Facet]) -> dict[str, Facet]:
-    """The same in a record of a sample, whose facets stand apart from it."""
+    """The same for a stored record, whose facets are in their own column."""
     about = {name: record[name] for name in COUNT_AS_FACETS}
     return {**facets, **about, "length": format_length(record["length"])}
 
 
 def wanted_of(samples: Iterable[Sample], where: Where, values: Values) -> list[Sample]:
-    """The samples that are wanted; the facets of all of them, wanted or not, are added to ``values``."""
+    """The samples that match; the facets of all samples are added to ``values``."""
     found = []
     for sample in samples:
         facts = facts_of(sample)
@@ -70,15 +70,15 @@ def wanted_of(samples: Iterable[Sample], where: Where, values: Values) -> list[S
 
 
 def why_none(where: Where, values: Values) -> str:
-    """Why no sample is wanted, and what can be chosen from.
+    """Why no sample matches, and the available values.
 
     Args:
-        where: What was asked for.
-        values: The values of all samples that it was asked of.
+        where: The filter.
+        values: The values of all samples.
 
     Returns:
-        A sentence, and a line for each facet with some of its values, those asked for first. Names of items are as many
-        as there are samples, and not among them.
+        A sentence, and a line for each facet with some of its values, those filtered by first. Item names are left out:
+        there are too many.
     """
     words = printable(" ".join(f"--where {name}={','.join(wanted)}" for name, wanted in where.items()))
     absent = [name for name in where if name not in values]
@@ -86,16 +86,16 @@ def why_none(where: Where, values: Values) -> str:
     if absent:
         why = f"none has the facet {' or '.join(map(repr, absent))}"
     elif unmet:
-        why = f"none has such a value of {' or of '.join(unmet)}"
+        why = f"none has one of these values of {' or of '.join(unmet)}"
     else:
-        why = "none has all of this at once"
+        why = "none matches all conditions"
     names = [*(name for name in where if name in values), *sorted(values.keys() - where.keys())]
     lines = "".join(f"\n  {printable(name)}: {_some(values[name])}" for name in names if name != "item")
-    return f"{words} leaves no sample: {why}. There are:{lines}"
+    return f"{words} matches no sample: {why}. Available values:{lines}"
 
 
 def _plain(name: str, value: str) -> str:
-    """A value of a facet as it is compared; of a task, its current name."""
+    """A facet's value for comparison; for tasks the current name."""
     return (task_name(value) if name == "task" else value).casefold()
 
 
@@ -104,7 +104,7 @@ def _overlap(name: str, values: Collection[str], wanted: Collection[str]) -> boo
 
 
 def _some(values: Collection[str]) -> str:
-    """The first values in their order, in which numbers count as numbers, and how many there are besides."""
+    """The first values in numeric order, and the number of further ones."""
     ordered = sorted(values, key=_by_number)
     shown = [printable(value if len(value) <= LONGEST else f"{value[:LONGEST]}...") for value in ordered[:SHOWN]]
     more = len(ordered) - SHOWN
@@ -112,5 +112,5 @@ def _some(values: Collection[str]) -> str:
 
 
 def _by_number(value: str) -> list[tuple[int, str]]:
-    # Every other piece is a number; those that are not have the same place in all values.
+    # Every other piece is a number.
     return [(int(piece) if place % 2 else 0, piece) for place, piece in enumerate(_NUMBER.split(value))]

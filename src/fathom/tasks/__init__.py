@@ -1,8 +1,8 @@
-"""What tasks of several benchmarks share; the tasks themselves are in ``fathom.benchmarks``."""
+"""Code shared by the tasks of several benchmarks; the tasks themselves are in ``fathom.benchmarks``."""
 
 from collections.abc import Sequence
 
-from fathom.types import Counter, Document, Draw, Scene, Span
+from fathom.types import Counter, Document, Draw, Resources, Span
 
 
 def depths(draw: Draw, count: int) -> tuple[float, ...]:
@@ -11,15 +11,15 @@ def depths(draw: Draw, count: int) -> tuple[float, ...]:
 
 
 def scattered(draw: Draw) -> tuple[tuple[float, ...], ...]:
-    """Sort keys that put the fillers in random order, whatever their lengths; see ``Passages.shuffle``."""
+    """Sort keys that put the fillers in random order; see ``Passages.shuffle``."""
     return tuple((draw.rng.random(),) for _ in range(draw.fillers))
 
 
-def passages(scene: Scene, tokens: int) -> list[Span]:
-    """The noise of a scene in passages of at most ``tokens`` tokens, no two of which differ in spaces only."""
+def passages(resources: Resources, tokens: int) -> list[Span]:
+    """The filler documents in passages of at most ``tokens`` tokens, without duplicates up to spaces."""
     found: dict[str, Span] = {}
-    for document in scene.noise:
-        for span in passages_of(document, tokens, scene.counter):
+    for document in resources.noise:
+        for span in passages_of(document, tokens, resources.counter):
             found.setdefault("".join(document.text[span.start : span.end].split()), span)
     return list(found.values())
 
@@ -27,7 +27,7 @@ def passages(scene: Scene, tokens: int) -> list[Span]:
 def passages_of(document: Document, tokens: int, counter: Counter) -> Sequence[Span]:
     """A document in passages of at most ``tokens`` tokens.
 
-    What is left at its end is dropped where it is shorter than a quarter of a passage.
+    A remainder shorter than a quarter of a passage is dropped.
     """
     pieces = counter.pieces(document, tokens)
     if len(pieces) > 1 and 4 * counter.between(document, pieces[-1].start, pieces[-1].end) < tokens:
@@ -35,6 +35,6 @@ def passages_of(document: Document, tokens: int, counter: Counter) -> Sequence[S
     return pieces
 
 
-def whole_documents(scene: Scene) -> list[Span]:
-    """The noise of a scene as whole documents."""
-    return [Span(document.id, 0, len(document.text)) for document in scene.noise]
+def whole_documents(resources: Resources) -> list[Span]:
+    """The filler documents as a whole."""
+    return [Span(document.id, 0, len(document.text)) for document in resources.noise]

@@ -1,4 +1,4 @@
-"""The passages that questions need: whole documents, or the sentences around the evidence."""
+"""Finds the passages that answer questions: whole documents, or the sentences around the evidence."""
 
 import re
 from bisect import bisect_right
@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from fathom.counts import cut_points
-from fathom.types import Card, Counter, Document, Question, Scene, Span
+from fathom.types import Candidate, Counter, Document, Question, Resources, Span
 
-NEAR = 300  # characters at each side of an answer in which the words of its question are looked for
-BESIDE = 60  # characters within which they count once more
-SUPPORT = 0.5  # share of these words that must be there
-TELLING = 4  # characters from which on an answer that stands in one place only needs no such words
+NEAR = 300  # characters on each side of an answer in which the words of its question are looked for
+BESIDE = 60  # characters on each side within which they count twice
+SUPPORT = 0.5  # required share of these words
+TELLING = 4  # minimum characters of an answer that needs none of these words if it occurs once
 MOST_PLACES = 500
-LONGEST = 1 / 6  # of the shortest length that a question may take
-# Two neighbouring Chinese characters stand for a word; other words count from four letters on, numbers always.
+LONGEST = 1 / 6  # share of the shortest length that a question may take
+# Two adjacent Chinese characters count as a word; other words from four letters on, numbers always.
 _WORD = re.compile(r"(?=([\u3400-\u9fff]{2}))|([^\W\d_\u3400-\u9fff]{4,}|[0-9]+)")
 _FUNCTION_WORDS = frozenset(
     re.findall(
@@ -33,14 +33,14 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-def askable(document: Document, scene: Scene) -> list[Question]:
-    """The different questions about a document that leave room for its text at the shortest length."""
-    longest = int(scene.shortest * LONGEST)
-    return [question for question in distinct(document.questions) if scene.counter.count(question.text) <= longest]
+def askable(document: Document, resources: Resources) -> list[Question]:
+    """The distinct questions about a document that leave room for its text at the shortest length."""
+    longest = int(resources.shortest * LONGEST)
+    return [question for question in distinct(document.questions) if resources.counter.count(question.text) <= longest]
 
 
 def requests_of(document: Document) -> list[Question]:
-    """The summaries that a document has: of all of it, with no text to ask it by, and those that answer a request."""
+    """The summaries of a document: of the whole text, without a request, and those that answer a request."""
     asked = distinct(question for question in document.questions if question.meta.get("kind") == "summary")
     if not document.summary:
         return asked
@@ -48,22 +48,24 @@ def requests_of(document: Document) -> list[Question]:
     return [Question("", (document.summary,)), *others]
 
 
-def cards_of_questions(documents: Iterable[Document], scene: Scene, tokens: int, most: int) -> list[Card]:
-    """Cards of passages of at most ``tokens`` tokens, each with up to ``most`` questions that it answers.
+def candidates_of_questions(
+    documents: Iterable[Document], resources: Resources, tokens: int, most: int
+) -> list[Candidate]:
+    """Candidates with passages of at most ``tokens`` tokens, each with up to ``most`` questions that it answers.
 
-    A document that fits is one passage. One that does not is cut to whole sentences around the evidence of a question,
-    and the other questions whose evidence lies in that piece join it; a question whose evidence is unknown, or too wide
+    A document that fits is one passage. A longer one is truncated to whole sentences around the evidence of a question,
+    and other questions whose evidence is in that piece join it; a question whose evidence is unknown, or too far apart
     for ``tokens``, is left out.
     """
-    return [card for document in documents for card in _cards_of(document, scene, tokens, most)]
+    return [candidate for document in documents for candidate in _candidates_of(document, resources, tokens, most)]
 
 
-def _cards_of(document: Document, scene: Scene, tokens: int, most: int) -> Iterator[Card]:
-    questions, counter = askable(document, scene), scene.counter
+def _candidates_of(document: Document, resources: Resources, tokens: int, most: int) -> Iterator[Candidate]:
+    questions, counter = askable(document, resources), resources.counter
     if counter.size(document) <= tokens:
         whole = Span(document.id, 0, len(document.text))
         for start in range(0, len(questions), most):
-            yield Card(document, (whole,), tuple(questions[start : start + most]))
+            yield Candidate(document, (whole,), tuple(questions[start : start + most]))
         return
     rest = [(question, evidence) for question in questions if (evidence := evidence_of(document, question))]
     while rest:
@@ -72,12 +74,12 @@ def _cards_of(document: Document, scene: Scene, tokens: int, most: int) -> Itera
             rest.pop(0)
             continue
         inside = list(islice((n for n, (_, evidence) in enumerate(rest) if _within(span, evidence)), most))
-        yield Card(document, (span,), tuple(rest[n][0] for n in inside))
+        yield Candidate(document, (span,), tuple(rest[n][0] for n in inside))
         rest = [entry for n, entry in enumerate(rest) if n not in inside]
 
 
 def distinct(questions: Iterable[Question]) -> list[Question]:
-    """Questions without repetition: the answers of those that ask the same are answers of one."""
+    """Questions without duplicates; the answers of duplicates are merged."""
     found: dict[str, list[Question]] = {}
     for question in questions:
         found.setdefault(question.text, []).append(question)
@@ -91,10 +93,10 @@ def _within(span: Span, evidence: Sequence[tuple[int, int]]) -> bool:
 
 
 def evidence_of(document: Document, question: Question) -> tuple[tuple[int, int], ...]:
-    """Where the answer stands: as the source says, else the place word for word with most of the question around it.
+    """The location of the answer: as given by the source, else where it occurs with most words of the question near it.
 
-    An answer such as a year may stand in many places; one that has less than half of the question's content words
-    near it is no evidence, unless it is the only one.
+    An answer such as a year may occur in many places; a place with less than half of the question's content words near
+    it is not evidence, unless it is the only one.
     """
     if question.evidence:
         return question.evidence
@@ -112,7 +114,7 @@ def evidence_of(document: Document, question: Question) -> tuple[tuple[int, int]
 
 
 def _places(text: str, answer: str) -> list[tuple[int, int]]:
-    """Where an answer stands as whole words."""
+    """The places where an answer occurs as whole words."""
     if not answer:
         return []
     found = re.finditer(rf"(?<![A-Za-z0-9]){re.escape(answer)}(?![A-Za-z0-9])", text)
@@ -121,7 +123,7 @@ def _places(text: str, answer: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Where the sentences of a document end, and the content words of each.
+    """The ends of the sentences of a document, and the content words of each.
 
     Attributes:
         points: Offsets of the document: 0, the end of each sentence, and its length.
@@ -133,7 +135,7 @@ class Sentences:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Words that say what a text is about, in lower case; pairs of characters in Chinese."""
+    """Content words of a text, in lower case; pairs of characters in Chinese."""
     return frozenset(word for _, word in _words(text))
 
 
@@ -149,20 +151,20 @@ def sentences_of(document: Document) -> Sentences:
 def best_stretch(
     document: Document, sentences: Sentences, wanted: frozenset[str], tokens: int, counter: Counter
 ) -> tuple[Span, float] | None:
-    """The whole sentences of at most ``tokens`` tokens in a row that hold most of the ``wanted`` words.
+    """The consecutive whole sentences of at most ``tokens`` tokens that contain most of the ``wanted`` words.
 
-    It is found in characters, of which tokens take about equally many everywhere in a text, and then cut to size.
+    They are found by characters, since tokens are evenly distributed in a text, and then trimmed.
 
     Args:
         document: The document.
         sentences: Its sentences.
-        wanted: Content words of what is asked for.
-        tokens: Room.
+        wanted: Content words of the question.
+        tokens: Maximum tokens.
         counter: Counts tokens.
 
     Returns:
-        The stretch, the first of those that hold equally many words, and the share that it holds of the wanted words
-        of the whole document; None where the document has none of them, or no sentence fits.
+        The first best stretch, and its share of those wanted words that occur in the document; None if none occur, or
+        no sentence fits.
     """
     points, words = sentences.points, [wanted & found for found in sentences.words]
     everywhere = frozenset[str]().union(*words)
@@ -178,7 +180,7 @@ def best_stretch(
 
 
 def _fullest(points: Sequence[int], words: Sequence[frozenset[str]], room: int) -> int:
-    """Number of the sentence where the stretch of ``room`` characters begins that holds the most different words."""
+    """Index of the first sentence of the stretch of ``room`` characters with the most different words."""
     held = Tally[str]()
     most, best, first = 0, 0, 0
     for last, found in enumerate(words, start=1):
@@ -195,7 +197,7 @@ def _fullest(points: Sequence[int], words: Sequence[frozenset[str]], room: int) 
 
 
 def held_share(document: Document, sentences: Sentences, wanted: frozenset[str], spans: Sequence[Span]) -> float:
-    """Share that some parts of a document hold of the wanted words of the whole of it; 0 where it has none."""
+    """Share of those wanted words that occur in a document that occur in some parts of it; 0 if none do."""
     everywhere = wanted & frozenset[str]().union(*sentences.words)
     inside = frozenset[str]().union(*(content_words(document.text[span.start : span.end]) for span in spans))
     return len(everywhere & inside) / len(everywhere) if everywhere else 0.0

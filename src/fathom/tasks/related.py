@@ -1,6 +1,6 @@
-"""Documents that share text with each other: editions, excerpts and copies under another name.
+"""Finds documents that share text: editions, excerpts and copies under another name.
 
-Public data sets overlap: the same meeting or review is in two of them, or in one of them twice. A distractor that is
+Public data sets overlap: the same meeting or review may be in two of them, or twice in one. A distractor that is
 another edition of the gold document would make a question unfair.
 """
 
@@ -11,18 +11,18 @@ from itertools import combinations
 
 from fathom.types import Document
 
-SHARED = 0.1  # share of the sentences of the shorter document from which two are taken for the same
-COMMON = 50  # documents that hold the same sentence: from there on it is boilerplate
-_SHORT = {"zh": 12}  # letters below which a sentence says nothing of where it comes from; 32 in other languages
+SHARED = 0.1  # share of the shorter document's sentences from which two documents are related
+COMMON = 50  # number of documents from which a shared sentence counts as boilerplate
+_SHORT = {"zh": 12}  # minimum letters of a specific sentence; 32 in other languages
 
 _END = re.compile(r"[.!?。！？\n]+")
 _NO_LETTER = re.compile(r"\W+")
 
 
 def related(documents: Iterable[Document]) -> Mapping[str, frozenset[str]]:
-    """Ids of the documents that share a tenth or more of their sentences with a document, by its id.
+    """For each document, the ids of the documents that share at least a tenth of their sentences with it.
 
-    Documents without any such relation are absent.
+    Documents without related ones are omitted.
     """
     holders: dict[int, list[str]] = {}
     sizes: dict[str, int] = {}
@@ -44,7 +44,7 @@ def related(documents: Iterable[Document]) -> Mapping[str, frozenset[str]]:
 
 
 def _marks(document: Document) -> set[int]:
-    """Hashes of the sentences of a document that are long enough to tell it from others; good within one process."""
+    """Hashes of the sentences of a document that are long enough to be specific; valid within one process."""
     least = _SHORT.get(document.language, 32)
     letters = (_NO_LETTER.sub("", sentence) for sentence in _END.split(document.text))
     return {hash(sentence) for sentence in letters if len(sentence) >= least}

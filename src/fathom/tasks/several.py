@@ -1,4 +1,4 @@
-"""Gold text in several passages: where they come from, where they stand, and how a prompt names them."""
+"""Gold text in several passages: their origin, their positions, and how a prompt refers to them."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -7,23 +7,23 @@ from functools import partial
 from fathom.counts import cut_points
 from fathom.types import Counter, Document, Draw, Layout, Span
 
-SHARE = 3 / 5  # of the shortest length that the gold passages may take
-HEADER = 6  # tokens that a passage takes beside its text
+SHARE = 3 / 5  # share of the shortest length that the gold passages may take
+HEADER = 6  # tokens of a passage besides its text
 MOST_PIECES = 4
-PIECE = 200  # tokens of a piece that is worth standing alone
+PIECE = 200  # minimum tokens of a separate piece
 
 
 def separate_texts(document: Document) -> tuple[Span, ...]:
-    """The separate texts that a document was put together from; empty where it is one text."""
+    """The separate texts of which a document consists; empty if it is one text."""
     spans = tuple(Span(document.id, start, end) for start, end in document.passages)
     return spans if len(spans) > 1 else ()
 
 
 def pieces_of(document: Document, span: Span, counter: Counter) -> tuple[Span, ...]:
-    """A text in two to four pieces of about equal length, cut at ends of paragraphs, or of sentences if it has none.
+    """A text in two to four pieces of about equal length, split at ends of paragraphs, or of sentences if it has none.
 
     Returns:
-        The pieces in order, without the space between them; empty where there is no place to cut.
+        The pieces in order, without the space between them; empty if it cannot be split.
     """
     text = document.text
     inside = [point for point in cut_points(text) if span.start < point < span.end]
@@ -43,12 +43,12 @@ def pieces_of(document: Document, span: Span, counter: Counter) -> tuple[Span, .
 
 
 def apart(draw: Draw, spans: Sequence[Span], in_order: bool) -> tuple[tuple[Span, float], ...]:
-    """Depths that keep gold passages apart: each may stand anywhere, none nearer to the next than half an even share.
+    """Random depths that keep gold passages at least half an even share apart.
 
     Args:
-        draw: The dice.
+        draw: The inputs of the item.
         spans: The gold passages.
-        in_order: Whether they are one text in pieces, which stay in their order.
+        in_order: Whether they are pieces of one text, which stay in order.
     """
     turn = draw.rng.random()
     depths = [(turn + (number + draw.rng.random() / 2) / len(spans)) % 1 for number in range(len(spans))]
@@ -60,15 +60,15 @@ def apart(draw: Draw, spans: Sequence[Span], in_order: bool) -> tuple[tuple[Span
 
 
 def gold_numbers(layout: Layout, language: str) -> str:
-    """The numbers of the gold passages as a prompt lists them."""
+    """The numbers of the gold passages as listed in a prompt."""
     return ("、" if language == "zh" else ", ").join(str(index + 1) for index in layout.gold)
 
 
 def heads(texts: Sequence[Span], limit: int, document: Document, counter: Counter) -> tuple[Span, ...]:
-    """The first sentences of each text, in equal shares of ``limit`` tokens; short texts leave theirs to the others.
+    """The first sentences of each text, in equal shares of ``limit`` tokens; short texts pass theirs on to the others.
 
     Returns:
-        One span a text; empty where a share does not hold a sentence.
+        One span per text; empty if a share does not hold a sentence.
     """
     sizes = [counter.between(document, text.start, text.end) for text in texts]
     left, share = limit, 0

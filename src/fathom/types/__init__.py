@@ -1,7 +1,7 @@
-"""The nouns of fathom: frozen values that every other room passes around.
+"""The core types of fathom: frozen values shared by all packages.
 
-This package imports nothing of ours. Texts are plain ``str``; lengths are in tokens of the tokenizer that
-a suite names; offsets are in characters; scores are fractions in [0, 1].
+This package imports nothing else from fathom. Texts are plain ``str``; lengths are in tokens of the suite's tokenizer;
+offsets are in characters; scores are fractions in [0, 1].
 """
 
 from fathom.types.common import Facet, FathomError, Json
@@ -9,7 +9,8 @@ from fathom.types.declarations import AnswerKind, Grid, Results, Suite, Task, Te
 from fathom.types.documents import ROLES, Document, Question, Role, Span
 from fathom.types.plans import (
     Arranged,
-    Card,
+    Candidate,
+    CandidatePool,
     Counter,
     Draw,
     Ending,
@@ -19,19 +20,26 @@ from fathom.types.plans import (
     Needle,
     Passages,
     Plan,
-    Scene,
-    Stock,
+    Resources,
     Whole,
 )
 from fathom.types.replies import STATUSES, Reply, Row, Status
-from fathom.types.samples import Ordering, Part, Sample, Verdict
+from fathom.types.samples import Ordering, Part, Sample, Score
 from fathom.types.subsets import Member, Subset
+
+# Earlier names.
+Card = Candidate
+Scene = Resources
+Stock = CandidatePool
+Verdict = Score
 
 __all__ = [
     "ROLES",
     "STATUSES",
     "AnswerKind",
     "Arranged",
+    "Candidate",
+    "CandidatePool",
     "Card",
     "Counter",
     "Document",
@@ -52,11 +60,13 @@ __all__ = [
     "Plan",
     "Question",
     "Reply",
+    "Resources",
     "Results",
     "Role",
     "Row",
     "Sample",
     "Scene",
+    "Score",
     "Span",
     "Status",
     "Stock",

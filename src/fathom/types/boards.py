@@ -1,4 +1,4 @@
-"""Declarations of boards: which tasks a leaderboard is made of, and how they are averaged."""
+"""Declarations of boards: the tasks of a leaderboard, and how they are averaged."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ class Part:
 
     Attributes:
         tasks: Ids of the tasks.
-        title: What people call it; "" where the category has one part.
+        title: Display name; "" if the category has one part.
     """
 
     tasks: tuple[str, ...]
@@ -28,9 +28,9 @@ class Category:
     """Tasks of one kind: the score is the mean over ``parts`` of the means over their tasks.
 
     Attributes:
-        id: Name in data, files and addresses: at most 80 lower-case letters, digits, dots, dashes and underscores.
-        title: What people call it.
-        parts: One part as a rule; two where sets of tasks count alike whatever their numbers (LongLeader, 128K).
+        id: Name in data, files and URLs: at most 80 lower-case letters, digits, dots, dashes and underscores.
+        title: Display name.
+        parts: Usually one; two if sets of tasks have equal weight regardless of their numbers (LongLeader, 128K).
     """
 
     id: str
@@ -51,30 +51,30 @@ Weighting: TypeAlias = Literal["categories", "questions"]
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Declaration of a board: which tasks it is made of, and how they are averaged.
+    """Declaration of a board: its tasks, and how they are averaged.
 
     Attributes:
-        id: Name in data, files and addresses: at most 80 lower-case letters, digits, dots, dashes and underscores.
-        title: What people call it.
-        suites: Names of the suites whose rows go into it.
-        about: A sentence or two for its page: what is measured.
-        rule: One line: how the overall score comes about.
+        id: Name in data, files and URLs: at most 80 lower-case letters, digits, dots, dashes and underscores.
+        title: Display name.
+        suites: Names of the suites whose rows it shows.
+        about: What is measured, in a sentence or two.
+        rule: How the overall score is computed, in one line.
         categories: Its categories in order.
-        lengths: Lengths that the view by length shows, in tokens, ascending; empty where there is no such view.
-        length_tasks: Tasks that the view by length is about; empty for all of them.
-        counted: Lengths that a task's score is the mean of, in tokens, by task: others are shown and do not count. A
-            task that is not here is counted over all lengths that it has.
-        items: Items of a task in the whole benchmark, where its suite does not say it.
-        paired: Tasks that ask the same questions at every length, whose errors there are not independent.
-        weighting: ``categories``: the overall score is their mean; ``questions``: all questions count alike.
-        chance: Scores of a random guess by task, where the papers or the choices say them.
-        missing_is_zero: Whether the paper counts a missing cell as 0; the score is then also given that way, apart.
-        extras: Other figures: id -> (title, one line about it, whether they are fractions shown in percent).
-        unbounded: Those of them that are no shares or mean scores, and may be below 0 or above 1.
-        licence: Of the data, in the publishers' words.
+        lengths: Lengths of the view by length, in tokens, ascending; empty for no such view.
+        length_tasks: Tasks in the view by length; empty for all of them.
+        counted: Lengths over which a task's score is averaged, in tokens, by task; others are shown only. Tasks not
+            listed here are averaged over all their lengths.
+        items: Items per task in the whole benchmark, if its suite does not say.
+        paired: Tasks with the same questions at every length, whose errors are not independent.
+        weighting: ``categories``: the overall score is their mean; ``questions``: all questions have equal weight.
+        chance: Scores of random guessing by task, from the papers or the number of choices.
+        missing_is_zero: Whether the paper counts a missing cell as 0; the score is then also shown in that way.
+        extras: Other figures: id -> (title, description, whether they are fractions shown in percent).
+        unbounded: Those of them that may be below 0 or above 1.
+        licence: Of the data, as its publishers state it.
         citation: The paper.
-        url: Where the paper is.
-        order: Boards stand on a site in this order, then in that of their ids.
+        url: URL of the paper.
+        order: Boards are sorted by this number, then by id.
     """
 
     id: str
@@ -108,7 +108,7 @@ class Board:
 
 
 def _check_id(id: str, kind: str) -> None:
-    """Ids are names of files."""
+    """Check that an id can be a file name."""
     if not (isinstance(id, str) and _ID.fullmatch(id)):
         raise FathomError(
             f"the id of a {kind} is {id!r}; write at most 80 lower-case letters, digits, dots, dashes and underscores"

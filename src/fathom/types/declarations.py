@@ -5,22 +5,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from fathom.types.common import Facet, FathomError
+from fathom.types.common import Facet, FathomError, earlier_names
 from fathom.types.documents import ROLES, Role
-from fathom.types.plans import Draw, Plan, Scene, Stock
+from fathom.types.plans import CandidatePool, Draw, Plan, Resources
 from fathom.types.replies import Row
-from fathom.types.samples import Ordering, Sample, Verdict
+from fathom.types.samples import Ordering, Sample, Score
 
 AnswerKind: TypeAlias = Literal[
     "words", "sentence", "summary", "number", "count", "digits", "uuid", "option", "choice", "letter", "passage",
     "label", "order", "relations", "entities",
 ]  # fmt: skip
-"""The kind of answer that a prompt asks for: a few words, one sentence or a summary; a number of the context, how many
-texts differ, a number of so many digits, a UUID; the number of an option, a sentence with one of the choices A to D or
-its letter; the number of a passage, the label of an answer, an order of parts; labels of pairs or entities that
-examples show."""
+"""The kind of answer that a prompt asks for: a few words, one sentence or a summary; a number in the context, the
+number of distinct texts, a number of given digits, a UUID; the number of an option, a sentence with one of the choices
+A to D or its letter; the number of a passage, the label of an answer, an order of parts; labels of pairs or entities as
+shown in examples."""
 
 
+@earlier_names(stock="pool")
 @dataclass(frozen=True)
 class Task:
     """Declaration of a task: how an item is drawn and how a reply is scored.
@@ -29,44 +30,42 @@ class Task:
         name: Name in commands and results.
         plan: Draws an item.
         score: Scores one reply; pure.
-        metric: Name of the score, ``accuracy`` or ``token_f1`` or ...
-        max_output_tokens: Output budget of a reply without reasoning.
+        metric: Name of the score: ``accuracy``, ``token_f1``, ...
+        max_output_tokens: Cap on a reply without reasoning.
         description: One line for ``fathom list tasks``.
-        answer: The kind of answer that prompts ask for; offline baselines go by it.
-        source: Paper and section, or the rule that defines it.
-        languages: Languages that the prompts exist in.
-        positioned: Whether ``Draw.depth`` places a single gold text, so that position can be swept.
-        stock: What the task makes of a corpus; None where whole documents as fillers are all it needs.
-        data: Names of the data sources (``fathom list data``) whose records alone it asks about.
-        needs: What documents must carry, for people; "" if any text will do.
-        gold: Roles of the documents that items can be about, where a corpus tells roles apart (see ``ROLES``).
-        noise: Roles of the documents that contexts are filled with; empty where nothing is filled in.
-        gold_alone: Whether its questions can also be asked over their gold passages alone, without distractors
-            (``fathom build --alone``); for plans of ``Passages``.
-        rubric: Rubric of ``fathom.score.judge`` by which a judge can score the task; "" for none.
-        official: ``SUITE/METRIC`` of ``fathom list metrics`` that scores the task under the rule ``official``; "" for
-            none.
-        ordering: The segments whose order a sample asks for, given the texts of documents by id, where a model can be
-            asked how likely each order is; None where it cannot.
-        stop: Texts at which a reply ends; none of them is part of it.
-        capped: Whether the output cap is part of the task: a reply that reaches it is whole.
-        continued: Whether the prompt is a text to be continued, so that it should reach a model without a chat template
-            where that is possible.
-        lines: Whether the gold answers of a sample are the lines of one answer; else any of them is right.
-        follow_up: Given the first reply and the sample, a second prompt, whose reply is the one that is scored; the
-            first reply is kept as reasoning. None where one request is all.
-        follow_up_tokens: Output budget of the second reply; None for that of the first.
-        version: Raised when prompts or scores change.
-        title: What people call it; "" for its name in words.
-        facets: Facets that all its samples have, so that a choice by them passes over whole tasks.
-        inputs: What its scorer needs of all its samples (``Sample.inputs``).
-        formerly: An earlier name, "" for none. It is accepted wherever the name is, and items are still drawn and named
-            by it, so that they stay the same.
+        answer: The kind of answer that prompts ask for; used by offline baselines.
+        source: Paper and section, or the rule.
+        languages: Languages of the prompts.
+        positioned: Whether ``Draw.depth`` is the position of a single gold text, so that ``--depths`` applies.
+        pool: Makes the candidate pool from documents; None if items need only whole documents as fillers.
+        data: Names of the data sources (``fathom list data``) whose records it requires.
+        needs: What documents must have, for messages; "" if any text will do.
+        gold: Roles of the documents that items can be about, if the corpus has roles (see ``ROLES``).
+        noise: Roles of the documents that fill contexts; empty if contexts are not filled.
+        gold_alone: Whether its questions can be asked over their gold passages alone (``fathom build --alone``); for
+            plans of ``Passages``.
+        rubric: Rubric of ``fathom.score.judge`` for judges; "" for none.
+        official: ``SUITE/METRIC`` of ``fathom list metrics`` for the rule ``official``; "" for none.
+        ordering: The segments whose order a sample asks for, given the texts of documents by id, so that likelihoods of
+            orders can be compared; None if it does not ask for an order.
+        stop: Stop sequences; they are not part of the reply.
+        capped: Whether the output cap is part of the task: a reply that reaches it is complete.
+        continued: Whether the prompt is a text to be continued, to be sent without a chat template if possible.
+        lines: Whether the gold answers of a sample are the lines of one answer; otherwise any of them is correct.
+        follow_up: Given the first reply and the sample, a second prompt, whose reply is scored; the first reply is kept
+            as reasoning. None for a single request.
+        follow_up_tokens: Cap on the second reply; None for that of the first.
+        version: Increased when prompts or scores change.
+        title: Display name; "" derives it from the name.
+        facets: Facets common to all its samples, so that filters can skip whole tasks.
+        inputs: Input of its scorer common to all its samples (``Sample.inputs``).
+        formerly: An earlier name, "" for none. It is accepted wherever the name is, and still seeds and names items, so
+            that they do not change.
     """
 
     name: str
     plan: Callable[[Draw], Plan]
-    score: Callable[[str, Sample], Verdict]
+    score: Callable[[str, Sample], Score]
     metric: str
     max_output_tokens: int
     description: str
@@ -74,7 +73,7 @@ class Task:
     answer: AnswerKind = "words"
     languages: tuple[str, ...] = ("en", "zh")
     positioned: bool = False
-    stock: Callable[[Scene], Stock] | None = None
+    pool: Callable[[Resources], CandidatePool] | None = None
     data: tuple[str, ...] = ()
     needs: str = ""
     gold: tuple[Role, ...] = ROLES
@@ -112,18 +111,18 @@ class Task:
 
     @property
     def first_name(self) -> str:
-        """The name that seeds and the names of items are made from."""
+        """The name that seeds and names items."""
         return self.formerly or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How one task of a suite is laid out where it differs from the suite's other tasks.
+    """The items, lengths and depths of a task of a suite that differ from the suite's.
 
     Attributes:
         items: Items of the task.
         lengths: Lengths in tokens, ascending.
-        depths: Relative depths in [0, 1] that the gold texts of its items have in turn; empty for a random one each.
+        depths: Relative depths in [0, 1] of the items' gold texts in turn; empty for random ones.
     """
 
     items: int
@@ -133,7 +132,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Suite:
-    """Declaration of a suite: which tasks at which lengths make up a benchmark, and what they are made from.
+    """Declaration of a suite: the tasks and lengths of a benchmark, and its documents.
 
     Attributes:
         name: Name in commands and results.
@@ -142,13 +141,13 @@ class Suite:
         description: One line for ``fathom list suites``.
         source: Paper and section.
         items: Items of each task.
-        corpus: Corpus where none is named; "" where its own sources must be given.
-        sources: Names of the data sources (``fathom list data``) that play each role; empty where any corpus will do.
-        closed_book: Whether questions are also asked without any context, so that known answers can be told apart.
-        only: Names of the items that it is made of, ``TASK/LANGUAGE/NAME``; empty for all that there are.
-        grids: Items and lengths of the tasks that have their own.
-        tokenizer: What its paper counts lengths in, used where nothing else is named and it is at hand; "" for the
-            default.
+        corpus: Default corpus; "" if the suite needs its own sources.
+        sources: Names of the data sources (``fathom list data``) for each role; empty if any corpus will do.
+        closed_book: Whether to add closed-book questions.
+        only: Names of its items, ``TASK/LANGUAGE/NAME``; empty for all.
+        grids: Items and lengths of tasks with their own.
+        tokenizer: The tokenizer of its paper, used by default if available locally; "" for fathom's default.
+        alias: Another name, accepted wherever the name is; "" for none.
     """
 
     name: str
@@ -163,20 +162,21 @@ class Suite:
     only: tuple[str, ...] = ()
     grids: Mapping[str, Grid] = field(default_factory=dict)
     tokenizer: str = ""
+    alias: str = ""
 
 
 Tell: TypeAlias = Callable[[str], None]
-"""Is told what a reader left out."""
+"""Called with what a file reader left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Declaration of results in a form of their publishers, which become rows (``fathom rows --from NAME``).
+    """Declaration of a publisher's results format, which becomes rows (``fathom rows --from NAME``).
 
     Attributes:
         name: Name in commands.
-        read: Given a file or folder, and who is told which files are not read, the place of each file for messages and
-            its rows.
+        read: Given a file or folder and a callback for files left out, yields the location of each file for messages,
+            and its rows.
         description: One line.
     """
 

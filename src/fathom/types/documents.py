@@ -1,4 +1,4 @@
-"""Documents, the questions that they answer, and pieces of them."""
+"""Documents, questions about them, and spans."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,11 +23,10 @@ Role: TypeAlias = Literal[
 ROLES: tuple[Role, ...] = (
     "qa", "multi_qa", "summary", "multi_summary", "news", "noise", "book", "thread", "case", "record"
 )  # fmt: skip
-"""What documents are for: questions about one text or about several, summaries of one or of several, short fillers,
+"""The roles of documents: questions about one text or about several, summaries of one or of several, short fillers,
 fillers of any kind, books in chapters, threads of one question with its answers, published cases of such questions, and
-records of a published benchmark, which are used as they are. Documents of a corpus that tells no roles apart play all
-of them. ``pairs`` are keys with values and ``refrain`` is one sentence over and over, which no corpus has: they are
-generated."""
+records of a published benchmark, which are used unchanged. Documents of a corpus without roles have all of them.
+``pairs`` (keys with values) and ``refrain`` (one repeated sentence) are generated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,8 @@ class Question:
     Attributes:
         text: The question as it is put to the model.
         answers: Acceptable gold answers, at least one.
-        evidence: Character spans ``(start, end)`` of the document's text that suffice to answer; empty if unknown.
-        meta: Anything else the source says (kind, difficulty, ...).
+        evidence: Character spans ``(start, end)`` of the document's text sufficient for the answer; empty if unknown.
+        meta: Other fields of the source (kind, difficulty, ...).
     """
 
     text: str
@@ -49,21 +48,21 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text and what is known about it.
+    """One text with its metadata.
 
     Attributes:
-        id: Hash of the text (``fathom.corpus.document_id``), so that equal texts have equal ids; of a published record
+        id: Hash of the text (``fathom.corpus.document_id``), so that equal texts have equal ids; for a published record
             the hash of its text and number.
-        text: The text, stripped at both ends, with ``\\n`` line ends; of a published record as it is.
-        source: Where it came from, for people: ``FILE:ROW`` or ``world:SEED/INDEX``.
+        text: The text, stripped at both ends, with ``\\n`` line ends; of a published record unchanged.
+        source: Its origin, for messages: ``FILE:ROW`` or ``world:SEED/INDEX``.
         language: ISO 639-1 code, ``en`` or ``zh`` today.
         title: A heading, or "".
-        licence: SPDX id or the source's words, or "".
+        licence: SPDX id or the source's wording, or "".
         questions: Questions that the text answers.
         summary: A reference summary, or "".
-        meta: Anything else the source says.
-        passages: Character spans of the separate texts that it was put together from, such as the articles that
-            one question needs; empty for one text.
+        meta: Other fields of the source.
+        passages: Character spans of the separate texts it consists of, such as the articles that one question needs;
+            empty for one text.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Plans: what one item asks and what must be in its context; and what a task may use to draw one."""
+"""Plans: the question and required context of an item, and what a task uses to draw one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal, Protocol, TypeAlias
 
-from fathom.types.common import Facet
+from fathom.types.common import Facet, earlier_names
 from fathom.types.documents import Document, Question, Span
 from fathom.types.samples import Part
 
@@ -22,7 +22,7 @@ class Needle:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What can be known only when the context stands: a question, its answer and its chance level.
+    """A question with its answers and chance level, which can depend on the finished context.
 
     Attributes:
         question: The end of the prompt.
@@ -30,10 +30,10 @@ class Ending:
         chance: Expected score of a valid answer drawn at random.
         facets: See ``Sample``.
         asked: See ``Sample``.
-        closed: The whole prompt that asks the same without any context; "" where that makes no sense.
-        thinking: The end of the prompt, in place of ``question``, that asks for thoughts before the answer; "" where
-            there is none.
-        inputs: See ``Sample``. Like facets they are left out where the question is asked without any context.
+        closed: The whole closed-book prompt; "" if the question makes no sense without context.
+        thinking: The end of the prompt, in place of ``question``, that asks for thoughts before the answer; "" for
+            none.
+        inputs: See ``Sample``. Like facets they are omitted for closed-book questions.
     """
 
     question: str
@@ -48,7 +48,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Haystack:
-    """Plan of an item whose needles lie in running text.
+    """Plan of an item with needles in running text.
 
     ``intro``, then filler documents with the needles between their sentences, then the ending's question.
     """
@@ -65,10 +65,10 @@ class Passages:
     Attributes:
         intro: Instruction before the context.
         header: Heading of a passage; ``{number}`` stands for its number, from 1.
-        gold: Passages that must be there at every length, with their depth in [0, 1].
-        finish: What is asked, once the context stands: one ending or, over the same context, several.
-        copies: Copies of each filler in the order in which lengths take them, or () for one each.
-        shuffle: Sort keys that scatter the copies, one tuple a filler; () keeps the order as drawn.
+        gold: Passages required at every length, with their depth in [0, 1].
+        finish: Given the finished context, one or several endings over it.
+        copies: Copies of each filler, in order, or () for one each.
+        shuffle: Sort keys that scatter the copies, one tuple per filler; () keeps the order as drawn.
     """
 
     intro: str
@@ -86,7 +86,7 @@ class Layout:
     Attributes:
         spans: The passages in order.
         gold: Indices of the gold passages among them.
-        fillers: For each passage the number of the filler that it came from, -1 for gold.
+        fillers: For each passage the number of its filler, -1 for gold.
     """
 
     spans: tuple[Span, ...]
@@ -100,12 +100,12 @@ Measure: TypeAlias = Callable[[Sequence[Part]], int]
 
 @dataclass(frozen=True, slots=True)
 class Arranged:
-    """A prompt that a task has put together itself.
+    """A prompt composed by a task itself.
 
     Attributes:
-        parts: The whole prompt, with what is asked at its end.
-        ending: What is asked; its ``question`` is the end of the prompt.
-        depth: Where the gold text lies, in [0, 1]; None where there is no single gold text.
+        parts: The whole prompt, with the question at its end.
+        ending: Its ending; ``question`` is the end of the prompt.
+        depth: Position of the gold text, in [0, 1]; None without a single gold text.
     """
 
     parts: tuple[Part, ...]
@@ -115,15 +115,16 @@ class Arranged:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Plan of an item that is made of whole texts: it cannot fill every length.
+    """Plan of an item made of whole texts, which does not fit every length.
 
     Attributes:
-        arrange: Given a budget in tokens and what measures a prompt: the prompt that fills the budget best, or None
-            where the item cannot stand at that length.
-        over: Share of the budget by which the prompt may exceed it: 0 but for prompts that somebody has published.
-        cut: What becomes of a prompt beyond that. ``never``: the item is left out, because none of its texts may be
-            cut. ``tidy``: it loses its middle, at the end of a paragraph or sentence. ``even``: it loses its middle, so
-            that half the budget is its beginning and half its end, wherever that cuts.
+        arrange: Given a budget in tokens and a function that counts a prompt, the prompt that best fills the budget;
+            None if the item does not fit that length.
+        over: Fraction of the budget by which the prompt may exceed it: 0 except for published prompts.
+        cut: What happens to longer prompts. ``never``: the item is left out, because its texts may not be truncated.
+            ``tidy``: the middle is removed, at the end of a paragraph or sentence. ``even``: the middle is removed so
+                that
+            the beginning and the end each get exactly half the budget.
     """
 
     arrange: Callable[[int, Measure], Arranged | None]
@@ -142,7 +143,7 @@ class Counter(Protocol):
         ...
 
     def size(self, document: Document) -> int:
-        """Tokens of a whole document, from the cache where it is known."""
+        """Tokens of a whole document, from the cache if known."""
         ...
 
     def between(self, document: Document, start: int, end: int) -> int:
@@ -154,27 +155,27 @@ class Counter(Protocol):
         ...
 
     def pieces(self, document: Document, tokens: int) -> Sequence[Span]:
-        """All of ``document`` in pieces of whole sentences of at most ``tokens`` tokens."""
+        """``document`` in pieces of whole sentences of at most ``tokens`` tokens."""
         ...
 
     def around(self, document: Document, evidence: Sequence[tuple[int, int]], tokens: int) -> Span | None:
-        """Whole sentences of at most ``tokens`` tokens that hold all of ``evidence``; None if they do not fit."""
+        """Whole sentences of at most ``tokens`` tokens that contain all of ``evidence``; None if they do not fit."""
         ...
 
 
 @dataclass(frozen=True)
-class Scene:
-    """What the items of a task in one language are made from.
+class Resources:
+    """The documents from which a task makes items in one language, with what is needed to measure them.
 
     Attributes:
         language: Language of the prompts.
         documents: Documents in this language that items can be about.
-        noise: Documents in this language that contexts are filled with; often the same ones.
+        noise: Documents in this language that fill contexts; often the same ones.
         lengths: Lengths of the build in tokens, ascending.
         counter: Token counter of the suite.
-        templates: Under the official profile the publishers' prompts by name, from the user's copy of their data; None
-            where tasks use their own words.
-        caps: Output caps in tokens that stand beside them, by name.
+        templates: The publishers' prompts by name, from the user's copy of their data, with ``--prompts official``;
+            else None.
+        caps: Output caps in tokens that the publishers give, by name.
     """
 
     language: str
@@ -187,21 +188,20 @@ class Scene:
 
     @property
     def shortest(self) -> int:
-        """The shortest length; gold text must leave room for it there."""
+        """The shortest length, in which gold text must leave room for the question."""
         return self.lengths[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """What one item can be made of. Tasks that must know more of an item extend it.
+class Candidate:
+    """What one item can be made of. Tasks that need more information subclass it.
 
     Attributes:
-        document: The document that the item is about.
-        spans: What of it must stand in the context: one piece, or several that stand apart.
-        questions: Questions about it, where the task needs them; each becomes a sample over the same context.
-        lengths: Lengths of the build at which an item can be made of it; None for all of them.
-        name: What its publishers number the item by, where it is published, so that it has the same name in every
-            build; "" numbers items as they are dealt.
+        document: The document of the item.
+        spans: The required parts of it: one span, or several separate ones.
+        questions: Questions about it, if the task uses them; each becomes a sample over the same context.
+        lengths: Lengths of the build that it fits; None for all of them.
+        name: The publishers' number of the item, so that it has the same name in every build; "" for a running number.
     """
 
     document: Document
@@ -211,24 +211,24 @@ class Card:
     name: str = ""
 
 
+@earlier_names(cards="candidates")
 @dataclass(frozen=True, slots=True)
-class Stock:
-    """What a task makes of a corpus, once for all its items.
+class CandidatePool:
+    """The material that a task gets from documents, once for all its items.
 
     Attributes:
-        fillers: Text to fill contexts with; each item takes it in an order of its own.
-        cards: What items can be made of, dealt without replacement and each document once before any comes twice; those
-            that can stand at more lengths come first. None where any number of items can be drawn.
-        notes: What people should know about it, for instance how much had to be cut.
-        shuffled: Whether the cards are shuffled before they are dealt; published cases keep their order.
-        published: How many items their publishers have, where that is known; there are fewer cards where their data
-            are at hand in part.
-        stated: Whether cards stand at the lengths that their publishers state, however many tokens they have.
-        elsewhere: How many are not among the cards because they state lengths that the build has not.
+        fillers: Texts to fill contexts with; each item uses them in its own order.
+        candidates: Candidates for items, drawn without replacement and each document once before any is used twice;
+            those that fit more lengths come first. None if any number of items can be generated.
+        notes: Messages for the user, for instance how many texts were truncated.
+        shuffled: Whether to shuffle the candidates; published items keep their order.
+        published: Number of items published, if known; there are fewer candidates if the data are incomplete.
+        stated: Whether candidates have the lengths stated by their publishers, whatever their tokens.
+        elsewhere: Number of items left out because their stated length is not in the build.
     """
 
     fillers: Sequence[Span]
-    cards: Sequence[Card] | None = None
+    candidates: Sequence[Candidate] | None = None
     notes: tuple[str, ...] = ()
     shuffled: bool = True
     published: int | None = None
@@ -236,20 +236,21 @@ class Stock:
     elsewhere: int = 0
 
 
+@earlier_names(scene="resources", card="candidate")
 @dataclass(frozen=True)
 class Draw:
-    """All that a task may use to draw one item: nothing here depends on the length.
+    """What a task can use to draw one item; nothing here depends on the length.
 
     Attributes:
-        scene: Corpus, language and counter.
-        rng: Generator of this item alone.
-        depth: Relative depth in [0, 1] asked for the gold text.
-        fillers: Number of fillers that contexts may take.
-        card: The card dealt to this item, where the task has cards.
+        resources: Documents, language and counter.
+        rng: Random generator of this item.
+        depth: Requested relative depth of the gold text, in [0, 1].
+        fillers: Maximum number of fillers in a context.
+        candidate: The candidate for this item, if the task has candidates.
     """
 
-    scene: Scene
+    resources: Resources
     rng: Random
     depth: float
     fillers: int
-    card: Card | None = None
+    candidate: Candidate | None = None

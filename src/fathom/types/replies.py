@@ -14,22 +14,21 @@ STATUSES: tuple[Status, ...] = ("ok", "overflow", "refused", "incomplete", "erro
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back for one sample.
+    """A model's reply to one sample.
 
     Attributes:
-        status: How the request ended; how that counts is said in ``fathom.stats.outcomes``. A reply that was stopped at
-            the output cap is ``incomplete``, whether or not it shows text, unless the task says that its cap is part of
-            it (``Task.capped``).
+        status: How the request ended; see ``fathom.stats.outcomes`` for how it counts. A reply stopped at the output
+            cap is ``incomplete``, with or without text, unless the cap is part of the task (``Task.capped``).
         text: The reply without reasoning.
-        reasoning: The reasoning text, if the model gave any.
-        stop: Stop reason as the provider names it.
-        tokens_in: Prompt tokens as the provider counts them; None if it does not say.
+        reasoning: The reasoning text, if any.
+        stop: Stop reason as given by the provider.
+        tokens_in: Prompt tokens as counted by the provider; None if unknown.
         tokens_out: Completion tokens, reasoning included; None if unknown.
         tokens_reasoning: Reasoning tokens; None if unknown.
         seconds: Time from request to reply.
-        attempts: Requests made, 1 if none was retried.
-        truncated: Tokens (suite's tokenizer) that the overflow policy removed from the prompt; 0 if none.
-        error: Error message where ``status`` is not ``ok``.
+        attempts: Requests made, 1 without retries.
+        truncated: Tokens (suite's tokenizer) removed from the prompt by the overflow policy; 0 if none.
+        error: Error message if ``status`` is not ``ok``.
         tokens_cached: Prompt tokens among ``tokens_in`` that came from the provider's cache; None if unknown.
     """
 
@@ -48,18 +47,18 @@ class Reply:
 
     @property
     def answered(self) -> bool:
-        """Whether the model said something that can be scored: a reply with visible text, whole or cut by its cap."""
+        """Whether the reply can be scored: it has visible text, complete or truncated by its cap."""
         return self.status in ("ok", "incomplete") and bool(self.text.strip())
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One scored reply in the results table: the narrow waist between runs and everything after them.
+    """One scored reply in the results table, on which all analyses are based.
 
-    ``value`` is None where nothing could be scored: the request failed, the prompt did not fit, no judge has spoken;
-    ``answered`` says whether the reply shows any text, None where that is not known; ``cost`` is in US dollars, None
-    where no price is known; ``tokens_in`` is the provider's count and ``tokens`` the suite's own; ``detail`` says why
-    there is no value, or what the grader remarked. How rows count is said in ``fathom.stats.outcomes``.
+    ``value`` is None if nothing could be scored: the request failed, the prompt did not fit, or no judge has scored it;
+    ``answered`` says whether the reply has text, None if unknown; ``cost`` is in US dollars, None if the price is
+    unknown; ``tokens_in`` is the provider's count and ``tokens`` the suite's; ``detail`` says why there is no value, or
+    gives the grader's comment. See ``fathom.stats.outcomes`` for how rows count.
     """
 
     suite: str

@@ -1,4 +1,4 @@
-"""A smaller benchmark: some items of a larger one, how they were chosen, and what they stand for."""
+"""A subset of a benchmark: its items, and how they were chosen and weighted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ class Member:
     """One item of a subset.
 
     Attributes:
-        item: Id of a sample, or of an item for all its samples.
+        item: Id of a sample, or name of an item for all its samples.
         weight: Weight of its score in the estimate of the whole benchmark's score.
-        stratum: Part of the benchmark that it was chosen for; "" where there are none.
-        probability: Probability with which the design chose it; None where it was not chosen by chance.
+        stratum: Part of the benchmark that it represents; "" without strata.
+        probability: Probability of its selection; None if it was not selected at random.
     """
 
     item: str
@@ -27,14 +27,14 @@ class Member:
 @readable
 @dataclass(frozen=True, slots=True)
 class Subset:
-    """Items that stand for a larger benchmark.
+    """Items that represent a larger benchmark.
 
     Attributes:
-        name: Name for people and reports.
+        name: Name in commands and reports.
         members: The items.
-        method: How they were chosen, as commands name it.
-        design: What decides the choice: budget, seed, and what the method needs to estimate from the scores.
-        provenance: Where the scores came from that it was chosen by.
+        method: Selection method, as commands name it.
+        design: Parameters of the selection: budget, seed, and what the method needs for estimates.
+        provenance: Source of the scores used for the selection.
     """
 
     name: str

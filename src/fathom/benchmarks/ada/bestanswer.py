@@ -1,10 +1,10 @@
-"""BestAnswer: which of the candidate answers to a question is the one that its asker accepted?
+"""BestAnswer: which of the candidate answers to a question did its asker accept?
 
-Ada-LEval, sections 3.2 and 3.3 and appendix A. The answers to the same question that were given before the accepted one
-stand at every length; answers to similar questions of the same site fill the rest, above 16k also answers to questions
-with any tag in common. Answers are never cut, so a prompt has less than 100% of its length.
+Ada-LEval, sections 3.2 and 3.3 and appendix A. The answers to the same question given before the accepted one are in
+the prompt at every length; answers to similar questions of the same site fill the rest, above 16k also answers to
+questions with any tag in common. Answers are never truncated, so that a prompt has less than 100% of its length.
 
-The words of the prompt are our own.
+The wording of the prompt is our own.
 """
 
 from __future__ import annotations
@@ -20,82 +20,83 @@ from fathom.benchmarks.ada.candidates import CandidateThread, ThreadIndex, candi
 from fathom.benchmarks.ada.scoring import designation
 from fathom.types import (
     Arranged,
-    Card,
+    Candidate,
+    CandidatePool,
     Document,
     Draw,
     Facet,
     Measure,
     Plan,
+    Resources,
     Sample,
-    Scene,
+    Score,
     Span,
-    Stock,
     Task,
-    Verdict,
     Whole,
 )
 
-LONG = 16_384  # tokens; above are the ultra-long settings of the paper
-# What a prompt must fill of its length. The paper's cases have on average 0.85 of its longest at 1k, 0.92 at 2k, 0.98
-# at 16k (Table 1). At 0.9 hardly a thread whose answers add up to 1k is lost there, at 0.97 one in six.
+LONG = 16_384  # tokens; longer ones are the ultra-long settings of the paper
+# Minimum filled share of a length. The paper's cases fill on average 0.85 of the longest at 1k, 0.92 at 2k, 0.98 at
+# 16k (Table 1). At 0.9 hardly any thread whose answers fill 1k is lost there, at 0.97 one in six.
 LEAST = 0.9
-SMALL = 64  # a length is full when less than this part of it is left
-TURNS = 8  # places at which an order is begun before a length is given up
-LETTERS = 12  # in a token at most, so that long answers need not be counted to be known not to fit
+SMALL = 64  # a length is full if less than 1/64 of it is left
+TURNS = 8  # starting points tried in the order of answers
+LETTERS = 12  # maximum characters per token, so that long answers that cannot fit need not be counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadCard(Card):
-    """A card that knows its thread, and where threads like it are found."""
+class ThreadCandidate(Candidate):
+    """A candidate with its thread, and the supply of similar threads."""
 
     thread: CandidateThread
     index: ThreadIndex
 
 
-def stock(scene: Scene) -> Stock:
-    """An item of every thread whose accepted answer is text only; the answers around it are looked up when it is dealt.
+def pool(resources: Resources) -> CandidatePool:
+    """A candidate for every thread with a text-only accepted answer; other answers are looked up later.
 
-    A thread stands at the lengths that hold it, with all answers that were given before the accepted one, and that
-    there are answers enough to fill.
+    A thread fits the lengths that hold it with all answers given before the accepted one, and that other answers fill.
     """
-    threads = [found for document in scene.documents if (found := candidate_thread(document))]
+    threads = [found for document in resources.documents if (found := candidate_thread(document))]
     index = ThreadIndex(threads)
-    supply = Supply(index, scene)
+    supply = Supply(index, resources)
     golden = [thread for thread in threads if thread.gold]
-    cards = [card for thread in golden if (card := _card(thread, index, supply, scene))]
-    lost = len(golden) - len(cards)
+    candidates = [candidate for thread in golden if (candidate := _candidate(thread, index, supply, resources))]
+    lost = len(golden) - len(candidates)
     why = "the question is too long for the shortest length, or there are not answers enough to fill any length"
     notes = (f"{lost} of {len(golden)} threads with an accepted answer left out: {why}",) if lost else ()
-    return Stock((), cards, notes)
+    return CandidatePool((), candidates, notes)
 
 
-def _card(thread: CandidateThread, index: ThreadIndex, supply: Supply, scene: Scene) -> ThreadCard | None:
+def _candidate(
+    thread: CandidateThread, index: ThreadIndex, supply: Supply, resources: Resources
+) -> ThreadCandidate | None:
     assert thread.gold is not None
     spans = (thread.question, thread.gold, *thread.before)
-    sizes = [scene.counter.between(thread.document, span.start, span.end) for span in spans]
-    if sizes[0] + supply.frames[scene.shortest].fixed > scene.shortest:
+    sizes = [resources.counter.between(thread.document, span.start, span.end) for span in spans]
+    if sizes[0] + supply.frames[resources.shortest].fixed > resources.shortest:
         return None
     lengths = supply.lengths(thread, sizes)
-    return ThreadCard(thread.document, spans, lengths=lengths, thread=thread, index=index) if lengths else None
+    return ThreadCandidate(thread.document, spans, lengths=lengths, thread=thread, index=index) if lengths else None
 
 
 class Supply:
-    """Tells which lengths the answers around a thread can fill, and remembers what it has counted."""
+    """Determines which lengths the answers around a thread can fill, with cached counts."""
 
-    def __init__(self, index: ThreadIndex, scene: Scene) -> None:
+    def __init__(self, index: ThreadIndex, resources: Resources) -> None:
         self._index = index
-        self._counter = scene.counter
+        self._counter = resources.counter
         self._sizes: dict[str, tuple[int, ...]] = {}
-        self.frames = {length: Frame.of(scene.language, length, scene.counter) for length in scene.lengths}
+        self.frames = {length: Frame.of(resources.language, length, resources.counter) for length in resources.lengths}
 
     def lengths(self, thread: CandidateThread, sizes: Sequence[int]) -> tuple[int, ...]:
-        """The lengths that can be filled, as far as sums tell: those of whole texts may yet come out wrong.
+        """The lengths that can be filled according to sums of tokens; exact counts of whole texts may differ.
 
-        Others are looked at only until all lengths are full: most threads of a large site never see most of the others.
+        Other threads are only read until all lengths are full, which for most threads of a large site is early.
 
         Args:
             thread: The thread.
-            sizes: Tokens of its question and of its answers that stand at every length.
+            sizes: Tokens of its question and of the answers included at every length.
         """
         own = {length: tokens for length, frame in self.frames.items() if (tokens := frame.around(sizes)) <= length}
         found = dict.fromkeys(own, 0)
@@ -124,21 +125,21 @@ class Supply:
 
 
 def plan(draw: Draw) -> Plan:
-    """The accepted answer at its place among the others, whose order is drawn once for all lengths and depths."""
-    scene, card, rng = draw.scene, draw.card, draw.rng
-    assert isinstance(card, ThreadCard)
+    """The accepted answer at its position among the others, whose order is drawn once for all lengths and depths."""
+    resources, candidate, rng = draw.resources, draw.candidate, draw.rng
+    assert isinstance(candidate, ThreadCandidate)
     example_seed = rng.random()
-    keys = {span: rng.random() for span in card.spans}
-    near = list(card.index.similar(card.thread))
-    far = list(card.index.loose(card.thread)) if scene.lengths[-1] > LONG else []
-    documents = {thread.document.id: thread.document for thread in (card.thread, *near, *far)}
+    keys = {span: rng.random() for span in candidate.spans}
+    near = list(candidate.index.similar(candidate.thread))
+    far = list(candidate.index.loose(candidate.thread)) if resources.lengths[-1] > LONG else []
+    documents = {thread.document.id: thread.document for thread in (candidate.thread, *near, *far)}
     similar, loose = ([answer for thread in threads for answer in thread.answers] for threads in (near, far))
     for spans in (similar, loose):
         rng.shuffle(spans)
         keys.update((span, rng.random()) for span in spans)
-    hand = Hand(
-        scene=scene,
-        card=card,
+    instance = Instance(
+        resources=resources,
+        candidate=candidate,
         documents=documents,
         similar=similar,
         loose=loose,
@@ -146,26 +147,26 @@ def plan(draw: Draw) -> Plan:
         depth=draw.depth,
         example_seed=example_seed,
     )
-    return Whole(partial(arrange, hand))
+    return Whole(partial(arrange, instance))
 
 
 @dataclass(frozen=True)
-class Hand:
-    """What one item is made of at every length.
+class Instance:
+    """The data of one item for every length.
 
     Attributes:
-        scene: Lengths, language and counter.
-        card: The question, the accepted answer, and those given before it.
-        documents: All threads that it takes texts from, by id.
+        resources: Lengths, language and counter.
+        candidate: The question, the accepted answer, and those given before it.
+        documents: All threads used, by id.
         similar: Answers to similar questions, in the order in which they are tried.
-        loose: Answers to questions with any tag in common, which are tried after them above 16k.
-        keys: Of each distractor the key that it is sorted by.
-        depth: Place of the accepted answer among all, in [0, 1].
-        example_seed: Seed of the label that the instructions show, which is another one at each length.
+        loose: Answers to questions with any tag in common, tried after them above 16k.
+        keys: Sort key of each distractor.
+        depth: Position of the accepted answer among all, in [0, 1].
+        example_seed: Seed of the example label in the instructions, which differs between lengths.
     """
 
-    scene: Scene
-    card: Card
+    resources: Resources
+    candidate: Candidate
     documents: Mapping[str, Document]
     similar: Sequence[Span]
     loose: Sequence[Span]
@@ -174,11 +175,11 @@ class Hand:
     example_seed: float
 
 
-def arrange(hand: Hand, length: int, measure: Measure) -> Arranged | None:
-    """The prompt of a length; None where the answers do not fill it, or there would be no distractor."""
-    taken = _taken(hand, length)
+def arrange(instance: Instance, length: int, measure: Measure) -> Arranged | None:
+    """The prompt of a length; None if the answers do not fill it, or there would be no distractor."""
+    taken = _taken(instance, length)
     while True:
-        made = _laid_out(hand, taken, length)
+        made = _laid_out(instance, taken, length)
         tokens = measure(made.parts)
         if tokens <= length or not taken:
             break
@@ -187,38 +188,37 @@ def arrange(hand: Hand, length: int, measure: Measure) -> Arranged | None:
     return made if stands else None
 
 
-def _taken(hand: Hand, length: int) -> list[Span]:
-    """The answers to other questions that stand at a length, in the order in which they were taken.
+def _taken(instance: Instance, length: int) -> list[Span]:
+    """The answers to other questions at a length, in the order in which they were added.
 
-    Each length of the build keeps those of the one before and takes more. Where long answers come first and leave a gap
-    that no other fits, as they may at 1k, the order is begun at other places, and the fullest one counts.
+    Each length of the build keeps those of the previous one and adds more. If long answers come first and leave a gap
+    that no other fits, as can happen at 1k, other starting points are tried, and the fullest result is used.
     """
     taken: dict[Span, int] = {}
-    for step in (known for known in hand.scene.lengths if known <= length):
+    for step in (known for known in instance.resources.lengths if known <= length):
         fullest, least = taken, step
         for turn in range(TURNS):
-            found, left = _filled(hand, step, taken, turn * len(hand.similar) // TURNS)
+            found, left = _filled(instance, step, taken, turn * len(instance.similar) // TURNS)
             if left < least:
                 fullest, least = found, left
-            if left <= (1 - LEAST) / 2 * step:  # half of it, because labels are counted as rather too long
+            if left <= (1 - LEAST) / 2 * step:  # half of it, because labels are overestimated
                 break
         taken = fullest
     return list(taken)
 
 
-def _filled(hand: Hand, step: int, taken: Mapping[Span, int], start: int) -> tuple[dict[Span, int], int]:
-    """What was taken already with what a length takes more of, each with its tokens, and the tokens that are left.
+def _filled(instance: Instance, step: int, taken: Mapping[Span, int], start: int) -> tuple[dict[Span, int], int]:
+    """The answers of the previous length with those added for this one, with their tokens, and the tokens left.
 
-    One after the other is taken, from the similar one at ``start`` on, passing over those that do not fit and those
-    whose text stands there already.
+    They are tried in order from the similar one at ``start``; those that do not fit and duplicate texts are skipped.
     """
-    counter, documents = hand.scene.counter, hand.documents
-    frame = Frame.of(hand.scene.language, step, counter)
+    counter, documents = instance.resources.counter, instance.documents
+    frame = Frame.of(instance.resources.language, step, counter)
     found = dict(taken)
-    there = {unspaced(documents[span.doc], span) for span in (*hand.card.spans[1:], *taken)}
-    own = (counter.between(hand.card.document, span.start, span.end) for span in hand.card.spans)
+    there = {unspaced(documents[span.doc], span) for span in (*instance.candidate.spans[1:], *taken)}
+    own = (counter.between(instance.candidate.document, span.start, span.end) for span in instance.candidate.spans)
     left = step - frame.around((*own, *taken.values()))
-    for span in (*hand.similar[start:], *hand.similar[:start], *(hand.loose if step > LONG else ())):
+    for span in (*instance.similar[start:], *instance.similar[:start], *(instance.loose if step > LONG else ())):
         if left * SMALL < step:
             break
         if span in found or span.end - span.start > LETTERS * left:
@@ -231,24 +231,24 @@ def _filled(hand: Hand, step: int, taken: Mapping[Span, int], start: int) -> tup
     return found, left
 
 
-def _laid_out(hand: Hand, taken: Sequence[Span], length: int) -> Arranged:
-    question, gold, *same = hand.card.spans
-    others = sorted((*same, *taken), key=lambda span: hand.keys[span])
-    at = place(hand.depth, len(others) + 1)
+def _laid_out(instance: Instance, taken: Sequence[Span], length: int) -> Arranged:
+    question, gold, *same = instance.candidate.spans
+    others = sorted((*same, *taken), key=lambda span: instance.keys[span])
+    at = place(instance.depth, len(others) + 1)
     answers = (*others[:at], gold, *others[at:])
-    similar = len(set(taken).intersection(hand.similar))
+    similar = len(set(taken).intersection(instance.similar))
     kinds: dict[str, Facet] = {"same": len(same), "similar": similar, "loose": len(taken) - similar}
-    document, language = hand.card.document, hand.scene.language
-    example = label(Random(f"{hand.example_seed}|{length}").randrange(len(answers)))
+    document, language = instance.candidate.document, instance.resources.language
+    example = label(Random(f"{instance.example_seed}|{length}").randrange(len(answers)))
     return laid_out(document, language, question, answers, gold=at, example=example, facets=kinds)
 
 
-def score(reply: str, sample: Sample) -> Verdict:
-    """Whether the label that the reply finally gives is the gold one; valid if it names any (paper, footnote 4)."""
+def score(reply: str, sample: Sample) -> Score:
+    """Whether the label that the reply finally gives is correct; valid if it names any (paper, footnote 4)."""
     answers = sample.inputs["answers"]
     assert isinstance(answers, int)
     found = designation(reply, answers)
-    return Verdict(float(found in sample.targets), found is not None, found, "answer label")
+    return Score(float(found in sample.targets), found is not None, found, "answer label")
 
 
 TASKS = (
@@ -258,16 +258,16 @@ TASKS = (
         plan=plan,
         score=score,
         metric="accuracy",
-        # The paper's cap: a smaller one would measure the cap on models that think aloud.
+        # The paper's cap: a smaller one would penalize models that think aloud.
         max_output_tokens=1024,
         description="which of many answers to a question its asker accepted",
         answer="label",
         source="Ada-LEval, sections 3.2 and 3.3",
         positioned=True,
-        stock=stock,
+        pool=pool,
         needs="threads of Stack Exchange with an accepted answer",
         gold=("thread",),
         noise=(),
-        official="ada_leval/bestanswer",
+        official="ada/bestanswer",
     ),
 )

@@ -1,4 +1,4 @@
-"""The prompt of BestAnswer: instructions, a question and its candidate answers under their labels."""
+"""The prompt of BestAnswer: instructions, a question and its labelled candidate answers."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ PROMPTS = {
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Tokens of a prompt of about a length beside its texts: rather too many than too few.
+    """Tokens of a prompt without its texts, slightly overestimated.
 
     Attributes:
         fixed: Of the instructions.
-        header: Of the label of one answer, with as many digits as labels can have there.
+        header: Of the label of one answer, with the maximum number of digits.
     """
 
     fixed: int
@@ -71,7 +71,7 @@ def laid_out(
         answers: The candidates in their order.
         gold: Index of the gold one.
         example: The label that the instructions show.
-        facets: What else is known.
+        facets: Further facets.
     """
     prompts, count = PROMPTS[language], len(answers)
     longest = max(range(count), key=lambda number: answers[number].end - answers[number].start)
@@ -92,7 +92,7 @@ def laid_out(
 
 
 def place(share: float, count: int) -> int:
-    """The index among ``count`` of a share in [0, 1]: evenly drawn shares make all places equally likely."""
+    """The index among ``count`` of a share in [0, 1]: uniform shares make all indices equally likely."""
     return min(count - 1, floor(share * count))
 
 

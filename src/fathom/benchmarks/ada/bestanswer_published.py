@@ -1,7 +1,7 @@
-"""BestAnswer on the cases that the authors of Ada-LEval published, with their candidates in their order.
+"""BestAnswer on the cases published by the authors of Ada-LEval, with their candidates in their order.
 
-Only the words of the prompt are our own; they show A4 as an example, as the paper's do. The published 1k cases have
-up to 1,128 tokens (Table 1), more than 1k has here, so that a prompt may be longer than its length by 15%.
+Only the wording of the prompt is our own; it uses A4 as an example, as the paper does. The published 1k cases have up
+to 1,128 tokens (Table 1), more than 1k has here, so that a prompt may exceed its length by 15%.
 """
 
 from dataclasses import replace
@@ -9,42 +9,44 @@ from functools import partial
 
 from fathom.benchmarks.ada.bestanswer import TASKS as BUILT
 from fathom.benchmarks.ada.bestanswer_prompt import Frame, laid_out
-from fathom.types import Arranged, Card, Document, Draw, Measure, Plan, Scene, Span, Stock, Whole
+from fathom.types import Arranged, Candidate, CandidatePool, Document, Draw, Measure, Plan, Resources, Span, Whole
 
 OVER = 0.15
 EXAMPLE = "A4"
 
 
-def stock(scene: Scene) -> Stock:
+def pool(resources: Resources) -> CandidatePool:
     """The cases in the order of their file, each at the shortest length of the build that holds it."""
-    cases = [document for document in scene.documents if "case" in document.meta]
-    cards = [card for case in cases if (card := _card(case, scene))]
-    lost = len(cases) - len(cards)
+    cases = [document for document in resources.documents if "case" in document.meta]
+    candidates = [candidate for case in cases if (candidate := _candidate(case, resources))]
+    lost = len(cases) - len(candidates)
     notes = (f"{lost} of {len(cases)} published cases left out: too long for the longest length",) if lost else ()
-    return Stock((), cards, notes, shuffled=False)
+    return CandidatePool((), candidates, notes, shuffled=False)
 
 
-def _card(case: Document, scene: Scene) -> Card | None:
+def _candidate(case: Document, resources: Resources) -> Candidate | None:
     spans = tuple(Span(case.id, start, end) for start, end in case.passages)
-    sizes = [scene.counter.between(case, span.start, span.end) for span in spans]
-    for length in scene.lengths:
-        if Frame.of(scene.language, length, scene.counter).around(sizes) <= length * (1 + OVER):
-            return Card(case, spans, lengths=(length,))
+    sizes = [resources.counter.between(case, span.start, span.end) for span in spans]
+    for length in resources.lengths:
+        if Frame.of(resources.language, length, resources.counter).around(sizes) <= length * (1 + OVER):
+            return Candidate(case, spans, lengths=(length,))
     return None
 
 
 def plan(draw: Draw) -> Plan:
     """The case as published."""
-    assert draw.card is not None
-    return Whole(partial(arrange, draw.card, draw.scene.language), over=OVER)
+    assert draw.candidate is not None
+    return Whole(partial(arrange, draw.candidate, draw.resources.language), over=OVER)
 
 
-def arrange(card: Card, language: str, length: int, measure: Measure) -> Arranged:
-    """The prompt of a case, whatever the length."""
-    question, *answers = card.spans
-    gold, case = card.document.meta["accepted"], card.document.meta["case"]
+def arrange(candidate: Candidate, language: str, length: int, measure: Measure) -> Arranged:
+    """The prompt of a case, at any length."""
+    question, *answers = candidate.spans
+    gold, case = candidate.document.meta["accepted"], candidate.document.meta["case"]
     assert isinstance(gold, int)
-    made = laid_out(card.document, language, question, answers, gold=gold, example=EXAMPLE, facets={"case": str(case)})
+    made = laid_out(
+        candidate.document, language, question, answers, gold=gold, example=EXAMPLE, facets={"case": str(case)}
+    )
     return replace(made, depth=None)
 
 
@@ -56,7 +58,7 @@ TASKS = (
         plan=plan,
         description="the published cases of BestAnswer as they are",
         positioned=False,
-        stock=stock,
+        pool=pool,
         needs="published cases of BestAnswer",
         gold=("case",),
     ),

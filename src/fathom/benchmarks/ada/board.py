@@ -3,7 +3,7 @@
 from fathom.types.boards import Board, Category, Part
 
 BEST_OF_MANY = (0.267 + 0.101 + 0.045 + 0.030 + 0.023 + 0.014 + 0.011) / 7
-"""The mean of what a random guess scores at 1k, 2k, 4k, 6k, 8k, 12k and 16k (Ada-LEval, table 3)."""
+"""Mean score of random guessing at 1k, 2k, 4k, 6k, 8k, 12k and 16k (Ada-LEval, table 3)."""
 
 BOARDS = (
     Board(
@@ -16,14 +16,14 @@ BOARDS = (
             Category("tsort", "TSort", (Part(("tsort",)),)),
             Category("bestanswer", "BestAnswer", (Part(("bestanswer",)),)),
         ),
-        # Those that both tasks have.
+        # Those shared by both tasks.
         lengths=(2048, 4096, 8192, 16384, 32768, 65536, 131072),
         chance={"tsort": 1 / 24, "bestanswer": BEST_OF_MANY},
         counted={
             "tsort": (2048, 4096, 8192, 16384),
             "bestanswer": (1024, 2048, 4096, 6144, 8192, 12288, 16384),
         },
-        # Its questions are the same at all lengths up to 16k (section 3.3).
+        # It has the same questions at all lengths up to 16k (section 3.3).
         paired=("bestanswer",),
         extras={
             "followed_tsort": ("Form right, TSort", "share of replies whose form was right", True),

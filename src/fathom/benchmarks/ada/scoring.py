@@ -1,14 +1,14 @@
-"""Metrics of Ada-LEval: which answer a reply chooses (BestAnswer), and which order it gives (TSort).
+"""Metrics of Ada-LEval: the answer that a reply chooses (BestAnswer), and the order that it gives (TSort).
 
-``official`` equals ``evaluate`` of the paper's repository, faults and all. BestAnswer: the highest label A1..An that
-stands anywhere in the reply, even as the start of a longer one, else the highest bare number, else ``???``. TSort: what
-follows the first ``Answer:`` as JSON, else the one order of 1 to 4 whose digits stand there in that order, else
-``[0, 0, 0, 0]``; it is compared item by item up to the end of the shorter list, so that nothing at all is right, and a
-JSON scalar stops the code.
+``official`` equals ``evaluate`` of the paper's repository, including its faults. BestAnswer: the highest label A1..An
+anywhere in the reply, even as the start of a longer one, else the highest bare number, else ``???``. TSort: the text
+after the first ``Answer:`` as JSON, else the only order of 1 to 4 whose digits occur in that sequence, else
+``[0, 0, 0, 0]``; it is compared item by item up to the end of the shorter list, so that an empty list is correct, and a
+JSON scalar raises an exception.
 
-``strict`` mends both. BestAnswer: the designation that the reply finally gives, thoughts left aside; as the prompt asks
-for one designation only, a reply that names several is not valid, whatever its score. TSort: what was read has to be
-every whole number from 1 to N once; a scalar is no order and scores 0.
+``strict`` corrects both. BestAnswer: the label that the reply finally gives, thoughts ignored; as the prompt asks for
+one label only, a reply that names several is invalid, whatever its score. TSort: the order must contain every whole
+number from 1 to N once; a scalar is not an order and scores 0.
 """
 
 import json
@@ -20,9 +20,9 @@ from types import MappingProxyType
 from fathom.score.reading import CUE, after_cues, plain
 from fathom.score.registry import Metric, ScoringRow, crash
 from fathom.score.text import without_reasoning
-from fathom.types import Verdict
+from fathom.types import Score
 
-_UNREAD = "???"  # the released code's label where it finds none; a gold label may be it
+_UNREAD = "???"  # the released code's label if it finds none, which may equal a gold label
 _SEGMENTS = 4
 
 # ------------------------------------------------------------------------------------------------ readers
@@ -31,7 +31,7 @@ _DESIGNATION = re.compile(r"A([1-9][0-9]*)(?![0-9])")
 _MARKS = re.compile(r"[*`]+")
 _PASSED_OVER = re.compile(
     r"(?:\b(?:than|not|unlike|over|instead of|e\.g\.|for example|such as)|不是|而非|例如)[ \t,:(]*A[0-9]+"
-    r"|A[0-9]+[ \t]*(?:[-–—~～]|to|through|至|到)[ \t]*A[0-9]+",  # a range names no answer
+    r"|A[0-9]+[ \t]*(?:[-–—~～]|to|through|至|到)[ \t]*A[0-9]+",  # a range is not an answer
 )
 _CHOSEN = re.compile(
     r"\b(?:pick|choose|select|vote for)[ \t]+(?:answer[ \t]+)?A([1-9][0-9]*)(?![0-9])"
@@ -42,15 +42,15 @@ _NUMBER = re.compile(r"(?:(?<![\w\])])-)?[0-9]+(?:\.[0-9]+)?")
 
 
 def designation(reply: str, n_answers: int) -> str | None:
-    """The designation from ``A1`` to ``An`` that a reply finally gives.
+    """The label from ``A1`` to ``An`` that a reply finally gives.
 
-    The first after the last "answer is" or ``Answer:`` counts; else the last that is said to be chosen or the best;
-    else the last of all. What is passed over ("better than A3", "e.g. A4", "A1-A12") does not count. A designation is a
-    capital A and a number, as the prompt writes it.
+    The first after the last "answer is" or ``Answer:`` is used; else the last one called chosen or the best; else the
+    last of all. Comparisons and examples ("better than A3", "e.g. A4", "A1-A12") are ignored. A label is a capital A
+    and a number, as in the prompt.
 
     Args:
-        reply: The whole reply; thoughts in tags are left aside.
-        n_answers: How many answers there are; longer numbers are no designations.
+        reply: The whole reply; text in thinking tags is ignored.
+        n_answers: Number of answers; larger numbers are not labels.
     """
     text = _MARKS.sub(" ", without_reasoning(reply))
     kept = _PASSED_OVER.sub(" ", text)
@@ -63,20 +63,20 @@ def designation(reply: str, n_answers: int) -> str | None:
 
 
 def names_one(reply: str, n_answers: int) -> bool:
-    """Whether a reply, thoughts left aside, names one designation and no other, as the prompt asks."""
+    """Whether a reply, thoughts ignored, names one label and no other, as the prompt asks."""
     return len(set(_named(without_reasoning(reply), n_answers))) == 1
 
 
 def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
-    """The order of the segments 1 to ``n_segments`` that a reply finally gives; None if it gives none.
+    """The order of the segments 1 to ``n_segments`` that a reply finally gives, or None.
 
-    What follows the last "answer is" or ``Answer:`` with a digit counts, else the whole reply. There the last list in
-    square brackets counts; else all numbers, or those of the first line with any, or up to nine digits in one
-    ("4132"). An order has every number once and no other.
+    The text after the last "answer is" or ``Answer:`` with a digit is used, else the whole reply. In it, the last list
+    in square brackets is used; else all numbers, or those of the first line with any, or up to nine joined digits
+    ("4132"). An order contains every number once and no other.
 
     Args:
-        reply: The whole reply; thoughts in tags are left aside.
-        n_segments: How many segments there are.
+        reply: The whole reply; text in thinking tags is ignored.
+        n_segments: Number of segments.
     """
     text = plain(reply)
     with_digits = (part for part in [*after_cues(text), CUE.sub(" ", text)] if _NUMBER.search(part))
@@ -91,7 +91,7 @@ def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
 
 
 def as_order(value: object) -> tuple[int, ...] | None:
-    """A list that holds every whole number from 1 to its length once (4.0 is whole), else None."""
+    """A list of all whole numbers from 1 to its length (4.0 is whole), else None."""
     if not isinstance(value, list) or not value:
         return None
     numbers = [entry for entry in value if isinstance(entry, int | float) and not isinstance(entry, bool)]
@@ -104,38 +104,38 @@ def _named(text: str, n_answers: int) -> list[str]:
 
 
 def _fits(number: str, highest: int) -> bool:
-    # The length first: a reply may hold a number of any size.
+    # Check the length first: a reply may contain a number of any size.
     return len(number) <= len(str(highest)) and number[0] != "0" and int(number) <= highest
 
 
 # ---------------------------------------------------------------------------------------------- BestAnswer
 
 
-def _bestanswer_official(row: ScoringRow) -> Verdict:
+def _bestanswer_official(row: ScoringRow) -> Score:
     choices = _choices(row)
     if choices is None:
         return _uncounted("official")
     if not isinstance(row.prediction, str):
-        return crash("TypeError", "the released code looks for labels in what is no text")
+        return crash("TypeError", "the released code looks for labels in a non-string")
     highest = max(_labels(row.prediction, "A", choices), default=0)
     highest = highest or max(_labels(row.prediction, "", choices), default=0)
     label = f"A{highest}" if highest else _UNREAD
-    return Verdict(_is_gold(label, row), highest > 0, label if highest else None, "official")
+    return Score(_is_gold(label, row), highest > 0, label if highest else None, "official")
 
 
-def _bestanswer_strict(row: ScoringRow) -> Verdict:
+def _bestanswer_strict(row: ScoringRow) -> Score:
     choices = _choices(row)
     if choices is None:
         return _uncounted("strict")
     if not isinstance(row.prediction, str):
-        return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
     found = designation(row.prediction, choices)
     valid = found is not None and names_one(row.prediction, choices)
-    return Verdict(_is_gold(found or _UNREAD, row), valid, found, "strict")
+    return Score(_is_gold(found or _UNREAD, row), valid, found, "strict")
 
 
 def _labels(text: str, letter: str, choices: int) -> Iterator[int]:
-    """Numbers from 1 to ``choices`` that follow ``letter`` somewhere, or are any part of a number if it is empty."""
+    """Numbers from 1 to ``choices`` that follow ``letter``, or are any part of a number if it is empty."""
     width = len(str(choices))
     for run in re.finditer(f"{letter}([0-9]+)", text):
         digits = run.group(1)
@@ -151,49 +151,49 @@ def _is_gold(label: str, row: ScoringRow) -> float:
 
 
 def _choices(row: ScoringRow) -> int | None:
-    count = row.extra.get("num_choice", row.extra.get("answers"))  # as other logs say it, or our samples
+    count = row.extra.get("num_choice", row.extra.get("answers"))  # from other logs, or our samples
     return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
 
 
-def _uncounted(rule: str) -> Verdict:
-    return Verdict(None, False, grader=rule, detail="the row does not say how many answers there are: extra.num_choice")
+def _uncounted(rule: str) -> Score:
+    return Score(None, False, grader=rule, detail="the row does not give the number of answers: extra.num_choice")
 
 
 # --------------------------------------------------------------------------------------------------- TSort
 
 
-def _tsort_official(row: ScoringRow) -> Verdict:
+def _tsort_official(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
-        return crash("TypeError", "the released code cannot read an order from what is no text")
+        return crash("TypeError", "the released code cannot read an order from a non-string")
     found = _released_reading(row.prediction)
     try:
         gold = _gold(row)
     except (ValueError, RecursionError) as error:
-        return crash("JSONDecodeError", f"the gold order is no JSON: {error}")
+        return crash("JSONDecodeError", f"the gold order is not JSON: {error}")
     if not isinstance(found, list | dict | str) or not isinstance(gold, list | dict | str):
         return crash("TypeError", "the released code cannot compare a JSON scalar with an order")
-    # Known fault: the longer one is cut to the shorter.
+    # Known fault: the longer one is truncated to the shorter.
     equal = all(mine == theirs for mine, theirs in zip(found, gold, strict=False))
     order = as_order(found)
     valid = order is not None and len(order) == _SEGMENTS
-    return Verdict(float(equal), valid, _text(order), "official")
+    return Score(float(equal), valid, _text(order), "official")
 
 
-def _tsort_strict(row: ScoringRow) -> Verdict:
+def _tsort_strict(row: ScoringRow) -> Score:
     try:
         gold = as_order(_gold(row))
     except (ValueError, RecursionError):
         gold = None
     if gold is None:
-        return Verdict(None, False, grader="strict", detail="no gold order: expected every number from 1 to N once")
+        return Score(None, False, grader="strict", detail="no gold order: expected every number from 1 to N once")
     found = _released_reading(row.prediction) if isinstance(row.prediction, str) else None
     order = as_order(found)
     valid = order is not None and len(order) == len(gold)
-    return Verdict(float(order == gold), valid, _text(order) if valid else None, "strict")
+    return Score(float(order == gold), valid, _text(order) if valid else None, "strict")
 
 
 def _gold(row: ScoringRow) -> object:
-    """The gold order: a list, JSON of one, or the one target of a sample, which is JSON too."""
+    """The gold order: a list, a JSON list, or the single target of a sample, which is JSON too."""
     answers: object = row.answers
     if isinstance(answers, list) and len(answers) == 1:
         answers = answers[0] if isinstance(answers[0], str) else answers
@@ -201,7 +201,7 @@ def _gold(row: ScoringRow) -> object:
 
 
 def _released_reading(reply: str) -> object:
-    """What the released code takes for the order: any JSON value."""
+    """The order according to the released code: any JSON value."""
     text = reply.split("Answer:")[1] if "Answer:" in reply else reply
     try:
         found: object = json.loads(text)
@@ -212,7 +212,7 @@ def _released_reading(reply: str) -> object:
 
 
 def _is_within(order: tuple[int, ...], text: str) -> bool:
-    """Whether the digits of an order stand in a text one after the other, whatever is between them."""
+    """Whether the digits of an order occur in a text in sequence, with anything in between."""
     at = 0
     for number in order:
         at = text.find(str(number), at) + 1
@@ -227,15 +227,17 @@ def _text(order: tuple[int, ...] | None) -> str | None:
 
 METRICS = (
     Metric(
-        "ada_leval",
+        "ada",
         "bestanswer",
         MappingProxyType({"official": _bestanswer_official, "strict": _bestanswer_strict}),
-        "is the designation the gold one (BestAnswer)",
+        "whether the label is the gold one (BestAnswer)",
+        alias="ada_leval",
     ),
     Metric(
-        "ada_leval",
+        "ada",
         "tsort",
         MappingProxyType({"official": _tsort_official, "strict": _tsort_strict}),
-        "is the order of the segments the gold one (TSort)",
+        "whether the order of the segments is the gold one (TSort)",
+        alias="ada_leval",
     ),
 )

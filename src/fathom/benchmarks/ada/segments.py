@@ -1,4 +1,4 @@
-"""Cases cut from books: segments of whole paragraphs, and the text around them, within limits of each length."""
+"""Splits books into cases: segments of whole paragraphs and the text around them, within limits for each length."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -11,24 +11,24 @@ from typing import TypeAlias
 from fathom.corpus.books import Book, without_notes
 from fathom.types import Counter, Document, Span
 
-INSTRUCTIONS = 200  # tokens that Table 11 leaves for them
-MOST_BESIDE = 500  # tokens of the text before the segments, and of that after them, at most
-STRIDE = 64  # paragraphs from one start to the next, twice as many beyond 16k
+INSTRUCTIONS = 200  # tokens that Table 11 reserves for them
+MOST_BESIDE = 500  # maximum tokens of the text before the segments, and of that after them
+STRIDE = 64  # paragraphs between starts, twice as many beyond 16k
 GAP = "\n\n"
 TAIL = 16  # characters that decide how a text joins with the gap after it
 
 Paragraph: TypeAlias = tuple[Span, ...]
-"""A paragraph in its pieces: one, or several where notes were taken out of it."""
+"""A paragraph as one or several pieces, with notes removed from it."""
 
 _SENTENCE_END = re.compile(
-    r"(?<![.!?…。．！？])"  # a run of signs is looked at once
+    r"(?<![.!?…。．！？])"  # a run of punctuation is checked once
     r"(?:(?<!\b[A-Z])(?<!\b(?:Mr|Dr|St|No))(?<!\b(?:Mrs|Rev))[.!?…]+[\"'”’)\]_]*(?=\s)|[。．！？…]+[\"'”’」』）)]*)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a case of one length may hold at most, in tokens, and how many paragraphs lie between two starts."""
+    """Maximum tokens of the parts of a case at one length, and the number of paragraphs between starts."""
 
     before: int
     segment: int
@@ -38,7 +38,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What a book tells: the paragraphs of all its chapters, and where they lie in tokens of the text that they make.
+    """The paragraphs of all chapters of a book, and their positions in tokens of the joined text.
 
     Attributes:
         document: The book.
@@ -59,18 +59,18 @@ class Story:
 
 
 def limits(length: int, segments: int, instructions: int = INSTRUCTIONS) -> Limits:
-    """Upper limits of a case: Table 11 of the paper at 2k to 128k and four segments, and a formula beyond.
+    """The limits of a case: Table 11 of the paper at 2k to 128k and four segments, and a formula beyond.
 
-    For a length of u times 1,024 tokens the prompt is 1,000 u tokens. The text before the segments and that after them
-    take 100 tokens at 1k and 100 more with each doubling, up to 500; the segments share the rest in equal parts.
+    For a length of u times 1,024 tokens the prompt has 1,000 u tokens. The text before the segments and that after them
+    take 100 tokens at 1k and 100 more with each doubling, up to 500; the segments share the rest equally.
 
     Args:
         length: Budget of the prompt in tokens.
         segments: Number of segments.
-        instructions: Tokens of all that is not from the book, where they are more than the 200 of the paper.
+        instructions: Tokens of all text not from the book, if more than the paper's 200.
 
     Returns:
-        The limits, rounded down; that of a segment is 0 where a length is too short for any.
+        The limits, rounded down; that of a segment is 0 if the length is too short.
     """
     units = length / 1024
     beside = int(min(MOST_BESIDE, 100 * (1 + log2(units)) if units > 1 else 100 * units))
@@ -93,7 +93,7 @@ def story_of(document: Document, book: Book, counter: Counter) -> Story:
             paragraphs.append(pieces)
             begins.append(at)
             ends.append(at + size)
-            # The gap may merge with the last sign before it.
+            # The gap may merge with the last character before it.
             at += size + counter.count(text[-TAIL:] + GAP) - counter.count(text[-TAIL:])
     return Story(document, tuple(paragraphs), tuple(begins), tuple(ends))
 
@@ -101,14 +101,14 @@ def story_of(document: Document, book: Book, counter: Counter) -> Story:
 def cut(
     story: Story, paragraph: int, most: Limits, segments: int, counter: Counter
 ) -> tuple[Sequence[Paragraph], ...] | None:
-    """The texts of a case whose first segment begins with a paragraph.
+    """The texts of a case whose first segment begins with a given paragraph.
 
-    Each holds as many whole paragraphs as its limit takes. Where the paragraph next to the segments is longer than the
-    limit of the text before or after them, that text is the sentences of it that lie nearest to them.
+    Each has as many whole paragraphs as its limit allows. If the paragraph next to the segments exceeds the limit of
+    the text before or after them, its nearest sentences are used.
 
     Returns:
-        The text before, each segment in order, and the text after; None where the book ends too early, or where a
-        paragraph is longer than a segment's limit or has no sentence that fits the text before or after.
+        The text before, each segment in order, and the text after; None if the book ends too early, or if a paragraph
+        exceeds a segment's limit or has no sentence that fits the text before or after.
     """
     first = bisect_left(story.begins, story.ends[paragraph - 1] - most.before, hi=paragraph)
     texts: list[Sequence[Paragraph]] = [story.paragraphs[first:paragraph]]
@@ -127,7 +127,7 @@ def cut(
 
 
 def _nearest_sentences(story: Story, number: int, room: int, counter: Counter, *, ending: bool) -> Sequence[Paragraph]:
-    """The last (``ending``) or first sentences of a paragraph, as many as a room in tokens takes; () if none."""
+    """The last (``ending``) or first sentences of a paragraph that fit a number of tokens; () if none."""
     piece, text = story.paragraphs[number][-1 if ending else 0], story.document.text
     stops = [match.end() for match in _SENTENCE_END.finditer(text, piece.start, piece.end)]
     for stop in stops if ending else reversed(stops):

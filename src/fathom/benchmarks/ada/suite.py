@@ -8,6 +8,7 @@ from fathom.types import Suite
 SUITES = (
     Suite(
         name="ada",
+        alias="ada_leval",
         tasks=("tsort", "bestanswer"),
         lengths=(1024, 2048, 4096, 6144, 8192, 12288, 16384, 32768, 65536, 131072),
         items=100,

@@ -1,13 +1,12 @@
-"""TSort: the segments of a continuous passage of a book, shuffled, are to be put back into their order.
+"""TSort: restore the order of the shuffled segments of a continuous passage of a book.
 
-Ada-LEval, section 3 and appendix A. Segments, which the prompt numbers and calls parts, are whole paragraphs that
-follow each other, through the ends of chapters; headings, notes and marks of notes are in none of them. As many
-paragraphs stand in a segment as its limit takes, and before and after the segments the paragraphs next to them. The
-limits are upper ones: where a single paragraph is longer than a segment there is no case, and of one next to the
-segments the nearest sentences are taken.
+Ada-LEval, section 3 and appendix A. Segments, which the prompt numbers and calls parts, are consecutive whole
+paragraphs, across ends of chapters; headings, notes and marks of notes are excluded. A segment has as many paragraphs
+as its limit allows, and before and after the segments are the adjacent paragraphs. A paragraph that exceeds a segment's
+limit excludes the case; of one next to the segments the nearest sentences are used.
 
-The segments never stand in their true order, so that two can stand in one order only: ``tsort_2`` tells who follows
-the form and who repeats the order seen, and nothing more.
+The segments are never in their true order, so that two can only be in one order: ``tsort_2`` distinguishes replies that
+follow the format from those that repeat the given order, and nothing more.
 """
 
 import json
@@ -22,7 +21,8 @@ from fathom.benchmarks.ada.segments import GAP, STRIDE, Limits, Paragraph, Story
 from fathom.corpus.books import read_book
 from fathom.types import (
     Arranged,
-    Card,
+    Candidate,
+    CandidatePool,
     Draw,
     Ending,
     FathomError,
@@ -30,11 +30,10 @@ from fathom.types import (
     Ordering,
     Part,
     Plan,
+    Resources,
     Sample,
-    Scene,
-    Stock,
+    Score,
     Task,
-    Verdict,
     Whole,
 )
 
@@ -67,48 +66,48 @@ PROMPTS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start(Card):
-    """A card for the case whose first segment begins with paragraph number ``paragraph`` (from 0) of a story."""
+class Start(Candidate):
+    """A candidate for the case whose first segment begins with paragraph ``paragraph`` (from 0) of a story."""
 
     story: Story
     paragraph: int
 
 
-def stock(scene: Scene, segments: int) -> Stock:
-    """A card for each paragraph at which a case can begin at one length of the build or more.
+def pool(resources: Resources, segments: int) -> CandidatePool:
+    """A candidate for each paragraph at which a case can begin at some length of the build.
 
-    Books without chapters are left out, and so are those in which no case can stand.
+    Books without chapters, and books too short for a case, are left out.
 
     Raises:
-        FathomError: The text of a book is not as ``fathom.corpus`` reads it, so that offsets would lie elsewhere.
+        FathomError: The text of a book was not normalised by ``fathom.corpus``, so that offsets would differ.
     """
-    allowed = {length: _limits(scene, length, segments) for length in scene.lengths}
-    cards: list[Start] = []
+    allowed = {length: _limits(resources, length, segments) for length in resources.lengths}
+    candidates: list[Start] = []
     notes = []
-    for document in scene.documents:
+    for document in resources.documents:
         book = read_book(document.text, document.language)
         if book.text != document.text:
             raise FathomError(f"{document.source}: the text is not normalised; read it with fathom.corpus")
-        story = story_of(document, book, scene.counter)
+        story = story_of(document, book, resources.counter)
         if not book.chapters:
-            notes.append(f"{story.name}: no chapters were found; left out")
+            notes.append(f"{story.name}: no chapters were found; skipped")
             continue
         if book.guessed:
-            notes.append(f"{story.name}: nothing sets its paragraphs apart; they were guessed from short lines")
-        found = _starts(story, allowed, scene, segments)
-        cards += found
+            notes.append(f"{story.name}: paragraphs are not marked; they were guessed from short lines")
+        found = _starts(story, allowed, resources, segments)
+        candidates += found
         if not found:
-            notes.append(f"{story.name}: too short, or its paragraphs too long, for any of the lengths; left out")
-    return Stock((), cards, tuple(notes))
+            notes.append(f"{story.name}: too short, or its paragraphs too long, for any of the lengths; skipped")
+    return CandidatePool((), candidates, tuple(notes))
 
 
-def _starts(story: Story, allowed: Mapping[int, Limits], scene: Scene, segments: int) -> list[Start]:
+def _starts(story: Story, allowed: Mapping[int, Limits], resources: Resources, segments: int) -> list[Start]:
     found = []
     for paragraph in range(STRIDE, len(story.paragraphs), STRIDE):
         able = tuple(
             length
             for length, most in allowed.items()
-            if paragraph % most.stride == 0 and cut(story, paragraph, most, segments, scene.counter)
+            if paragraph % most.stride == 0 and cut(story, paragraph, most, segments, resources.counter)
         )
         if able:
             spans = story.paragraphs[paragraph]
@@ -116,23 +115,23 @@ def _starts(story: Story, allowed: Mapping[int, Limits], scene: Scene, segments:
     return found
 
 
-def _limits(scene: Scene, length: int, segments: int) -> Limits:
+def _limits(resources: Resources, length: int, segments: int) -> Limits:
     nothing: list[list[Part]] = [[]] * segments
     order = tuple(range(1, segments + 1))
-    frame = _prompt(scene.language, [], nothing, [], order)
-    return limits(length, segments, scene.counter.count("".join(part for part in frame if isinstance(part, str))))
+    frame = _prompt(resources.language, [], nothing, [], order)
+    return limits(length, segments, resources.counter.count("".join(part for part in frame if isinstance(part, str))))
 
 
 def plan(draw: Draw, segments: int) -> Plan:
-    """A case at one start, and how its segments are shuffled."""
-    start = draw.card
+    """A case at one start, with its shuffled segments."""
+    start = draw.candidate
     assert isinstance(start, Start)
     example_seed = draw.rng.random()
-    return Whole(partial(arrange, start, draw.scene, _shuffle(segments, draw.rng), example_seed))
+    return Whole(partial(arrange, start, draw.resources, _shuffle(segments, draw.rng), example_seed))
 
 
 def _shuffle(segments: int, rng: Random) -> tuple[int, ...]:
-    """Numbers of the segments in the order in which the book has them; never 1, 2, 3, ..."""
+    """Numbers of the segments in the order of the book; never 1, 2, 3, ..."""
     order = list(range(1, segments + 1))
     while order == sorted(order):
         rng.shuffle(order)
@@ -140,29 +139,31 @@ def _shuffle(segments: int, rng: Random) -> tuple[int, ...]:
 
 
 def arrange(
-    start: Start, scene: Scene, order: Sequence[int], example_seed: float, length: int, measure: Measure
+    start: Start, resources: Resources, order: Sequence[int], example_seed: float, length: int, measure: Measure
 ) -> Arranged | None:
-    """The prompt of a case at one length, None where it cannot stand there.
+    """The prompt of a case at one length, None if it does not fit.
 
     Args:
         start: Book and first paragraph.
-        scene: Language and counter.
-        order: The number that the prompt gives to the first segment of the book, then to the second, and so on.
-        example_seed: Seed of the order that the instructions show, which is another one at each length.
+        resources: Language and counter.
+        order: The number in the prompt of the first segment of the book, of the second, and so on.
+        example_seed: Seed of the example order in the instructions, which differs between lengths.
         length: Budget in tokens.
-        measure: Measures a prompt.
+        measure: Counts a prompt.
     """
-    story, most = start.story, _limits(scene, length, len(order))
-    texts = cut(story, start.paragraph, most, len(order), scene.counter)
+    story, most = start.story, _limits(resources, length, len(order))
+    texts = cut(story, start.paragraph, most, len(order), resources.counter)
     if texts is None or start.paragraph % most.stride:
         return None
     before, *segments, after = map(_text, texts)
     example = Random(f"{example_seed}|{length}").sample(range(1, len(order) + 1), len(order))
-    parts = _prompt(scene.language, before, [segments[order.index(n + 1)] for n in range(len(order))], after, example)
+    parts = _prompt(
+        resources.language, before, [segments[order.index(n + 1)] for n in range(len(order))], after, example
+    )
     if measure(parts) > length:
         return None
     ending = Ending(
-        PROMPTS[scene.language]["question"].format(count=len(order)),
+        PROMPTS[resources.language]["question"].format(count=len(order)),
         (json.dumps(list(order)),),
         1 / factorial(len(order)),
         {"example": json.dumps(example), "book": story.name, "paragraph": start.paragraph},
@@ -172,7 +173,7 @@ def arrange(
 
 
 def _text(paragraphs: Sequence[Paragraph]) -> list[Part]:
-    """Paragraphs with a blank line between two."""
+    """Paragraphs separated by blank lines."""
     parts: list[Part] = []
     for pieces in paragraphs:
         parts += [GAP] * bool(parts) + list(pieces)
@@ -186,7 +187,7 @@ def _prompt(
     after: Sequence[Part],
     example: Sequence[int],
 ) -> list[Part]:
-    """The whole prompt: instructions, each text under its heading, and the request."""
+    """The whole prompt: instructions, each text with its heading, and the question."""
     prompts, count, shown = PROMPTS[language], len(segments), json.dumps(list(example))
     parts: list[Part] = [prompts["intro"].format(count=count, example=shown, first=example[0], last=example[-1])]
     for heading, text in zip(_headings(language, count), (before, *segments, after), strict=True):
@@ -201,15 +202,15 @@ def _headings(language: str, segments: int) -> list[str]:
 
 
 def ordering(sample: Sample, texts: Mapping[str, str]) -> Ordering:
-    """The segments that a sample asks to put into order, and the texts around them.
+    """The segments that a sample asks to order, and the texts around them.
 
-    Its recipe tells them apart, whatever the book says: the headings are literal parts that end with them.
+    They are separated by the headings, which are literal parts of the recipe.
 
     Raises:
-        FathomError: The prompt was cut, so that some of its segments are not there.
+        FathomError: The prompt was truncated, so that some segments are missing.
     """
     if "cut_from" in sample.facets:
-        raise FathomError(f"sample {sample.id}: its prompt was cut, so that not all of its parts are there")
+        raise FathomError(f"sample {sample.id}: its prompt was truncated, so that some of its parts are missing")
     waiting = _headings(sample.language, int(sample.inputs["segments"]))
     found: list[str] = []
     for part in sample.parts[:-1]:
@@ -222,11 +223,11 @@ def ordering(sample: Sample, texts: Mapping[str, str]) -> Ordering:
     return Ordering(before, tuple(segments), after)
 
 
-def score(reply: str, sample: Sample) -> Verdict:
-    """1 if the order that the reply gives is the book's; valid if it gives one, with every number once."""
+def score(reply: str, sample: Sample) -> Score:
+    """1 if the order in the reply is the book's; valid if it contains every number once."""
     order = segment_order(reply, len(json.loads(sample.targets[0])))
     found = None if order is None else json.dumps(order)
-    return Verdict(float(found in sample.targets), order is not None, found, "order of segments")
+    return Score(float(found in sample.targets), order is not None, found, "order of segments")
 
 
 def _task(segments: int) -> Task:
@@ -236,17 +237,17 @@ def _task(segments: int) -> Task:
         plan=partial(plan, segments=segments),
         score=score,
         metric="accuracy",
-        # The paper's cap. An order takes a few tokens, but a cap that cuts off a model that thinks aloud would measure
-        # the cap; that such replies are not of the asked form is told apart.
+        # The paper's cap. An order takes a few tokens, but a smaller cap would penalize models that think aloud;
+        # replies in the wrong format are counted separately.
         max_output_tokens=1024,
         description=f"the order of {segments} shuffled parts of a book",
         answer="order",
         source="Ada-LEval, section 3 and Table 11",
-        stock=partial(stock, segments=segments),
+        pool=partial(pool, segments=segments),
         needs="books in chapters",
         gold=("book",),
         noise=(),
-        official="ada_leval/tsort" if segments == SEGMENTS else "",
+        official="ada/tsort" if segments == SEGMENTS else "",
         ordering=ordering,
     )
 

@@ -24,11 +24,11 @@ _CONCEPT = re.compile(r"C\d{7}(\|[^|]*\|C\d{7})?")
 
 
 def read_bioasq(record: Mapping[str, object], where: str) -> Document:
-    """A question over the abstracts that answer it, each of which is evidence.
+    """A question over the abstracts that answer it, all of which are evidence.
 
     Raises:
         BadRowError: There is no question or no answer.
-        PassedOverError: It is over one abstract only, as in the paper's code.
+        PassedOverError: It has only one abstract; the paper's code skips it too.
     """
     texts = [normalise(text) for text in list_in(record, TEXTS) if isinstance(text, str)]
     text, passages = joined(texts)
@@ -43,17 +43,17 @@ def read_bioasq(record: Mapping[str, object], where: str) -> Document:
 
 
 def read_medodyssey(record: Mapping[str, object], where: str) -> Document:
-    """A question over a list of terms, triples, tables or case histories, one a line.
+    """A question over a list of terms, triples, tables or case histories, one per line.
 
-    The entries that are the answer word for word are its evidence.
+    The entries equal to the answer are its evidence.
 
     Raises:
-        BadRowError: A field has another form, the context is concept numbers whose names stand in another file, or
-            there is no answer.
+        BadRowError: A field has another form, the context consists of concept numbers whose names are in another file,
+            or there is no answer.
     """
     entries = [normalise(entry) for entry in list_in(record, "context") if isinstance(entry, str)]
     if entries and all(_CONCEPT.fullmatch(entry) for entry in entries):
-        raise BadRowError("its context is numbers of UMLS concepts; put their names in their place first")
+        raise BadRowError("its context is numbers of UMLS concepts; replace them by their names first")
     gold = record.get("ground_truth")
     answers = [normalise(str(one)) for one in (gold if isinstance(gold, list | tuple) else [gold]) if one is not None]
     if not any(answers):

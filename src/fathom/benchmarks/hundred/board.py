@@ -8,7 +8,7 @@ _CATEGORIES = {
     "comprehension": ("Comprehension", ("single_doc_qa", "multi_doc_qa")),
     "summarization": ("Summarization", ("single_doc_summary", "multi_doc_summary")),
 }
-# The paper averages over these (tables 4 and 7); what is shorter is Base Ability.
+# The paper averages over these (tables 4 and 7); shorter ones are Base Ability.
 _COUNTED = (8192, 16384, 32768, 65536, 131072)
 
 BOARDS = (

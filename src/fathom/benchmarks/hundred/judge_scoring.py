@@ -1,14 +1,14 @@
 """Judge metrics of 100-LongBench, from recorded outputs of a judge: ``extra.judge_outputs``, in the order of the calls.
 
-``official`` equals ``eval_trec.py`` of the paper's repository, faults and all. The last ``{...}`` of an output is read,
-whatever it is a part of; marks outside their range count (scores above 1), an output that cannot be read counts as 0,
-as does a null for a mark of an answer; where a mark is missing or no number the code stops. An answer is judged against
-each gold answer in one call, a summary in two steps of two tries each; the best gold answer counts. If
-``extra.null_pred`` (the reply without context) is there, it is judged first, and an item whose answer is known is
-dropped, which in a file of one row is a division by zero.
+``official`` equals ``eval_trec.py`` of the paper's repository, including its faults. The last ``{...}`` of an output is
+parsed, whatever it is part of; marks outside their range count (scores above 1), an unparsable output counts as 0, as
+does a null mark of an answer; a missing or non-numeric mark raises an exception. An answer is judged against each gold
+answer in one call, a summary in two steps of two tries each; the best gold answer counts. If ``extra.null_pred`` (the
+closed-book reply) is given, it is judged first, and an item answered closed-book is excluded, which in a file of one
+row is a division by zero.
 
-``strict`` takes the same calls and reads them as ``fathom.score.judge`` does: what cannot be read, or is out of range,
-is not scored. The filter does not touch the score.
+``strict`` uses the same calls and parses them as ``fathom.score.judge`` does: outputs that cannot be parsed, or marks
+out of range, give no score. The filter does not affect the score.
 """
 
 import json
@@ -23,29 +23,29 @@ from typing import TypeAlias
 from fathom.score.judge_texts import read_marks
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash
 from fathom.score.text import without_reasoning
-from fathom.types import Verdict
+from fathom.types import Score
 
 THRESHOLD = 0.5
-"""Score from which the reply without context drops an item."""
+"""Score of the closed-book reply from which an item is excluded."""
 
-_NO_CALL = "__none__"  # the call itself gave nothing, where null stands for a call without text
-_TRIES = 2  # of a step of a summary
+_NO_CALL = "__none__"  # a call without result; null stands for a call without text
+_TRIES = 2  # per step of a summary
 _BRACES = re.compile(r"\{.*?\}", re.DOTALL)
 _BLOCK = re.compile(r"```json(.+)```", re.DOTALL)
-_MOST = 10**6  # sentences of a summary
+_MOST = 10**6  # maximum number of sentences of a summary
 
 Outputs: TypeAlias = Iterator[object]
 
 
 class _FailedError(Exception):
-    """A judgement that cannot be used; the message says why."""
+    """An unusable judgement; the message says why."""
 
 
 # ------------------------------------------------------------------------------------------------ official
 
 
 def _official(best: Callable[[ScoringRow, Outputs], float]) -> Scorer:
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         outputs = _outputs(row)
         if outputs is None:
             return _unrecorded("official")
@@ -54,8 +54,8 @@ def _official(best: Callable[[ScoringRow, Outputs], float]) -> Scorer:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             return crash(type(error).__name__, f"the released code stops: {error}")
         if not math.isfinite(value):
-            return Verdict(None, False, grader="official", detail="the judge gave a mark without end")
-        return Verdict(value, valid=bool(line), answer=line or None, grader="official")
+            return Score(None, False, grader="official", detail="the judge gave an infinite mark")
+        return Score(value, valid=bool(line), answer=line or None, grader="official")
 
     return score
 
@@ -64,7 +64,7 @@ def _best_answer(row: ScoringRow, outputs: Outputs) -> float:
     gold = _gold(row)
     tried = _tries_an_answer(row.extra.get("null_pred", "unanswerable"))
     if tried and _best(_answer_score(next(outputs)) for _ in gold) >= THRESHOLD:
-        raise ZeroDivisionError("the filter drops the item, and no other is there to take the mean of")
+        raise ZeroDivisionError("the filter excludes the item, and there is no other to average")
     return _best(_answer_score(next(outputs)) for _ in (gold if _first_line(row.prediction) else ()))
 
 
@@ -80,7 +80,7 @@ def _answer_score(output: object) -> float:
         marks = None
     if marks is None:
         return 0.0
-    # Both are looked up before one of them is looked at: which exception the released code ends with depends on that.
+    # Both are looked up before either is checked: this determines which exception the released code raises.
     return _product(*(0 if mark is None else mark for mark in (marks["fluency"], marks["correctness"]))) / 6
 
 
@@ -93,7 +93,7 @@ def _summary_score(outputs: Outputs) -> float:
     counted = None if fluency is None else _first_readable(outputs)
     if fluency is None or counted is None:
         return 0.0
-    # In the order in which the released code looks them up: which exception it ends with depends on that.
+    # In the order in which the released code looks them up, which determines its exception.
     counts = _marks_of(counted)
     count = _mark(counts["sentence_count"])
     share = _mark(counts["precision"]) / count if count > 0 else 0
@@ -115,12 +115,12 @@ def _first_readable(outputs: Outputs) -> object:
 
 def _marks_of(found: object) -> dict[str, object]:
     if not isinstance(found, dict):
-        raise TypeError("the judge's JSON is no object")
+        raise TypeError("the judge's JSON is not an object")
     return found
 
 
 def _braces_or_block(output: str) -> object:
-    """The last run from a brace to the next closing one; where that is no JSON, what stands in a block of JSON."""
+    """The last run from a brace to the next closing one; if it is not JSON, the content of a JSON code block."""
     braces = _BRACES.findall(output)
     with suppress(ValueError, RecursionError):
         return json.loads(braces[-1]) if braces else None
@@ -136,7 +136,7 @@ def _mark(value: object) -> float:
 
 def _product(first: object, second: object) -> float:
     for one, other in ((first, second), (second, first)):
-        # A text or a list is repeated, before it proves to be no number.
+        # Texts and lists are repeated before they fail as non-numbers.
         if isinstance(one, str | list) and isinstance(other, int) and not -(2**63) <= other < 2**63:
             raise OverflowError("a mark is too large")
     return _mark(first) * _mark(second)
@@ -153,29 +153,29 @@ def _best(scores: Iterator[float]) -> float:
 
 
 def _strict(judged: Callable[[Outputs], float], filtered: bool) -> Scorer:
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         outputs, gold = _outputs(row), _gold(row)
         if outputs is None:
             return _unrecorded("strict")
         if not isinstance(row.prediction, str):
-            return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
         if not gold:
-            return Verdict(None, False, grader="strict", detail="no gold answer to judge by")
+            return Score(None, False, grader="strict", detail="no gold answer to judge against")
         said = without_reasoning(row.prediction).strip()
         if not said:
-            return Verdict(0.0, False, None, "strict", "the reply is empty")
+            return Score(0.0, False, None, "strict", "the reply is empty")
         if filtered:
             _pass_over_filter(row.extra.get("null_pred"), gold, outputs)
         try:
-            return Verdict(max([judged(outputs) for _ in gold]), True, said, "strict")
+            return Score(max([judged(outputs) for _ in gold]), True, said, "strict")
         except _FailedError as error:
-            return Verdict(None, False, said, "strict", f"the judgement failed: {error}")
+            return Score(None, False, said, "strict", f"the judgement failed: {error}")
 
     return score
 
 
 def _pass_over_filter(reply: object, gold: list[object], outputs: Outputs) -> None:
-    """Takes the calls that judged the reply without context."""
+    """Skip the calls that judged the closed-book reply."""
     if isinstance(reply, str) and _tries_an_answer(reply):
         for _ in gold:
             next(outputs)
@@ -191,7 +191,7 @@ def _judged_summary(outputs: Outputs) -> float:
     counted = _marks(outputs, {"precision": _MOST, "sentence_count": _MOST}, tries=_TRIES)
     supported, count = counted["precision"], counted["sentence_count"]
     if not 0 <= supported <= count or count == 0:
-        raise _FailedError(f"{supported} of {count} sentences are supported, which cannot be")
+        raise _FailedError(f"{supported} of {count} sentences are supported, which is impossible")
     return fluency * supported / count
 
 
@@ -208,7 +208,7 @@ def _marks(outputs: Outputs, highest: dict[str, int], tries: int) -> dict[str, i
 
 
 def _outputs(row: ScoringRow) -> Outputs | None:
-    """The judge's outputs, without end: calls past the last one gave no text."""
+    """The judge's outputs, infinitely many: calls after the last one gave no text."""
     recorded = row.extra.get("judge_outputs")
     return chain(recorded, repeat(None)) if isinstance(recorded, list) else None
 
@@ -218,31 +218,33 @@ def _gold(row: ScoringRow) -> list[object]:
 
 
 def _tries_an_answer(reply: object) -> bool:
-    """Whether a reply without context is judged at all."""
+    """Whether a closed-book reply is judged at all."""
     return "unanswerable" not in _first_line(reply).lower()
 
 
 def _first_line(reply: object) -> str:
     if not isinstance(reply, str):
-        raise AttributeError("the reply is no text")
+        raise AttributeError("the reply is not a string")
     return reply.lstrip("\n").split("\n")[0]
 
 
-def _unrecorded(rule: str) -> Verdict:
-    return Verdict(None, False, grader=rule, detail="the row holds no replies of a judge: extra.judge_outputs, a list")
+def _unrecorded(rule: str) -> Score:
+    return Score(None, False, grader=rule, detail="the row has no outputs of a judge: extra.judge_outputs, a list")
 
 
 METRICS = (
     Metric(
-        "100longbench",
+        "hundred",
         "qa_judge",
         MappingProxyType({"official": _official(_best_answer), "strict": _strict(_judged_answer, filtered=True)}),
         "fluency times correctness, from recorded outputs of a judge (question answering)",
+        alias="100longbench",
     ),
     Metric(
-        "100longbench",
+        "hundred",
         "sum_judge",
         MappingProxyType({"official": _official(_best_summary), "strict": _strict(_judged_summary, filtered=False)}),
         "fluency times precision, from recorded outputs of a judge (summaries)",
+        alias="100longbench",
     ),
 )

@@ -1,4 +1,4 @@
-"""Transcripts of meetings: QMSum in the form of its authors, and the noise that all its copies carry."""
+"""Transcripts of meetings: QMSum in its authors' form, and the transcription noise in all its copies."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,9 +13,9 @@ _NOISE = re.compile(r"\{[a-z]+\}")
 
 
 def without_noise(text: str) -> str:
-    """A transcript without what its writers noted in braces, such as ``{vocalsound}``, and turns of nothing else.
+    """A transcript without notes in braces, such as ``{vocalsound}``, and without turns that contain nothing else.
 
-    Runs of spaces become one, so that copies of a meeting by several publishers are the same text.
+    Runs of spaces become one, so that copies of a meeting by several publishers have equal texts.
     """
     lines = []
     for line in normalise(text).split("\n"):
@@ -27,10 +27,10 @@ def without_noise(text: str) -> str:
 
 
 def read_qmsum(record: Mapping[str, object], where: str) -> Document:
-    """A meeting of QMSum, one line a turn.
+    """A meeting of QMSum, one line per turn.
 
     The answer to the first general query is the summary of the meeting; all queries are requests for a summary, those
-    about a part of it with the turns that ``relevant_text_span`` names, counted from 0, both ends included.
+    about a part of it with the turns in ``relevant_text_span``, from 0, inclusive.
 
     Raises:
         BadRowError: A field has another form.
@@ -60,15 +60,15 @@ def _queries(record: Mapping[str, object], field: str, turns: list[tuple[int, in
 
 
 def _span_of(part: object, turns: list[tuple[int, int]]) -> tuple[int, int] | None:
-    """Characters from the first turn of a range to the end of its last one; None where they are empty."""
+    """Characters from the first turn of a range to the end of its last one; None if they are empty."""
     match part:
         case [int() | str() as first, int() | str() as last]:
             try:
                 low, high = int(first), min(int(last), len(turns) - 1)
             except ValueError as error:
-                raise BadRowError(f"relevant_text_span: {part} is no range of turns") from error
+                raise BadRowError(f"relevant_text_span: {part} is not a range of turns") from error
         case _:
-            raise BadRowError(f"relevant_text_span: {part} is no range of turns")
+            raise BadRowError(f"relevant_text_span: {part} is not a range of turns")
     start, end = (turns[low][0], turns[high][1]) if 0 <= low <= high else (0, 0)
     return (start, end) if start < end else None
 

@@ -1,7 +1,7 @@
-"""Multi-document QA: questions over several passages that stand apart among others.
+"""Multi-document QA: questions over several passages scattered among others.
 
-100-LongBench, appendix A.2. As in its code the prompt names all passages of the source's record, those among them that
-do not help included. Questions over the same passages share one context.
+100-LongBench, appendix A.2. As in its code the prompt names all passages of the source's record, including unhelpful
+ones. Questions over the same passages share one context.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,22 @@ from functools import partial
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS as SINGLE
 from fathom.benchmarks.starter.single_doc_qa import QUESTIONS, kind_of, left_out, score
 from fathom.tasks import scattered, whole_documents
-from fathom.tasks.evidence import askable, cards_of_questions
+from fathom.tasks.evidence import askable, candidates_of_questions
 from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, pieces_of, separate_texts
-from fathom.types import Card, Document, Draw, Ending, Layout, Passages, Plan, Question, Scene, Span, Stock, Task
+from fathom.types import (
+    Candidate,
+    CandidatePool,
+    Document,
+    Draw,
+    Ending,
+    Layout,
+    Passages,
+    Plan,
+    Question,
+    Resources,
+    Span,
+    Task,
+)
 
 PROMPTS = {
     "en": {
@@ -27,28 +40,30 @@ PROMPTS = {
 }
 
 
-def stock(scene: Scene) -> Stock:
-    """Items of up to four questions over several passages; whole documents as distractors.
+def pool(resources: Resources) -> CandidatePool:
+    """Candidates with up to four questions over several passages; whole documents as distractors.
 
-    Where the passages of a record do not fit the shortest length, those that hold the evidence stay, and as many of the
-    others as fit; a question whose evidence is unknown or too long is left out. One text is cut around the evidence, as
-    for ``single_doc_qa``, and then into pieces.
+    If the passages of a record do not fit the shortest length, those with the evidence are kept, and as many others as
+    fit; a question whose evidence is unknown or too long is left out. A single text is truncated around the evidence,
+    as for ``single_doc_qa``, and then split.
     """
-    limit = max(64, int(scene.shortest * SHARE))
-    cards: list[Card] = []
-    for document in scene.documents:
+    limit = max(64, int(resources.shortest * SHARE))
+    candidates: list[Candidate] = []
+    for document in resources.documents:
         if texts := separate_texts(document):
-            cards += _cards_of(document, texts, limit, scene)
+            candidates += _candidates_of(document, texts, limit, resources)
         else:
-            whole = cards_of_questions([document], scene, limit, QUESTIONS)
-            pieces = [(card, pieces_of(document, card.spans[0], scene.counter)) for card in whole]
-            cards += [Card(document, found, card.questions) for card, found in pieces if found]
-    return Stock(whole_documents(scene), cards, left_out(scene.documents, cards))
+            whole = candidates_of_questions([document], resources, limit, QUESTIONS)
+            pieces = [(candidate, pieces_of(document, candidate.spans[0], resources.counter)) for candidate in whole]
+            candidates += [Candidate(document, found, candidate.questions) for candidate, found in pieces if found]
+    return CandidatePool(whole_documents(resources), candidates, left_out(resources.documents, candidates))
 
 
-def _cards_of(document: Document, texts: tuple[Span, ...], limit: int, scene: Scene) -> Iterator[Card]:
-    sizes = [scene.counter.between(document, text.start, text.end) + HEADER for text in texts]
-    rest = [(question, _needed(question, texts)) for question in askable(document, scene)]
+def _candidates_of(
+    document: Document, texts: tuple[Span, ...], limit: int, resources: Resources
+) -> Iterator[Candidate]:
+    sizes = [resources.counter.between(document, text.start, text.end) + HEADER for text in texts]
+    rest = [(question, _needed(question, texts)) for question in askable(document, resources)]
     while rest:
         kept = _kept(sizes, rest[0][1], limit)
         if not kept:
@@ -56,19 +71,19 @@ def _cards_of(document: Document, texts: tuple[Span, ...], limit: int, scene: Sc
             continue
         whole = len(kept) == len(texts)
         inside = [n for n, (_, needed) in enumerate(rest) if whole or (needed and needed <= kept)][:QUESTIONS]
-        yield Card(document, tuple(texts[n] for n in sorted(kept)), tuple(rest[n][0] for n in inside))
+        yield Candidate(document, tuple(texts[n] for n in sorted(kept)), tuple(rest[n][0] for n in inside))
         rest = [entry for n, entry in enumerate(rest) if n not in inside]
 
 
 def _needed(question: Question, texts: tuple[Span, ...]) -> frozenset[int]:
-    """Numbers of the texts that hold the evidence of a question."""
+    """Indices of the texts that contain the evidence of a question."""
     return frozenset(
         n for n, text in enumerate(texts) for start, end in question.evidence if start < text.end and text.start < end
     )
 
 
 def _kept(sizes: list[int], needed: frozenset[int], limit: int) -> frozenset[int]:
-    """Numbers of the texts that fit ``limit`` tokens with all that are needed; none where that cannot be."""
+    """Indices of the texts that fit ``limit`` tokens, with all that are needed; empty if impossible."""
     if sum(sizes) <= limit:
         return frozenset(range(len(sizes)))
     left = limit - sum(sizes[n] for n in needed)
@@ -83,20 +98,20 @@ def _kept(sizes: list[int], needed: frozenset[int], limit: int) -> frozenset[int
 
 
 def plan(draw: Draw) -> Plan:
-    """The gold passages apart from each other, and the other documents as distractors."""
-    language, card = draw.scene.language, draw.card
-    assert card is not None
+    """The gold passages, scattered, and the other documents as distractors."""
+    language, candidate = draw.resources.language, draw.candidate
+    assert candidate is not None
     return Passages(
         intro=PROMPTS[language]["intro"],
         header=SINGLE[language]["header"],
-        gold=apart(draw, card.spans, in_order=not separate_texts(card.document)),
-        finish=partial(finish, language=language, questions=card.questions),
+        gold=apart(draw, candidate.spans, in_order=not separate_texts(candidate.document)),
+        finish=partial(finish, language=language, questions=candidate.questions),
         shuffle=scattered(draw),
     )
 
 
 def finish(layout: Layout, language: str, questions: tuple[Question, ...]) -> tuple[Ending, ...]:
-    """The questions name all gold passages by their numbers."""
+    """The questions, which name all gold passages by number."""
     numbers = gold_numbers(layout, language)
     return tuple(
         Ending(
@@ -121,12 +136,12 @@ TASKS = (
         max_output_tokens=256,
         description="questions over several named passages",
         source="100-LongBench, A.2",
-        stock=stock,
+        pool=pool,
         needs="questions with answers",
         gold=("multi_qa",),
         noise=("qa", "noise"),
         gold_alone=True,
         rubric="qa",
-        official="100longbench/qa_f1",
+        official="hundred/qa_f1",
     ),
 )

@@ -1,7 +1,7 @@
-"""Multi-document summary: one summary of several named passages that stand apart among others.
+"""Multi-document summary: one summary of several named passages scattered among others.
 
-100-LongBench, appendix A.2. Texts that are too long together for the shortest length keep their heads, in equal shares,
-where these hold enough of what the summary says. Scored as ``single_doc_summary``.
+100-LongBench, appendix A.2. Texts that together exceed the shortest length are truncated to their beginnings, in equal
+shares, if these contain enough of the summary. Scored as ``single_doc_summary``.
 """
 
 from functools import partial
@@ -11,7 +11,8 @@ from fathom.tasks import scattered, whole_documents
 from fathom.tasks.evidence import best_stretch, content_words, held_share, sentences_of
 from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, heads, pieces_of, separate_texts
 from fathom.types import (
-    Card,
+    Candidate,
+    CandidatePool,
     Counter,
     Document,
     Draw,
@@ -20,9 +21,8 @@ from fathom.types import (
     Passages,
     Plan,
     Question,
-    Scene,
+    Resources,
     Span,
-    Stock,
     Task,
 )
 
@@ -41,17 +41,19 @@ PROMPTS = {
 }
 
 
-def stock(scene: Scene) -> Stock:
-    """An item of every document that has a summary, in passages; whole documents as distractors."""
-    limit = max(64, int(scene.shortest * SHARE))
-    documents = [document for document in scene.documents if document.summary]
-    found = [(document, _spans(document, limit, scene.counter)) for document in documents]
-    cards = [Card(document, spans, (Question("", (document.summary,)),)) for document, spans in found if spans]
-    return Stock(whole_documents(scene), cards, cut_notes(len(documents), cards))
+def pool(resources: Resources) -> CandidatePool:
+    """A candidate for every document with a summary, in passages; whole documents as distractors."""
+    limit = max(64, int(resources.shortest * SHARE))
+    documents = [document for document in resources.documents if document.summary]
+    found = [(document, _spans(document, limit, resources.counter)) for document in documents]
+    candidates = [
+        Candidate(document, spans, (Question("", (document.summary,)),)) for document, spans in found if spans
+    ]
+    return CandidatePool(whole_documents(resources), candidates, cut_notes(len(documents), candidates))
 
 
 def _spans(document: Document, limit: int, counter: Counter) -> tuple[Span, ...]:
-    """The passages to be summarised; none where they are too long and their heads say too little."""
+    """The passages to be summarised; empty if they are too long and their beginnings contain too little."""
     texts = separate_texts(document)
     whole = (Span(document.id, 0, len(document.text)),)
     size = sum(counter.between(document, span.start, span.end) + HEADER for span in texts or whole)
@@ -66,31 +68,31 @@ def _spans(document: Document, limit: int, counter: Counter) -> tuple[Span, ...]
 
 
 def plan(draw: Draw) -> Plan:
-    """The gold passages apart from each other, and the other documents as distractors."""
-    language, card = draw.scene.language, draw.card
-    assert card is not None
+    """The gold passages, scattered, and the other documents as distractors."""
+    language, candidate = draw.resources.language, draw.candidate
+    assert candidate is not None
     return Passages(
         intro=PROMPTS[language]["intro"],
         header=PROMPTS[language]["header"],
-        gold=apart(draw, card.spans, in_order=not separate_texts(card.document)),
-        finish=partial(finish, language=language, card=card),
+        gold=apart(draw, candidate.spans, in_order=not separate_texts(candidate.document)),
+        finish=partial(finish, language=language, candidate=candidate),
         shuffle=scattered(draw),
     )
 
 
-def finish(layout: Layout, language: str, card: Card) -> tuple[Ending, ...]:
-    """The request names all gold passages by their numbers."""
+def finish(layout: Layout, language: str, candidate: Candidate) -> tuple[Ending, ...]:
+    """The request, which names all gold passages by number."""
     return (
         Ending(
             PROMPTS[language]["question"].format(
-                numbers=gold_numbers(layout, language), words=words_asked(card.document.summary, language)
+                numbers=gold_numbers(layout, language), words=words_asked(candidate.document.summary, language)
             ),
-            card.questions[0].answers,
+            candidate.questions[0].answers,
             chance=0.0,
             facets={
                 "passages": len(layout.spans),
                 "gold": gold_numbers(layout, "en"),
-                "kept": share_kept(card),
+                "kept": share_kept(candidate),
             },
         ),
     )
@@ -107,12 +109,12 @@ TASKS = (
         description="one summary of several named passages",
         answer="summary",
         source="100-LongBench, A.2",
-        stock=stock,
+        pool=pool,
         needs="a summary of each document",
         gold=("multi_summary",),
         noise=("summary", "noise"),
         gold_alone=True,
         rubric="summary",
-        official="100longbench/rouge",
+        official="hundred/rouge",
     ),
 )

@@ -1,4 +1,4 @@
-"""Questions over several passages in the forms of their authors: HotpotQA, 2WikiMultihopQA and MuSiQue."""
+"""Questions over several passages in their authors' forms: HotpotQA, 2WikiMultihopQA and MuSiQue."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ def read_hotpot(record: Mapping[str, object], where: str) -> Document:
     """A record of HotpotQA or 2WikiMultihopQA.
 
     ``context`` is a list of ``[title, [sentence, ...]]`` or, on the hub, an object with the lists ``title`` and
-    ``sentences``; ``supporting_facts`` names sentences in the same two ways, by title and number. The evidence is these
-    sentences, or the whole passage where it has no sentence of that number.
+    ``sentences``; ``supporting_facts`` refers to sentences in the same two ways, by title and number. The evidence is
+    these sentences, or the whole passage if it lacks a sentence of that number.
 
     Raises:
         BadRowError: A field has another form, or there is no answer.
@@ -46,11 +46,11 @@ def read_hotpot(record: Mapping[str, object], where: str) -> Document:
 
 
 def read_musique(record: Mapping[str, object], where: str) -> Document:
-    """A record of MuSiQue; the evidence is its supporting paragraphs, the kind the hops that its id names.
+    """A record of MuSiQue; the evidence is its supporting paragraphs, the kind the hops in its id.
 
     Raises:
         BadRowError: A field has another form, or there is no answer.
-        PassedOverError: The passages do not hold the answer.
+        PassedOverError: The passages do not contain the answer.
     """
     if record.get("answerable") is False:
         raise PassedOverError("its passages do not answer its question")
@@ -83,12 +83,12 @@ def _question(record: Mapping[str, object], answers: Sequence[object], evidence:
 
 
 def _passage(title: str, sentences: Sequence[object]) -> tuple[str, Spans]:
-    """A passage with its title as the first line, and the span of each of its sentences."""
+    """A passage with its title as the first line, and the spans of its sentences."""
     text = _line(title)
     spans: list[tuple[int, int]] = []
     for number, entry in enumerate(sentences):
         if not isinstance(entry, str):
-            raise BadRowError("the field 'context' holds a sentence that is no string")
+            raise BadRowError("the field 'context' contains a sentence that is not a string")
         if sentence := normalise(entry):
             text += ("" if not text else " " if number and spans else "\n") + sentence
         spans.append((len(text) - len(sentence), len(text)))
@@ -96,12 +96,12 @@ def _passage(title: str, sentences: Sequence[object]) -> tuple[str, Spans]:
 
 
 def _pairs(value: object, field: str, first: str, second: str) -> list[tuple[str, object]]:
-    """Pairs from a list of pairs, from an object of two lists, or from either written as JSON."""
+    """Pairs from a list of pairs, an object of two lists, or either as JSON."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise BadRowError(f"the field {field!r} holds a string that is not JSON") from error
+            raise BadRowError(f"the field {field!r} contains a string that is not JSON") from error
     if isinstance(value, Mapping):
         firsts, seconds = value.get(first), value.get(second)
         if isinstance(firsts, list | tuple) and isinstance(seconds, list | tuple):

@@ -1,4 +1,4 @@
-"""News: CNN/DailyMail, and Multi-News in the form of its authors."""
+"""News: CNN/DailyMail, and Multi-News in its authors' form."""
 
 import re
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ _SEPARATOR = "|||||"
 
 
 def with_line_ends(text: str) -> str:
-    """A text of Multi-News in which ``NEWLINE_CHAR`` is a line end again."""
+    """A text of Multi-News with ``NEWLINE_CHAR`` replaced by line ends."""
     return normalise(_LINE_END.sub("\n", text))
 
 
 def read_multi_news(record: Mapping[str, object], where: str) -> Document:
-    """Articles on one event, with a bar of five strokes between them, and their summary.
+    """Articles on one event, separated by five vertical bars, and their summary.
 
     Raises:
-        BadRowError: A field holds no text, or the articles are empty.
+        BadRowError: A field is not text, or the articles are empty.
     """
     articles = [with_line_ends(article) for article in text_in(record, "document").split(_SEPARATOR)]
     text, passages = joined(list(dict.fromkeys(articles)))

@@ -1,9 +1,9 @@
 """The rubrics of answers and of summaries.
 
-The scales are those of 100-LongBench (appendix A.2 and its code): fluency 0 to 2 times correctness 0 to 3
-for answers, fluency 0 or 1 times precision for summaries. The words are our own and tied to no subject. Precision alone
-rewards a summary of one safe sentence; under the rule ``strict`` its place is taken by the F1 of precision and recall
-of key points, as HELMET does (Yen et al. 2024).
+The scales are those of 100-LongBench (appendix A.2 and its code): fluency 0 to 2 times correctness 0 to 3 for answers,
+fluency 0 or 1 times precision for summaries. The wording is our own and independent of the subject. Precision alone
+rewards a summary of one safe sentence; the rule ``strict`` replaces it by the F1 of precision and recall of key points,
+as in HELMET (Yen et al. 2024).
 """
 
 from collections.abc import Generator
@@ -33,7 +33,7 @@ def answer_steps(case: Case) -> Generator[Ask, str, Parts]:
 
 
 def answer_value(parts: Parts, rule: str) -> float:
-    """Fluency times correctness, as a share of the 6 points; equal under both rules."""
+    """Fluency times correctness, as a share of the 6 points; the same under both rules."""
     check_rule(rule)
     return parts["fluency"] * parts["correctness"] / 6
 
@@ -42,9 +42,9 @@ def answer_value(parts: Parts, rule: str) -> float:
 
 
 def summary_steps(case: Case) -> Generator[Ask, str, Parts]:
-    """Fluency, the sentences that the references support, and the key points of each reference that are covered.
+    """Requests for fluency, the sentences supported by the references, and the covered key points of each reference.
 
-    A sentence may be supported by any of several references; recall is that of the reference that is covered best.
+    A sentence may be supported by any reference; recall is that of the reference covered best.
     """
     lines = sentences(case.said)
     if not lines:
@@ -76,7 +76,7 @@ def summary_steps(case: Case) -> Generator[Ask, str, Parts]:
 
 def _covered(reference: str, summary: str) -> Generator[Ask, str, float]:
     """Share of the key points of a reference that a summary covers."""
-    # This request is the same for all summaries, so that all are held to the same points and a cache knows them.
+    # This request is the same for all summaries, so that all are compared with the same points, and it is cached.
     points = yield from asked(
         "key_points",
         prompt(judge_texts.POINTS_INTRO, [("reference", reference)], judge_texts.POINTS_REQUEST),

@@ -1,8 +1,8 @@
 """Metrics of 100-LongBench that need no judge.
 
 ``official`` equals ``eval_trec.py`` of the paper's repository in its "original metric" mode: the first line after
-leading newlines is scored, the best gold answer counts. ``strict`` reads the whole reply as ``fathom.score.answers``
-does, does not let ``None`` or a stray exception decide, and scores whole summaries.
+leading newlines is scored, the best gold answer counts. ``strict`` extracts the answer from the whole reply with
+``fathom.score.answers``, is unaffected by ``None`` and exceptions, and scores whole summaries.
 """
 
 import re
@@ -13,7 +13,7 @@ from fathom.score import answers
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash
 from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
 from fathom.score.text import bag_f1, has_chinese, official_words, token_f1, without_reasoning
-from fathom.types import Verdict
+from fathom.types import Score
 
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
@@ -21,10 +21,10 @@ _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
 # ------------------------------------------------------------------------------------------------ official
 
 
-def _official(similarity: Callable[[str, object], float | Verdict]) -> Scorer:
-    """The scorer that puts the first line of a reply and each gold answer to ``similarity``."""
+def _official(similarity: Callable[[str, object], float | Score]) -> Scorer:
+    """The scorer that compares the first line of a reply with each gold answer by ``similarity``."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
             return crash("AttributeError", f"the released code cannot score {_kind(row.prediction)} as a prediction")
         line = row.prediction.lstrip("\n").split("\n")[0]
@@ -32,27 +32,27 @@ def _official(similarity: Callable[[str, object], float | Verdict]) -> Scorer:
         best = 0.0
         for answer in gold if line else ():
             value = similarity(line, answer)
-            if isinstance(value, Verdict):
+            if isinstance(value, Score):
                 return value
             best = max(best, value)
-        return Verdict(best, valid=bool(line), answer=line or None, grader="official")
+        return Score(best, valid=bool(line), answer=line or None, grader="official")
 
     return score
 
 
 def _same_first_number(line: str, answer: object) -> float:
-    # Digits of any script are found, and then differ from the gold number.
+    # Digits of any script match, and then differ from the gold number.
     found = _DIGITS.search(line)
     return float((found.group() if found else "") == str(answer))
 
 
 def _same_last_uuid(line: str, answer: object) -> float:
     found = _UUID.findall(line)
-    # A known fault: no UUID at all counts as the text "None".
+    # Known fault: no UUID counts as the text "None".
     return float((found[-1] if found else "None") == str(answer))
 
 
-def _qa_f1(line: str, answer: object) -> float | Verdict:
+def _qa_f1(line: str, answer: object) -> float | Score:
     if not isinstance(answer, str):
         return crash("AttributeError", f"the released code cannot score {_kind(answer)} as a gold answer")
     return bag_f1(official_words(line), official_words(answer))
@@ -66,23 +66,23 @@ def _rouge(line: str, answer: object) -> float:
 
 
 def _strict(read: Callable[[str], str | None], similarity: Callable[[str, Sequence[str], str], float]) -> Scorer:
-    """The scorer that reads the answer out of a whole reply and compares it with all gold answers."""
+    """The scorer that extracts the answer from a whole reply and compares it with all gold answers."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         gold = _texts(row.answers)
         if not isinstance(row.prediction, str):
-            return Verdict(None, False, grader="strict", detail=f"no reply: the prediction is {_kind(row.prediction)}")
+            return Score(None, False, grader="strict", detail=f"no reply: the prediction is {_kind(row.prediction)}")
         if not gold:
-            return Verdict(None, False, grader="strict", detail="no gold answer: expected a string, a number or a list")
+            return Score(None, False, grader="strict", detail="no gold answer: expected a string, a number or a list")
         found = read(row.prediction)
         value = 0.0 if found is None else similarity(found, gold, row.language)
-        return Verdict(value, found is not None, found, "strict")
+        return Score(value, found is not None, found, "strict")
 
     return score
 
 
 def _equal(read: Callable[[str], str | None]) -> Callable[[str, Sequence[str], str], float]:
-    """Compares with the gold answers as ``read`` brings them into its form."""
+    """Compares with the gold answers normalised by ``read``."""
 
     def similarity(found: str, gold: Sequence[str], language: str) -> float:
         return float(any(found == read(answer) for answer in gold))
@@ -114,7 +114,9 @@ def _kind(value: object) -> str:
 
 
 def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
-    return Metric("100longbench", name, MappingProxyType({"official": official, "strict": strict}), description)
+    return Metric(
+        "hundred", name, MappingProxyType({"official": official, "strict": strict}), description, "100longbench"
+    )
 
 
 METRICS = (

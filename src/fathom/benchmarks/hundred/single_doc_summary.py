@@ -1,8 +1,8 @@
 """Single-document summary: a summary of one named passage among many.
 
-100-LongBench, appendix A.2. A document that is too long for the shortest length is cut to the stretch that holds most
-of what its summary says. Without a judge it is scored by ROUGE-L against the nearest gold summary (the "original
-metric" of the paper's code). Summaries of the same passage share one context.
+100-LongBench, appendix A.2. A document too long for the shortest length is truncated to the stretch with most of its
+summary. Without a judge, the score is ROUGE-L against the nearest gold summary (the "original metric" of the paper's
+code). Summaries of the same passage share one context.
 """
 
 import re
@@ -16,7 +16,8 @@ from fathom.score.text import without_reasoning
 from fathom.tasks import scattered, whole_documents
 from fathom.tasks.evidence import LONGEST, Sentences, best_stretch, content_words, held_share, requests_of, sentences_of
 from fathom.types import (
-    Card,
+    Candidate,
+    CandidatePool,
     Counter,
     Document,
     Draw,
@@ -25,16 +26,15 @@ from fathom.types import (
     Passages,
     Plan,
     Question,
+    Resources,
     Sample,
-    Scene,
+    Score,
     Span,
-    Stock,
     Task,
-    Verdict,
 )
 
 SHARE = 1 / 2  # of the shortest length that the gold passage may take
-KEPT = 0.7  # share of the summary's content words that a stretch must hold of those in the whole document
+KEPT = 0.7  # minimum share of the summary's content words in the document that a stretch must contain
 
 PROMPTS = {
     "en": {
@@ -54,20 +54,24 @@ PROMPTS = {
 }
 
 
-def stock(scene: Scene) -> Stock:
-    """Items of up to four summaries of one passage; whole documents as distractors."""
-    limit = max(48, int(scene.shortest * SHARE))
-    cards = [card for document in scene.documents for card in _cards_of(document, limit, scene.counter)]
-    summaries = sum(len(requests_of(document)) for document in scene.documents)
-    return Stock(whole_documents(scene), cards, cut_notes(summaries, cards))
+def pool(resources: Resources) -> CandidatePool:
+    """Candidates with up to four summaries of one passage; whole documents as distractors."""
+    limit = max(48, int(resources.shortest * SHARE))
+    candidates = [
+        candidate
+        for document in resources.documents
+        for candidate in _candidates_of(document, limit, resources.counter)
+    ]
+    summaries = sum(len(requests_of(document)) for document in resources.documents)
+    return CandidatePool(whole_documents(resources), candidates, cut_notes(summaries, candidates))
 
 
-def cut_notes(summaries: int, cards: Sequence[Card]) -> tuple[str, ...]:
-    """How many of so many summaries are of a document that was cut, and how many are on no card."""
-    cut = sum(len(card.questions) for card in cards if share_kept(card) < 1)
-    lost = summaries - sum(len(card.questions) for card in cards)
+def cut_notes(summaries: int, candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    """Notes on summaries of truncated documents, and summaries without a candidate."""
+    cut = sum(len(candidate.questions) for candidate in candidates if share_kept(candidate) < 1)
+    lost = summaries - sum(len(candidate.questions) for candidate in candidates)
     notes = (
-        [f"{cut} of {summaries} summaries are asked of a document that is cut to what holds most of them"]
+        [f"{cut} of {summaries} summaries are of a document that is truncated to the part with most of them"]
         if cut
         else []
     )
@@ -77,19 +81,19 @@ def cut_notes(summaries: int, cards: Sequence[Card]) -> tuple[str, ...]:
 
 
 def words_asked(summary: str, language: str) -> int:
-    """How long a summary is asked for: as the gold one, in words or Chinese characters, to the next 50."""
+    """The requested length of a summary: that of the gold one, in words or Chinese characters, rounded up to 50."""
     size = len(re.findall(r"\w", summary)) if language == "zh" else len(summary.split())
     return max(50, round(size / 50) * 50)
 
 
-def share_kept(card: Card) -> float:
-    """Share of the texts of a document that is kept, in characters, to two decimals."""
-    whole = sum(end - start for start, end in card.document.passages) or len(card.document.text)
-    return round(sum(span.end - span.start for span in card.spans) / whole, 2)
+def share_kept(candidate: Candidate) -> float:
+    """Kept share of the texts of a document, in characters, to two decimals."""
+    whole = sum(end - start for start, end in candidate.document.passages) or len(candidate.document.text)
+    return round(sum(span.end - span.start for span in candidate.spans) / whole, 2)
 
 
-def _cards_of(document: Document, limit: int, counter: Counter) -> Iterator[Card]:
-    """Summaries of a document by the passage that holds what they need: all of it, or a stretch."""
+def _candidates_of(document: Document, limit: int, counter: Counter) -> Iterator[Candidate]:
+    """Summaries of a document grouped by the passage with their content: the whole text, or a stretch."""
     longest = int(limit * LONGEST / SHARE)
     rest = [request for request in requests_of(document) if counter.count(request.text) <= longest]
     if not rest:
@@ -97,7 +101,7 @@ def _cards_of(document: Document, limit: int, counter: Counter) -> Iterator[Card
     if counter.size(document) <= limit:
         whole = Span(document.id, 0, len(document.text))
         for start in range(0, len(rest), QUESTIONS):
-            yield Card(document, (whole,), tuple(rest[start : start + QUESTIONS]))
+            yield Candidate(document, (whole,), tuple(rest[start : start + QUESTIONS]))
         return
     sentences = sentences_of(document)
     wanted = [content_words(" ".join(request.answers)) for request in rest]
@@ -107,14 +111,14 @@ def _cards_of(document: Document, limit: int, counter: Counter) -> Iterator[Card
         span = _stretch(document, sentences, rest[first], wanted[first], limit, counter)
         if span is not None:
             same = [n for n in left if _holds(document, span, sentences, rest[n], wanted[n])][: QUESTIONS - 1]
-            yield Card(document, (span,), tuple(rest[n] for n in (first, *same)))
+            yield Candidate(document, (span,), tuple(rest[n] for n in (first, *same)))
             left = [n for n in left if n not in same]
 
 
 def _stretch(
     document: Document, sentences: Sentences, request: Question, wanted: frozenset[str], limit: int, counter: Counter
 ) -> Span | None:
-    """The sentences around the evidence where they fit, else those that hold most of the summary, if that is enough."""
+    """The sentences around the evidence if they fit, else those with most of the summary, if that is enough."""
     if span := counter.around(document, request.evidence, limit):
         return span
     found = best_stretch(document, sentences, wanted, limit, counter)
@@ -129,19 +133,19 @@ def _holds(document: Document, span: Span, sentences: Sentences, request: Questi
 
 def plan(draw: Draw) -> Plan:
     """One passage with its summaries, and the other documents as distractors."""
-    prompts, card = PROMPTS[draw.scene.language], draw.card
-    assert card is not None
+    prompts, candidate = PROMPTS[draw.resources.language], draw.candidate
+    assert candidate is not None
     return Passages(
         intro=prompts["intro"],
         header=prompts["header"],
-        gold=((card.spans[0], draw.depth),),
-        finish=partial(finish, language=draw.scene.language, card=card),
+        gold=((candidate.spans[0], draw.depth),),
+        finish=partial(finish, language=draw.resources.language, candidate=candidate),
         shuffle=scattered(draw),
     )
 
 
-def finish(layout: Layout, language: str, card: Card) -> tuple[Ending, ...]:
-    """The requests name the passage by its number."""
+def finish(layout: Layout, language: str, candidate: Candidate) -> tuple[Ending, ...]:
+    """The requests, which name the passage by number."""
     number, prompts = layout.gold[0] + 1, PROMPTS[language]
     return tuple(
         Ending(
@@ -154,27 +158,27 @@ def finish(layout: Layout, language: str, card: Card) -> tuple[Ending, ...]:
                 "passages": len(layout.spans),
                 "gold": number,
                 "kind": "query" if request.text else "whole",
-                "kept": share_kept(card),
+                "kept": share_kept(candidate),
             },
             asked=request.text,
         )
-        for request in card.questions
+        for request in candidate.questions
     )
 
 
-def score(reply: str, sample: Sample) -> Verdict:
+def score(reply: str, sample: Sample) -> Score:
     """ROUGE-L F with the nearest gold summary; valid if there is a summary."""
     found = without_reasoning(reply).strip()
     if not any(map(str.isalnum, found)):
-        return Verdict(0.0, False, None, "ROUGE-L")
+        return Score(0.0, False, None, "ROUGE-L")
     words = _spaced(found, sample.language)
     best = max(rouge_l(words, _spaced(target, sample.language)) or 0.0 for target in sample.targets)
-    # The F of ROUGE-L has a small number below the line, so that equal texts do not quite reach 1.
-    return Verdict(round(best, 6), True, found, "ROUGE-L")
+    # The F of ROUGE-L has a small constant in the denominator, so that equal texts do not quite reach 1.
+    return Score(round(best, 6), True, found, "ROUGE-L")
 
 
 def _spaced(text: str, language: str) -> str:
-    """Text as ROUGE-L reads it: words apart, sentences with full stops; Chinese as jieba cuts it."""
+    """Text prepared for ROUGE-L: words separated, sentences with full stops; Chinese words by jieba."""
     return " ".join(cut_words(text)).replace("。", ".") if language == "zh" else text
 
 
@@ -190,12 +194,12 @@ TASKS = (
         answer="summary",
         source="100-LongBench, A.2",
         positioned=True,
-        stock=stock,
+        pool=pool,
         needs="a summary of each document",
         gold=("summary",),
         noise=("summary", "noise"),
         gold_alone=True,
         rubric="summary",
-        official="100longbench/rouge",
+        official="hundred/rouge",
     ),
 )

@@ -1,7 +1,7 @@
 """100-LongBench: eight tasks of any length made from real documents.
 
-Table 2 of the paper says which sources each task is made from; ``Task.gold`` and ``Task.noise`` say the same in roles.
-Appendix A.6 adds sources of law and healthcare.
+Table 2 of the paper gives the sources of each task; ``Task.gold`` and ``Task.noise`` express it in roles. Appendix A.6
+adds sources of law and healthcare.
 """
 
 from dataclasses import replace
@@ -10,6 +10,7 @@ from fathom.types import Suite
 
 HUNDRED = Suite(
     name="hundred",
+    alias="100longbench",
     tasks=(
         "kv_retrieval",
         "counting_stars",
@@ -47,6 +48,7 @@ HUNDRED = Suite(
 DOMAINS = replace(
     HUNDRED,
     name="hundred_domains",
+    alias="",
     description="hundred with documents of law and healthcare added",
     source="100-LongBench, appendix A.6",
     sources={

@@ -28,9 +28,9 @@ _KINDS = {
     "sum": "Summarization",
     "lgr": "Logical reasoning",
 }
-# Records, and yet each stands at all lengths: more examples make the prompts longer.
+# Records, but each at all lengths: more examples make the prompts longer.
 _LEADER_COUNTED = {task: grid.lengths for task, grid in icl_tasks.GRIDS.items()}
-# Of InfiniteBench's records those that have no more than 128,000 tokens (table 3).
+# InfiniteBench's records with at most 128,000 tokens (table 3).
 _LEADER_ITEMS = {
     "leader_en_qa": 92,
     "leader_en_mc": 63,

@@ -1,9 +1,9 @@
 """DialogRE: dialogues of a television series with pairs of people or things in them and how these are related.
 
-Three forms are read: that of the authors with named fields (``dialogue`` as a list of turns; their own files list pairs
-without names, which no reader here takes), and the two of LongICLBench, one for its test dialogues and one, a row a
-pair, for its demonstrations. As in LongICLBench a pair that has several relations keeps the first, and pairs whose
-relation is ``unanswerable`` are left out.
+Three forms are supported: the authors' with named fields (``dialogue`` as a list of turns; their own files list pairs
+without names, which is not supported), and the two of LongICLBench, one for its test dialogues and one, a row per pair,
+for its demonstrations. As in LongICLBench a pair with several relations keeps the first, and pairs whose relation is
+``unanswerable`` are left out.
 """
 
 import json
@@ -18,11 +18,11 @@ from fathom.types import Document
 NAME = "dialogre"
 NO_RELATION = "unanswerable"
 TEST, DEMONSTRATION = "test", "demonstration"
-"""What a record is for, ``meta["use"]``: to be asked about, or to show how."""
+"""The use of a record, ``meta["use"]``: as a question, or as a demonstration."""
 
 
 def read_dialogre(record: Mapping[str, object], where: str) -> Document:
-    """A dialogue in the authors' form; it is there to be asked about where the field ``split`` is ``test``.
+    """A dialogue in the authors' form; a test dialogue if the field ``split`` is ``test``.
 
     Raises:
         BadRowError: A field has another form.
@@ -64,7 +64,7 @@ def _pair(entry: Mapping[str, object], first: str, second: str, relation: object
     found = []
     for name, value in ((first, entry.get(first)), (second, entry.get(second)), ("relation", relation)):
         if not isinstance(value, str) or not (text := " ".join(normalise(value).split())):
-            raise BadRowError(f"the field {name!r} of a relation holds no text")
+            raise BadRowError(f"the field {name!r} of a relation is not text")
         found.append(text)
     return found
 
@@ -75,7 +75,7 @@ def _dialogue(where: str, text: str, pairs: Sequence[Sequence[str]], use: str) -
     if not pairs:
         raise PassedOverError("none of its pairs has a relation")
     said = {"dataset": NAME, "use": use, "pairs": [list(pair) for pair in pairs]}
-    # The same dialogue may be there to be asked about and to show how; the task keeps the two apart.
+    # The same dialogue may be both a question and a demonstration; the task separates them.
     return Document(document_id(json.dumps([said, text], sort_keys=True)), text, where, language="en", meta=said)
 
 

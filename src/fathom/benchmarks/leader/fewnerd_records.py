@@ -1,8 +1,8 @@
-"""Few-NERD in the form of LongICLBench: sentences with their entities, each of one of 66 fine types.
+"""Few-NERD in LongICLBench's form: sentences with their entities, each of one of 66 fine types.
 
-``entities`` is an object of types by entity, so that a name that occurs twice in a sentence has one type. The hub has
-the data set with a tag for each word instead (DFKI-SLT/few-nerd); of the 37,648 sentences of its test split
-LongICLBench took 1,800. Its files, which are in its repository only, are what is read here.
+``entities`` is an object of types by entity, so that a name that occurs twice in a sentence has one type. The data set
+on the hub has a tag per word instead (DFKI-SLT/few-nerd); of the 37,648 sentences of its test split LongICLBench uses
+1,800. Only the files in LongICLBench's repository are supported.
 """
 
 import json
@@ -24,12 +24,12 @@ def read_sentence(record: Mapping[str, object], where: str, use: str) -> Documen
 
     Args:
         record: The record.
-        where: What to say it comes from.
-        use: What it is for, ``TEST`` or ``DEMONSTRATION``.
+        where: The source to record.
+        use: Its use, ``TEST`` or ``DEMONSTRATION``.
 
     Raises:
         BadRowError: A field has another form.
-        PassedOverError: There is no entity, or one that the sentence does not hold, so that nobody could find it.
+        PassedOverError: There is no entity, or one that does not occur in the sentence, so that it cannot be found.
     """
     text, entities = text_in(record, "sentence"), record.get("entities")
     if not text:
@@ -42,7 +42,7 @@ def read_sentence(record: Mapping[str, object], where: str, use: str) -> Documen
     if not named:
         raise PassedOverError("it has no entity")
     if not all(entity in text for entity, _ in named):
-        raise PassedOverError("it names an entity that the sentence does not hold")
+        raise PassedOverError("it names an entity that does not occur in the sentence")
     said = {"dataset": NAME, "use": use, "entities": named}
     return Document(document_id(json.dumps([said, text], sort_keys=True)), text, where, language="en", meta=said)
 

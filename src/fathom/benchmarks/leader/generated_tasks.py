@@ -1,8 +1,8 @@
-"""LongLeader's tasks that are tasks of this package at its lengths: passkeys, and the best of many answers.
+"""LongLeader's tasks that also exist in this package, at its lengths: passkeys, and the best of many answers.
 
-Passkeys of 5, 100 and 1,000 digits lie at 10, 10 and 5 depths: 160, 160 and 80 samples at 16 lengths (table 3).
-BestChoice is Ada-LEval's BestAnswer with 4,200 samples; 600 at each of Ada-LEval's seven ordinary lengths, 1k to 16k,
-are as many.
+Passkeys of 5, 100 and 1,000 digits are at 10, 10 and 5 depths: 160, 160 and 80 samples at 16 lengths (table 3).
+BestChoice is Ada-LEval's BestAnswer with 4,200 samples, which equals 600 at each of Ada-LEval's seven ordinary lengths,
+1k to 16k.
 """
 
 from dataclasses import replace
@@ -11,15 +11,15 @@ from fathom.benchmarks.ada.bestanswer import TASKS as BESTANSWER
 from fathom.benchmarks.leader.sets import EXACT, LANGUAGES, SETS, SOURCE, WORDS, exact_match, facets, spread
 from fathom.benchmarks.starter.passkey import TASKS as PASSKEY
 from fathom.tasks import whole_documents
-from fathom.types import Grid, Scene, Stock
+from fathom.types import CandidatePool, Grid, Resources
 
 DEPTHS = {5: 10, 100: 10, 1000: 5}
 """Depths of a passkey by its digits."""
 
 
-def one_sentence(scene: Scene) -> Stock:
-    """What passkeys are hidden in: one sentence over and over (section 4), in paragraphs."""
-    return Stock(whole_documents(scene))
+def one_sentence(resources: Resources) -> CandidatePool:
+    """The filler of passkeys: one repeated sentence (section 4), in paragraphs."""
+    return CandidatePool(whole_documents(resources))
 
 
 PASSKEYS = tuple(
@@ -35,7 +35,7 @@ PASSKEYS = tuple(
         languages=LANGUAGES,
         gold=(),
         noise=("refrain",),
-        stock=one_sentence,
+        pool=one_sentence,
         official=EXACT,
         facets=facets(name, "SYR"),
         inputs={"dataset": "passkey"},

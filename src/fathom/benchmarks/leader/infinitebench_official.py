@@ -1,20 +1,19 @@
-"""The scorers of InfiniteBench as ``compute_scores.py`` of its repository has them, faults and all.
+"""The scorers of InfiniteBench as in ``compute_scores.py`` of its repository, including its faults.
 
-Each rule reads one reply and the gold answer as the files of the benchmark hold it, which is sometimes a list and
-sometimes a bare text or number, and stops at other forms with the exception that the released code stops with. What is
-odd there:
+Each rule takes one reply and the gold answer as in the benchmark's files, sometimes a list and sometimes a bare text or
+number; other forms raise the same exception as the released code. Its peculiarities:
 
-* Passkeys and numbers: the first run of digits is compared as a text, so that a gold number never matches.
-* ``kv_retrieval``, ``longdialogue_qa_eng``: some marks become spaces, and any of the words may be the gold one; a name
-  of two words never matches.
-* ``code_run``: the last word has to be the number; brackets and asterisks beside it spoil it.
-* ``code_debug``: a choice counts if ``X.`` or ``X:`` begins the reply; else what follows one of four announcements has
-  to begin with the letter or the function's name. "is:" is one of them, and the first that is found decides.
-* ``longbook_choice_eng``: a reply that begins with a letter from A to D chooses it, even in a word ("Answer: B").
-* ``math_find``: the first number, without its sign; ``5.5`` stops the code where the gold number is whole.
-* ``math_calc``: signs are passed over, and if the model is called ``gpt4`` so is the first number.
+* Passkeys and numbers: the first run of digits is compared as a text, so that an integer gold answer never matches.
+* ``kv_retrieval``, ``longdialogue_qa_eng``: some punctuation becomes spaces, and any of the words may be the gold one;
+  a name of two words never matches.
+* ``code_run``: the last word must be the number; adjacent brackets and asterisks prevent a match.
+* ``code_debug``: a choice counts if ``X.`` or ``X:`` begins the reply; else the text after one of four cues must begin
+  with the letter or the function's name. "is:" is one of them, and the first cue found decides.
+* ``longbook_choice_eng``: a reply that begins with a letter from A to D chooses it, even within a word ("Answer: B").
+* ``math_find``: the first number, without its sign; ``5.5`` raises an exception if the gold number is whole.
+* ``math_calc``: signs are ignored, and if the model is called ``gpt4`` so is the first number.
 * ``longbook_qa_chn``: the F1 of characters.
-* ``longbook_sum_eng``: ROUGE-Lsum, for which a sentence ends where a line does (``rouge_sum``).
+* ``longbook_sum_eng``: ROUGE-Lsum, with lines as sentences (``rouge_sum``).
 """
 
 import re
@@ -25,12 +24,12 @@ from fathom.benchmarks.longbench.official import MARKS_ZH
 from fathom.score.registry import Scorer, ScoringRow, crash
 from fathom.score.rouge import official_sentences, rouge_l_sum
 from fathom.score.text import bag_f1, official_words
-from fathom.types import Verdict
+from fathom.types import Score
 
 Found: TypeAlias = tuple[float, str]
-"""A score, and what was read from the reply: "" if it has nothing of the asked form."""
+"""A score, and the extracted answer, or ""."""
 Rule: TypeAlias = Callable[[Any, Any, str], Found]
-"""A score from a reply, a gold answer and the name of the model; raises what the released code raises."""
+"""A score from a reply, a gold answer and the name of the model; raises the released code's exceptions."""
 
 _STOPS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 _NUMBER = re.compile(r"\d+\.\d+|\d+")
@@ -51,14 +50,14 @@ _CHOICE_CUES = ("answer is:", "answer:", "answer is", "option is")
 
 
 def official(rule: Rule) -> Scorer:
-    """The scorer of a rule. A reply is valid if something of the asked form was read from it."""
+    """The scorer of a rule. A reply is valid if an answer was extracted."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         try:
             value, answer = rule(row.prediction, row.answers, str(row.extra.get("model_name", "")))
         except _STOPS as error:
-            return crash(type(error).__name__, f"the released code stops at this reply or gold answer: {error}")
-        return Verdict(float(value), bool(answer), answer or None, "official")
+            return crash(type(error).__name__, f"the released code fails on this reply or gold answer: {error}")
+        return Score(float(value), bool(answer), answer or None, "official")
 
     return score
 
@@ -67,7 +66,7 @@ def official(rule: Rule) -> Scorer:
 
 
 def first_digits(reply: Any, gold: Any, _: str) -> Found:
-    """Passkeys and numbers that are repeated: the first run of digits."""
+    """Passkeys and repeated numbers: the first run of digits."""
     right = gold[0] if isinstance(gold, list) else gold
     found = re.search("[0-9]+", reply)
     digits = found[0] if found else ""
@@ -81,7 +80,7 @@ def value_of_key(reply: Any, gold: Any, _: str) -> Found:
 
 
 def name(reply: Any, gold: Any, _: str) -> Found:
-    """The name that was left out of a dialogue: any word of the reply, in capitals."""
+    """The masked name in a dialogue: any word of the reply, in capitals."""
     right = gold[0]
     words = [word.upper() for word in reply.translate(_WORD_MARKS).split()]
     return right in words, " ".join(words)
@@ -91,7 +90,7 @@ def name(reply: Any, gold: Any, _: str) -> Found:
 
 
 def last_whole_number(reply: Any, gold: Any, _: str) -> Found:
-    """What a program gives: the last word of the reply as a whole number."""
+    """The output of a program: the last word of the reply as a whole number."""
     right = gold[0] if isinstance(gold, list) else gold
     words = reply.translate(_RUN_MARKS).split()
     try:
@@ -115,7 +114,7 @@ def faulty_function(reply: Any, gold: Any, _: str) -> Found:
 
 
 def _announced(text: str, cues: Sequence[str]) -> str | None:
-    """What follows the first place of the first cue that stands in a text; None if none does."""
+    """The text after the first occurrence of the first cue in a text; None without a cue."""
     for cue in cues:
         if cue in text:
             return text.partition(cue)[2]
@@ -126,7 +125,7 @@ def first_number(reply: Any, gold: Any, _: str) -> Found:
     """The largest, the median or another number of a list: the first number of the reply."""
     right = gold[0] if isinstance(gold, list) else gold
     if not isinstance(right, int | float):
-        raise TypeError("a gold answer has to be a number")
+        raise TypeError("a gold answer must be a number")
     found = _NUMBER.search(reply)
     if found is None:
         return 0.0, ""
@@ -134,9 +133,9 @@ def first_number(reply: Any, gold: Any, _: str) -> Found:
 
 
 def leading_run(reply: Any, gold: Any, model: str) -> Found:
-    """Intermediate results: how many of them are right before the first that is not."""
+    """Intermediate results: how many are correct before the first error."""
     if not isinstance(gold, list):
-        raise AssertionError("gold answers have to be a list")
+        raise AssertionError("gold answers must be a list")
     right = gold[0] if isinstance(gold[0], list) else gold
     numbers = [int(digits) for digits in re.findall("[0-9]+", reply)]
     if model == "gpt4":  # that model was asked to begin with the first operand
@@ -145,7 +144,7 @@ def leading_run(reply: Any, gold: Any, model: str) -> Found:
 
 
 def run_length(said: Sequence[object], gold: Sequence[object]) -> int:
-    """How many items at the start of two lists are equal."""
+    """Number of equal items at the start of two lists."""
     pairs = enumerate(zip(said, gold, strict=False))
     return next((place for place, (mine, theirs) in pairs if mine != theirs), min(len(said), len(gold)))
 
@@ -178,7 +177,7 @@ def words_f1(reply: Any, gold: Any, _: str) -> Found:
 
 
 def characters_f1(reply: Any, gold: Any, _: str) -> Found:
-    """Characters of the reply and of the nearest gold answer, marks and spaces aside."""
+    """Characters of the reply and of the nearest gold answer, without punctuation and spaces."""
     pairs = ((MARKS_ZH.sub("", reply.lower()), MARKS_ZH.sub("", one.lower())) for one in gold)
     return max((bag_f1(said, right) for said, right in pairs), default=0.0), _said(reply)
 
@@ -191,6 +190,6 @@ def summary(reply: Any, gold: Any, _: str) -> Found:
     """ROUGE-Lsum of the reply and the nearest reference."""
     references = gold if isinstance(gold, list) else [gold]
     if not isinstance(reply, str) or not all(isinstance(one, str) for one in references) or not references:
-        raise ValueError("the library takes texts only, and at least one reference")
+        raise ValueError("the library only takes texts, and at least one reference")
     sentences = official_sentences(reply)
     return max(rouge_l_sum(sentences, official_sentences(one)) for one in references), reply.strip()

@@ -1,7 +1,7 @@
-"""InfiniteBench: five of its data sets as they are, one document each record.
+"""InfiniteBench: five of its data sets, one document per record, unchanged.
 
-The hub has one file for each data set. The revision is the one that several public projects pin, among them HELM; the
-checksum of ``longbook_qa_eng.jsonl`` is the one that a public project pins with it, and of the others none was found.
+The hub has one file per data set. The revision is the one pinned by several public projects, including HELM; the
+checksum of ``longbook_qa_eng.jsonl`` is pinned by a public project too, for the others none was found.
 """
 
 import json
@@ -26,28 +26,28 @@ ABOUT = {
     "math_find": "long lists of numbers, one of which is asked for (Math.Find)",
 }
 ASKING = ("longbook_qa_eng", "longbook_choice_eng", "math_find")
-"""The data sets whose records say what is asked; of the others it is always the same."""
+"""The data sets whose records have a question; in the others it is always the same."""
 CHECKSUMS = {"longbook_qa_eng": "7f53a3aabd5445fa29f168914f13569c348406cfc88a3e495f3f2c13a0966ca4"}
 FIELDS = frozenset({"id", "context", "input", "answer"})
 
 
 def read_record(record: Mapping[str, object], where: str, dataset: str) -> Document:
-    """A record of InfiniteBench: its text is the context, ``meta`` holds the rest.
+    """A record of InfiniteBench: its text is the context, ``meta`` has the rest.
 
     Args:
-        record: The record. Items are named by its row in the file: nothing says that ids are distinct.
-        where: What to say it comes from.
+        record: The record. Items are named by its row in the file, since ids may not be distinct.
+        where: The source to record.
         dataset: Name of its data set.
 
     Raises:
-        BadRowError: A field is missing, empty or of another type, or the answer is none of the options.
+        BadRowError: A field is missing, empty or of another type, or the answer is not one of the options.
     """
     context = _text(record, "context")
     if not context.strip():
         raise BadRowError("the field 'context' is empty")
     asked = _text(record, "input").strip()
     if dataset in ASKING and not asked:
-        raise BadRowError("the field 'input', which asks, is empty")
+        raise BadRowError("the field 'input', the question, is empty")
     answers = _answers(record)
     if dataset == "math_find" and not all(map(_is_numeral, answers)):
         raise BadRowError(f"the field 'answer' is {answers[0][:40]!r}; expected a number")
@@ -68,7 +68,7 @@ def read_record(record: Mapping[str, object], where: str, dataset: str) -> Docum
 
 
 def _text(record: Mapping[str, object], field: str) -> str:
-    """The text of a field as it is, but for halves of characters, which cannot be stored; lists of numbers as JSON."""
+    """The text of a field without lone surrogates, which cannot be stored; lists of numbers as JSON."""
     value = record.get(field)
     if isinstance(value, list) and value and all(_is_number(one) for one in value):
         value = json.dumps(value)
@@ -78,14 +78,14 @@ def _text(record: Mapping[str, object], field: str) -> str:
 
 
 def _answers(record: Mapping[str, object]) -> list[str]:
-    """The answers as texts: the field lists them, or holds a bare one; numbers count as they are written."""
+    """The answers as texts: a list or a single one; numbers as written."""
     value = record.get("answer")
     listed = value if isinstance(value, list | tuple) else [value]
     if not listed or not all(isinstance(one, str) or _is_number(one) for one in listed):
-        raise BadRowError("the field 'answer' should be a text or a number, or a list of one or more of them")
+        raise BadRowError("the field 'answer' should be a text or a number, or a non-empty list of them")
     answers = [str(one).encode(errors="replace").decode().strip() for one in listed]
     if not all(answers):
-        raise BadRowError("the field 'answer' holds an empty text")
+        raise BadRowError("the field 'answer' contains an empty text")
     return answers
 
 
@@ -103,7 +103,7 @@ def _options(record: Mapping[str, object]) -> list[str]:
 def _row(record: Mapping[str, object]) -> int:
     row = record.get(ROW)
     if not isinstance(row, int):
-        raise BadRowError("a record without its row in the file, which numbers it")
+        raise BadRowError("a record without its row in the file")
     return row
 
 

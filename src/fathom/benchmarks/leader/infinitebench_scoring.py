@@ -1,23 +1,23 @@
 """Metrics of InfiniteBench (Zhang et al. 2024).
 
-``official`` equals the released functions (``infinitebench_official`` says what is odd there). ``strict`` never stops,
-leaves thoughts aside, takes gold answers as text, number or list alike, and reads what a reply finally gives:
+``official`` equals the released functions (see ``infinitebench_official``). ``strict`` never raises, ignores thoughts,
+accepts gold answers as text, number or list, and extracts the answer that a reply finally gives:
 
-* Passkeys and numbers: the number with as many digits as the gold one, put together again where the reply breaks it.
-* ``kv_retrieval``: the value may stand in any marks and case, but a reply that lists more than two UUIDs (a key and its
-  value) gives none of them.
-* ``code_run``: the last number that stands alone after the last "answer is" or the like, so that brackets, asterisks,
-  ``-5.0`` and ``= -5`` are no fault, and arguments of calls are no answers.
-* ``code_debug``, ``longbook_choice_eng``: the one letter that the reply takes ("Answer: B" takes B, ``Apple`` none, and
-  a list of the options none); where it takes none, the text of the right choice if the answer is no more than that.
-* ``longdialogue_qa_eng``: any of the gold names, of several words too, in the first line of the answer; a reply that
-  offers several with "or" or a stroke has to be right in all of them.
-* ``longbook_qa_eng``, ``longbook_qa_chn``: punctuation of any script does not count; one gold text is one answer, not
-  one for each letter.
-* ``math_find``: numbers are compared with sign and fraction, so that 5.5 is wrong where 5 is right, and 5.0 is right.
-* ``math_calc``: signs count, and the name of the model does not: the run may begin with the first or the second number,
-  because a prompt may ask for the first operand before the results.
-* ``longbook_sum_eng``: sentences end where they end, and not where lines do; words of any script count.
+* Passkeys and numbers: the number with as many digits as the gold one, joined if the reply splits it.
+* ``kv_retrieval``: the value may have any punctuation and case, but a reply with more than two UUIDs (a key and its
+  value) has no answer.
+* ``code_run``: the last separate number after the last "answer is" or the like, so that brackets, asterisks, ``-5.0``
+  and ``= -5`` are accepted, and arguments of calls are not answers.
+* ``code_debug``, ``longbook_choice_eng``: the letter that the reply chooses ("Answer: B" chooses B, ``Apple`` none, a
+  list of the options none); if none, the text of the correct choice if the answer consists of it.
+* ``longdialogue_qa_eng``: any of the gold names, also of several words, in the first line of the answer; of several
+  names joined by "or" or a slash all must be correct.
+* ``longbook_qa_eng``, ``longbook_qa_chn``: punctuation of any script is ignored; a single gold text is one answer, not
+  one per letter.
+* ``math_find``: numbers are compared with sign and fraction, so that 5.5 is wrong and 5.0 right if the answer is 5.
+* ``math_calc``: signs count, and the name of the model does not: the sequence may begin with the first or the second
+  number, because a prompt may ask for the first operand before the results.
+* ``longbook_sum_eng``: sentences instead of lines; words of any script count.
 """
 
 import re
@@ -33,12 +33,12 @@ from fathom.score.reading import CUE, after_cues, plain
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.rouge import rouge_l_sum, strict_sentences
 from fathom.score.text import bag_f1, fold, stands_in, token_f1, without_reasoning
-from fathom.types import Verdict
+from fathom.types import Score
 
 Found: TypeAlias = tuple[float, str | None]
-"""A score, and the answer that was read from the reply; None if it has none of the asked form."""
+"""A score, and the extracted answer, or None."""
 Read: TypeAlias = Callable[[str, list[str]], Found]
-"""A score from a reply and its gold answers, which say something; raises ``ValueError`` where they cannot be used."""
+"""A score from a reply and its non-empty gold answers; raises ``ValueError`` if they are unusable."""
 
 _LETTERS = frozenset("ABCD")
 _UUID = re.compile(r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])")
@@ -48,31 +48,31 @@ _SIGNED = re.compile(r"(?:(?<![0-9A-Za-z])-)?[0-9]+")
 _KEY_AND_VALUE = 2
 _OFFERS = re.compile("/| or ")
 _LINE_MARK = re.compile(r"^[ \t]*(?:[-•][ \t]*)?[(\[\"']?([A-D])[.):\]]", re.MULTILINE)
-_RUNS_ON = re.compile(r"\n[ \t]*Question[ \t]*:")  # base models go on with a question of their own
+_RUNS_ON = re.compile(r"\n[ \t]*Question[ \t]*:")  # base models continue with another question
 # "the function with the error is:\nB. parse", "the answer to your question is C."
 _IS = re.compile(r"\bis:?\s+[(\[\"']?([A-D])(?:[.):,\]\"']|[ \t]*$)", re.MULTILINE)
 
 
 def strict(read: Read) -> Scorer:
-    """The scorer of a reader. A reply is valid if an answer was read from it."""
+    """The scorer of an extraction. A reply is valid if an answer was extracted."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
         gold = _texts(row.answers)
         if not gold:
-            return Verdict(None, False, grader="strict", detail="no gold answer to compare with")
+            return Score(None, False, grader="strict", detail="no gold answer to compare with")
         try:
             value, answer = read(without_reasoning(row.prediction), gold)
         except ValueError as error:
-            return Verdict(None, False, grader="strict", detail=str(error))
-        return Verdict(value, bool(answer), answer or None, "strict")
+            return Score(None, False, grader="strict", detail=str(error))
+        return Score(value, bool(answer), answer or None, "strict")
 
     return score
 
 
 def _texts(answers: object) -> list[str]:
-    """Gold answers as texts: one alone, a list, or the list that is the only entry of a list."""
+    """Gold answers as texts: a single one, a list, or a nested list."""
     given = answers if isinstance(answers, list) else [answers]
     if len(given) == 1 and isinstance(given[0], list):
         given = given[0]
@@ -84,13 +84,13 @@ def _texts(answers: object) -> list[str]:
 
 
 def number_kept(reply: str, gold: list[str]) -> Found:
-    """A number that is repeated digit by digit."""
+    """A number repeated digit by digit."""
     found = digits(reply, len(gold[0]))
     return float(found == gold[0]), found
 
 
 def key_value(reply: str, gold: list[str]) -> Found:
-    """The value of a key: a UUID that stands there, of no more than two; or any other text that stands there whole."""
+    """The value of a key: a UUID in the reply, of no more than two; or any other text that occurs as a whole."""
     wanted = gold[0].lower()
     if not _UUID.fullmatch(wanted):
         answer = short_answer(reply)
@@ -113,7 +113,7 @@ def name(reply: str, gold: list[str]) -> Found:
 
 
 def printed_number(reply: str, gold: list[str]) -> Found:
-    """What a program gives: the last number that stands alone."""
+    """The output of a program: the last separate number."""
     text = plain(reply)
     for part in (*after_cues(text), text):
         if found := _ALONE.findall(_CALL.sub(" ", part)):
@@ -122,7 +122,7 @@ def printed_number(reply: str, gold: list[str]) -> Found:
 
 
 def number_found(reply: str, gold: list[str]) -> Found:
-    """A number of a list: the first after the last "answer is" that has one after it, else the first of all."""
+    """A number of a list: the first after the last "answer is" that is followed by one, else the first of all."""
     text = plain(reply)
     found = next(filter(None, map(first_number, (*after_cues(text), CUE.sub(" ", text)))), None)
     return float(found is not None and Decimal(found) == _decimal(gold[0])), found
@@ -134,12 +134,12 @@ def _decimal(text: str) -> Decimal:
     except InvalidOperation:
         number = Decimal("nan")
     if not number.is_finite():
-        raise ValueError("the gold answer is no number")
+        raise ValueError("the gold answer is not a number")
     return number
 
 
 def results(reply: str, gold: list[str]) -> Found:
-    """Intermediate results: the share that is right before the first that is not."""
+    """Intermediate results: the share that is correct before the first error."""
     right = [_canonical(one) for one in gold]
     said = [_canonical(one) for one in _SIGNED.findall(plain(reply))]
     run = max(released.run_length(said, right), released.run_length(said[1:], right))
@@ -147,7 +147,7 @@ def results(reply: str, gold: list[str]) -> Found:
 
 
 def _canonical(number: str) -> str:
-    # As texts: Python does not turn numbers of any length into integers.
+    # As texts: Python does not convert numbers of any length to integers.
     size = number.lstrip("-").lstrip("0") or "0"
     return f"-{size}" if number.startswith("-") and size != "0" else size
 
@@ -156,7 +156,7 @@ def _canonical(number: str) -> str:
 
 
 def option(reply: str, gold: list[str]) -> Found:
-    """A choice from A to D: its letter, or else its text and no more."""
+    """A choice from A to D: its letter, or its text alone."""
     letters = _LETTERS.intersection(gold)
     found = option_letter(reply)
     if found is not None and letters:
@@ -167,10 +167,10 @@ def option(reply: str, gold: list[str]) -> Found:
 
 
 def option_letter(reply: str) -> str | None:
-    """The one letter from A to D that a reply takes; None if it takes none or several.
+    """The letter from A to D that a reply chooses; None if it chooses none or several.
 
-    As ``choice_letter`` reads it, else what "is" announces, else the mark of the only line that has one. Marks of
-    several lines are a list of the options, which takes none of them. A further question is no part of the answer.
+    As in ``choice_letter``, else after "is", else the label of the only labelled line. Several labelled lines are a
+    list of the options, which chooses none. A further question is not part of the answer.
     """
     text = _RUNS_ON.split(plain(reply))[0]
     marks = set(_LINE_MARK.findall(text))
@@ -200,7 +200,7 @@ def _bare(text: str) -> list[str]:
 
 
 def summary(reply: str, gold: list[str]) -> Found:
-    """The sentences of the nearest reference that the reply shares words with."""
+    """The sentences of the nearest reference that share words with the reply."""
     sentences = strict_sentences(reply)
     return max(rouge_l_sum(sentences, strict_sentences(one)) for one in gold), reply.strip()
 

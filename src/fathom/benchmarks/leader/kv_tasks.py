@@ -1,6 +1,6 @@
 """Retrieve.KV of LongLeader: the value of one key in an object of random pairs that fills the whole prompt.
 
-InfiniteBench's Retrieve.KV, which LongLeader takes at the end of each set: 90 and 360 samples of 31,665 and 126,441
+InfiniteBench's Retrieve.KV, which LongLeader uses at the end of each set: 90 and 360 samples of 31,665 and 126,441
 tokens on average (table 3).
 """
 
@@ -13,6 +13,7 @@ from fathom.benchmarks.leader.sets import EXACT, LANGUAGES, SETS, SOURCE, WORDS,
 from fathom.corpus.synthetic import WIDTH, key_and_value, size_of
 from fathom.types import (
     Arranged,
+    CandidatePool,
     Counter,
     Document,
     Draw,
@@ -21,15 +22,14 @@ from fathom.types import (
     Measure,
     Part,
     Plan,
-    Scene,
+    Resources,
     Span,
-    Stock,
     Task,
     Whole,
 )
 
 BLOCK = 32
-"""Pairs that follow each other in every prompt that has them: recipes stay short."""
+"""Number of pairs that are adjacent in every prompt with them, which keeps recipes short."""
 ROUNDS = 6
 INTRO = "This JSON object maps keys to values:\n\n{\n"
 QUESTION = 'What is the value of the key "{key}" in the object above? Reply with the UUID only.\nValue:'
@@ -38,15 +38,15 @@ DEPTHS = 10
 
 
 @dataclass(frozen=True)
-class Hand:
-    """What one item is made of at every length.
+class Instance:
+    """The data of one item for every length.
 
     Attributes:
         document: The pairs.
-        gold: Number of the pair that is asked for.
-        others: Numbers of the others in the order in which lengths take them.
-        depth: Place of the asked pair among all, in [0, 1].
-        counter: Counts pairs.
+        gold: Index of the pair in question.
+        others: Indices of the others in the order in which lengths use them.
+        depth: Position of the pair among all, in [0, 1].
+        counter: Counts tokens of pairs.
     """
 
     document: Document
@@ -56,28 +56,28 @@ class Hand:
     counter: Counter
 
 
-def stock(scene: Scene) -> Stock:
-    """Nothing to fill contexts with: the pairs are all."""
-    return Stock(())
+def pool(resources: Resources) -> CandidatePool:
+    """No fillers: contexts consist of pairs."""
+    return CandidatePool(())
 
 
 def plan(draw: Draw) -> Plan:
-    """One pair that is asked for, and all others in blocks, whose order is drawn once for all lengths and depths."""
-    document = draw.scene.documents[0]
+    """One pair in question, and all others in blocks, whose order is drawn once for all lengths and depths."""
+    document = draw.resources.documents[0]
     gold = draw.rng.randrange(size_of(document))
     blocks = [range(first, min(first + BLOCK, size_of(document))) for first in range(0, size_of(document), BLOCK)]
     draw.rng.shuffle(blocks)
     others = [number for block in blocks for number in block if number != gold]
-    return Whole(partial(arrange, Hand(document, gold, others, draw.depth, draw.scene.counter)))
+    return Whole(partial(arrange, Instance(document, gold, others, draw.depth, draw.resources.counter)))
 
 
-def arrange(hand: Hand, length: int, measure: Measure) -> Arranged | None:
-    """The prompt with as many pairs as a length holds; None where the pairs run out before it is full."""
-    each = hand.counter.size(hand.document) / size_of(hand.document)
+def arrange(instance: Instance, length: int, measure: Measure) -> Arranged | None:
+    """The prompt with as many pairs as a length holds; None if there are too few pairs to fill it."""
+    each = instance.counter.size(instance.document) / size_of(instance.document)
     count, best, full = int(length / each), None, False
     for _ in range(ROUNDS):
-        count = min(count, 1 + len(hand.others))
-        made = _laid_out(hand, count)
+        count = min(count, 1 + len(instance.others))
+        made = _laid_out(instance, count)
         tokens = measure(made.parts)
         if tokens <= length:
             best, full = made, tokens + 2 * each > length
@@ -87,19 +87,19 @@ def arrange(hand: Hand, length: int, measure: Measure) -> Arranged | None:
     return best if full else None
 
 
-def _laid_out(hand: Hand, count: int) -> Arranged:
-    """The prompt of so many pairs, the asked one among them."""
-    at = place(hand.depth, count)
-    numbers = [*hand.others[:at], hand.gold, *hand.others[at : count - 1]]
-    key, value = key_and_value(hand.document, hand.gold)
+def _laid_out(instance: Instance, count: int) -> Arranged:
+    """The prompt of so many pairs, including the one in question."""
+    at = place(instance.depth, count)
+    numbers = [*instance.others[:at], instance.gold, *instance.others[at : count - 1]]
+    key, value = key_and_value(instance.document, instance.gold)
     question = QUESTION.format(key=key)
     ending = Ending(question, (value,), chance=0.0, facets={"pairs": count})
-    parts: tuple[Part, ...] = (INTRO, *_borrowed(hand.document, numbers), "\n}\n\n" + question)
+    parts: tuple[Part, ...] = (INTRO, *_borrowed(instance.document, numbers), "\n}\n\n" + question)
     return Arranged(parts, ending, at / (count - 1) if count > 1 else None)
 
 
 def _borrowed(document: Document, numbers: Sequence[int]) -> list[Span]:
-    """Pairs by their numbers, as few spans as can be; no comma follows the last one."""
+    """Pairs by their indices, in as few spans as possible; no comma follows the last one."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number:
@@ -125,7 +125,7 @@ TASKS = tuple(
         source=f"{SOURCE}; InfiniteBench (Retrieve.KV)",
         languages=LANGUAGES,
         positioned=True,
-        stock=stock,
+        pool=pool,
         gold=("pairs",),
         noise=(),
         official=EXACT,

@@ -1,8 +1,8 @@
-"""Needle of LongLeader: a sentence hidden in running text, and a question about it that is answered freely.
+"""Needle of LongLeader: a sentence hidden in running text, and an open question about it.
 
-Table 3: 11 depths at each length of a set, rated by a judge from 1 to 10. Every item hides another sentence of our own,
-drawn from kinds of sentences with names, places and things: a model cannot know the answer, and no single sentence
-decides a depth's result by being easy to find, as it would where all depths hide the same.
+Table 3: 11 depths at each length of a set, rated by a judge from 1 to 10. Every item hides a different sentence of our
+own, generated from templates with names, places and things: a model cannot know the answer, and no easy sentence
+decides the result of a depth, as it would if all depths had the same.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from random import Random
 from fathom.benchmarks.leader.sets import HAY, LANGUAGES, SETS, SOURCE, WORDS, facets, spread
 from fathom.score.answers import short_answer
 from fathom.score.text import english_words, token_f1
-from fathom.types import Draw, Ending, Grid, Haystack, Needle, Plan, Sample, Task, Verdict
+from fathom.types import Draw, Ending, Grid, Haystack, Needle, Plan, Sample, Score, Task
 
 DEPTHS = 11
 INTRO = "Read the text below. Afterwards you will be asked about one thing that it says."
@@ -73,7 +73,7 @@ KINDS = (
         "{one} being struck against {other}",
     ),
 )
-"""Sentences, what is asked about them, and the answers, which stand in them word for word."""
+"""Sentences, questions about them, and answers, which occur in them verbatim."""
 
 
 def plan(draw: Draw) -> Plan:
@@ -90,15 +90,15 @@ def _drawn(rng: Random) -> Sequence[str]:
     return [text.format(**slots) for text in kind]
 
 
-def score(reply: str, sample: Sample) -> Verdict:
-    """Without a judge: 1 if the answer stands in the reply, else their token F1; valid if it says something."""
+def score(reply: str, sample: Sample) -> Score:
+    """Without a judge: 1 if the answer occurs in the reply, else their token F1; valid if the reply is not empty."""
     found = short_answer(reply)
     if found is None:
-        return Verdict(0.0, False, None, "token F1")
+        return Score(0.0, False, None, "token F1")
     said = f" {' '.join(english_words(found))} "
     if any(f" {' '.join(english_words(target))} " in said for target in sample.targets):
-        return Verdict(1.0, True, found, "answer in full")
-    return Verdict(token_f1(found, sample.targets), True, found, "token F1")
+        return Score(1.0, True, found, "answer in full")
+    return Score(token_f1(found, sample.targets), True, found, "token F1")
 
 
 TASKS = tuple(

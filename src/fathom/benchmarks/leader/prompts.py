@@ -1,4 +1,4 @@
-"""The data sets of LongBench and InfiniteBench that LongLeader takes, and the prompts of the latter in our own words.
+"""The data sets of LongBench and InfiniteBench that LongLeader uses, and our own prompts for the latter.
 
 ``{asked}`` is the question, with its choices. Output caps are InfiniteBench's.
 """
@@ -34,21 +34,21 @@ class Short:
 
 @dataclass(frozen=True, slots=True)
 class Long:
-    """A data set of InfiniteBench, whose records are never cut.
+    """A data set of InfiniteBench, whose records are never truncated.
 
     Attributes:
         name: Name of the task.
-        title: What InfiniteBench calls it.
+        title: InfiniteBench's name of it.
         category: Category in LongLeader.
         metric: Metric of ``leader``.
         cap: Output cap in tokens.
         size: Records that InfiniteBench has.
-        fit: Those of them that table 3 of LongLeader has.
+        fit: Number of them in table 3 of LongLeader.
         about: Description.
-        before: What stands before the context.
-        after: What stands after it; ``{asked}`` is the question, with its options.
-        closed: How the same is asked without the context; "" where that makes no sense.
-        answer: The kind of answer that is asked for.
+        before: Text before the context.
+        after: Text after it; ``{asked}`` is the question, with its options.
+        closed: The closed-book prompt; "" if it makes no sense.
+        answer: The kind of answer requested.
     """
 
     name: str

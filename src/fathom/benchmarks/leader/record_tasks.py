@@ -1,12 +1,12 @@
-"""LongLeader's tasks over records of LongBench and InfiniteBench, each prompt as long as it is.
+"""LongLeader's tasks on records of LongBench and InfiniteBench, each prompt at its own length.
 
-LongLeader, section 2 and table 3. Six are LongBench's, 200 records each, as the averages of table 3 show; what exceeds
-32k loses its middle, as in LongBench. Five are InfiniteBench's, whose records stand whole or not at all: of its 351,
-229, 103, 394 and 350 records the paper counts 92, 63, 37, 155 and 350, those that fit 128k. Output caps are those of
-the two benchmarks. All prompts are in our own words, those of LongBench's records the words of ``longbench.prompts``.
+LongLeader, section 2 and table 3. Six are LongBench's, 200 records each, as the averages of table 3 show; records
+beyond 32k are truncated in the middle, as in LongBench. Five are InfiniteBench's, whose records are used whole or not
+at all: of its 351, 229, 103, 394 and 350 records the paper counts 92, 63, 37, 155 and 350, those that fit 128k. Output
+caps are those of the two benchmarks. All prompts are our own, those of LongBench's records from ``longbench.prompts``.
 
-MuSiQue, HotpotQA and QMSum are made from their authors' files where no record of LongBench is at hand: such questions
-over shorter contexts, with the facet ``form``.
+Without records of LongBench, MuSiQue, HotpotQA and QMSum are made from their authors' files: such questions have
+shorter contexts, and the facet ``form``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,8 @@ from fathom.sources.templates import filled
 from fathom.tasks.natural import most_tokens, natural, stands_at
 from fathom.types import (
     Arranged,
-    Card,
+    Candidate,
+    CandidatePool,
     Document,
     Draw,
     Ending,
@@ -32,19 +33,18 @@ from fathom.types import (
     Measure,
     Part,
     Plan,
+    Resources,
     Sample,
-    Scene,
+    Score,
     Span,
-    Stock,
     Task,
-    Verdict,
     Whole,
 )
 
 AUTHORS = ("musique", "hotpotqa", "qmsum")
-"""LongBench's data sets that are also made from the files of their authors."""
+"""LongBench's data sets that can also be made from their authors' files."""
 DATASETS = {"longbook_choice_eng": "choice"}
-"""How metrics know a data set whose own name they do not know."""
+"""The names by which metrics know data sets with other names."""
 _UP_TO_32K = tuple(range(4000, 32_001, 4000))
 _UP_TO_128K = tuple(range(16_000, 128_001, 16_000))
 
@@ -52,32 +52,34 @@ GRIDS: Mapping[str, Grid] = {
     **{f"leader_{dataset}": Grid(longbench.SIZE, _UP_TO_32K) for dataset in SHORT},
     **{kind.name: Grid(kind.size, _UP_TO_128K) for kind in LONG.values()},
 }
-"""Each record stands once, at the smallest of these lengths that holds it: steps are as coarse as a curve needs."""
+"""Each record has the smallest of these lengths that holds it; the steps suit a curve."""
 
 
-def stock_short(scene: Scene, dataset: str) -> Stock:
-    """LongBench's records of a data set; where there is none, the questions in its authors' files.
+def pool_short(resources: Resources, dataset: str) -> CandidatePool:
+    """LongBench's records of a data set; without any, the questions in its authors' files.
 
     Raises:
-        FathomError: See ``fathom.benchmarks.longbench.tasks.stock``.
+        FathomError: See ``fathom.benchmarks.longbench.tasks.pool``.
     """
-    stock = longbench.stock(scene, dataset)
-    if stock.cards or dataset not in AUTHORS:
-        return stock
-    cards = []
-    known = (one for one in scene.documents if one.meta.get("dataset") == dataset and "even" not in one.meta)
+    pool = longbench.pool(resources, dataset)
+    if pool.candidates or dataset not in AUTHORS:
+        return pool
+    candidates = []
+    known = (one for one in resources.documents if one.meta.get("dataset") == dataset and "even" not in one.meta)
     for number, document in enumerate(known):
         for asked, question in enumerate(document.questions):
-            place = stands_at(_authors_prompt(document, question.text, dataset), document, scene)
-            cards.append(Card(document, (_text(document),), (question,), (place,), f"a{number:04d}-{asked:02d}"))
-    note = "made from the authors' files, because the data hold no record of LongBench: the contexts are other ones"
-    return Stock((), cards, (note,) if cards else (), shuffled=False)
+            place = stands_at(_authors_prompt(document, question.text, dataset), document, resources)
+            candidates.append(
+                Candidate(document, (_text(document),), (question,), (place,), f"a{number:04d}-{asked:02d}")
+            )
+    note = "made from the authors' files, because the data have no record of LongBench: the contexts differ"
+    return CandidatePool((), candidates, (note,) if candidates else (), shuffled=False)
 
 
 def plan_short(draw: Draw, dataset: str) -> Plan:
-    """The prompt of one record; beyond the longest length it loses its middle."""
-    assert draw.card is not None
-    whole = _authors_plan(draw.card, dataset) if draw.card.questions else longbench.plan(draw, dataset)
+    """The prompt of one record; truncated in the middle beyond the longest length."""
+    assert draw.candidate is not None
+    whole = _authors_plan(draw.candidate, dataset) if draw.candidate.questions else longbench.plan(draw, dataset)
     assert isinstance(whole, Whole)
     arrange = whole.arrange
 
@@ -89,19 +91,19 @@ def plan_short(draw: Draw, dataset: str) -> Plan:
 
 
 def _of_leader(ending: Ending, dataset: str) -> Ending:
-    """An ending with LongLeader's category instead of LongBench's, and the question alone where it makes sense."""
+    """An ending with LongLeader's category instead of LongBench's, and a closed-book question if it makes sense."""
     alone = UNSEEN + _with(QUESTION, ending.asked) if SHORT[dataset].alone and ending.asked else ""
     return replace(ending, facets={**ending.facets, **facets("32k", SHORT[dataset].category)}, closed=alone)
 
 
-def _authors_plan(card: Card, dataset: str) -> Plan:
-    (question,) = card.questions
-    parts = _authors_prompt(card.document, question.text, dataset)
+def _authors_plan(candidate: Candidate, dataset: str) -> Plan:
+    (question,) = candidate.questions
+    parts = _authors_prompt(candidate.document, question.text, dataset)
     return natural(parts, Ending(_end(parts), question.answers, 0.0, {"form": "authors"}, question.text))
 
 
 def _authors_prompt(document: Document, question: str, dataset: str) -> list[Part]:
-    """The prompt over the whole text, or over its passages under headings like those of LongBench."""
+    """The prompt over the whole text, or over its passages with headings like LongBench's."""
     before, after = PROMPTS[dataset]
     parts: list[Part] = [before]
     for number, (start, end) in enumerate(document.passages, start=1):
@@ -109,25 +111,25 @@ def _authors_prompt(document: Document, question: str, dataset: str) -> list[Par
     return [*parts, *([] if document.passages else [_text(document)]), _with(after, question, gap="{input}")]
 
 
-def stock_long(scene: Scene, dataset: str) -> Stock:
+def pool_long(resources: Resources, dataset: str) -> CandidatePool:
     """The records of one data set of InfiniteBench that fit the longest length, each at the smallest that holds it.
 
     Raises:
         FathomError: Two records have the same row.
     """
     kind = LONG[dataset]
-    records = _by_row([one for one in scene.documents if one.meta.get("dataset") == dataset], kind.name)
-    cards = []
+    records = _by_row([one for one in resources.documents if one.meta.get("dataset") == dataset], kind.name)
+    candidates = []
     for row, record in sorted(records.items()):
-        tokens = most_tokens(_prompt(record, kind), record, scene)
-        if place := next((length for length in scene.lengths if tokens <= length), None):
-            cards.append(Card(record, (_text(record),), lengths=(place,), name=f"{row:04d}"))
-    lost = len(records) - len(cards)
+        tokens = most_tokens(_prompt(record, kind), record, resources)
+        if place := next((length for length in resources.lengths if tokens <= length), None):
+            candidates.append(Candidate(record, (_text(record),), lengths=(place,), name=f"{row:04d}"))
+    lost = len(records) - len(candidates)
     note = (
-        f"{lost} of {len(records)} records left out, whole, because they have more than {scene.lengths[-1]:,} tokens; "
-        f"of the {kind.size} that InfiniteBench has LongLeader counts {kind.fit} at 128k (table 3)"
+        f"{lost} of {len(records)} records left out, because they have more than {resources.lengths[-1]:,} tokens; of "
+        f"InfiniteBench's {kind.size}, LongLeader counts {kind.fit} at 128k (table 3)"
     )
-    return Stock((), cards, (note,) if lost else (), shuffled=False, published=kind.size - lost)
+    return CandidatePool((), candidates, (note,) if lost else (), shuffled=False, published=kind.size - lost)
 
 
 def _by_row(records: Sequence[Document], name: str) -> Mapping[int, Document]:
@@ -145,8 +147,8 @@ def _by_row(records: Sequence[Document], name: str) -> Mapping[int, Document]:
 
 def plan_long(draw: Draw, dataset: str) -> Plan:
     """The whole prompt of one record."""
-    assert draw.card is not None
-    kind, record = LONG[dataset], draw.card.document
+    assert draw.candidate is not None
+    kind, record = LONG[dataset], draw.candidate.document
     parts, asked, options = _prompt(record, kind), _asked(record), _texts(record, "options")
     ending = Ending(
         question=_end(parts),
@@ -163,9 +165,9 @@ def _prompt(record: Document, kind: Long) -> list[Part]:
 
 
 def _asked(record: Document) -> str:
-    """The question, and its choices in lines of their own."""
+    """The question, with its choices on separate lines."""
     lines = (f"{letter}. {text}" for letter, text in zip(LETTERS, _texts(record, "options"), strict=False))
-    # What Code.Debug asks is the same in all records, and its prompt says it.
+    # In Code.Debug the question is the same in all records, and part of the prompt.
     question = "" if record.meta["dataset"] == "code_debug" else str(record.meta["input"])
     return "\n".join(filter(None, (question, *lines)))
 
@@ -190,7 +192,7 @@ def _with(frame: str, asked: str, gap: str = "{asked}") -> str:
     return "".join(text for text, _ in filled(frame, {gap: asked}))
 
 
-def score(reply: str, sample: Sample, metric: str) -> Verdict:
+def score(reply: str, sample: Sample, metric: str) -> Score:
     """The ``strict`` rule of ``leader``; see ``fathom.benchmarks.leader.scoring``."""
     return get_scorer(f"leader/{metric}", "strict")(row_of(reply, sample))
 
@@ -208,7 +210,7 @@ def _short(dataset: str, kind: Short) -> Task:
         answer=known.answer,
         source=SOURCE,
         languages=LANGUAGES,
-        stock=partial(stock_short, dataset=dataset),
+        pool=partial(pool_short, dataset=dataset),
         data=(f"longbench_{dataset}",),
         needs=f"records of LongBench's {dataset}",
         gold=("record",),
@@ -233,7 +235,7 @@ def _long(dataset: str, kind: Long) -> Task:
         answer=kind.answer,
         source=SOURCE,
         languages=LANGUAGES,
-        stock=partial(stock_long, dataset=dataset),
+        pool=partial(pool_long, dataset=dataset),
         data=(f"infinitebench_{dataset}",),
         needs=f"records of InfiniteBench's {dataset}",
         gold=("record",),

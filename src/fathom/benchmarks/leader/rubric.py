@@ -1,13 +1,13 @@
 """The rubric of LongLeader's Needle: one mark from 1 to 10 for how well a reply agrees with the reference.
 
-Source: LongLeader, section 3.1. The judge was Claude 3 Sonnet. The words of its request are not public; ours are our
-own.
+Source: LongLeader, section 3.1. The judge was Claude 3 Sonnet. The wording of its request is not public; this is our
+    own.
 
-The paper says that the mark is "normalized from (1,10) to (0, 1)", which would make the lowest mark 0. Its scores say
+The paper says that the mark is "normalized from (1,10) to (0, 1)", which would map the lowest mark to 0. Its scores say
 otherwise. The window of Llama 2, 4k, holds two of sixteen lengths in Table 5, where it has 20.97% and 20.00%, and two
 of sixty-four in Table 6, where it has 12.74% and 12.50%. If replies within the window get 10 and all others 1, a tenth
 of the mark gives 21.25% and 12.81%, and a ninth of the mark less one 12.50% and 3.13%. So ``official`` is a tenth of
-the mark, and ``strict`` what the words say.
+the mark, and ``strict`` follows the wording.
 """
 
 from collections.abc import Generator
@@ -31,9 +31,9 @@ def rating_steps(case: Case) -> Generator[Ask, str, Parts]:
 
 
 def rating_value(parts: Parts, rule: str) -> float:
-    """``official``: a tenth of the mark. ``strict``: from 0 for the lowest mark to 1 for the highest.
+    """``official``: a tenth of the mark. ``strict``: 0 for the lowest mark to 1 for the highest.
 
-    A reply that says nothing has no mark and scores 0 under both.
+    An empty reply has no mark and scores 0 under both.
     """
     check_rule(rule)
     if rule == "official":

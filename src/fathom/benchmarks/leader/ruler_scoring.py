@@ -1,11 +1,11 @@
-"""Metrics of RULER: the share of the gold texts that stand in a reply, and whether any does.
+"""Metrics of RULER: the share of the gold texts that occur in a reply, and whether any does.
 
-``official`` equals ``string_match_all`` and ``string_match_part`` of the paper's repository with the cleaning before
-them: control characters are newlines, a gold text is found in any case, as a part of a word too. A gold answer that is
-one text is read as a list of its letters.
+``official`` equals ``string_match_all`` and ``string_match_part`` of the paper's repository with its preprocessing:
+control characters become newlines, gold texts match in any case, also as parts of words. A gold answer that is a single
+text is treated as a list of its letters.
 
-``strict`` leaves thoughts aside, takes a gold text only as whole words (1234567 is not found in 71234567, nor "pine" in
-"pineapple"), does not mind full-width forms, accents in two characters and kinds of space, and counts equal gold texts
+``strict`` ignores thoughts, matches gold texts only as whole words (1234567 is not found in 71234567, nor "pine" in
+"pineapple"), normalises full-width forms, accents in two characters and kinds of spaces, and counts equal gold texts
 once.
 """
 
@@ -15,27 +15,27 @@ from types import MappingProxyType
 
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash
 from fathom.score.text import caseless, stands_in, without_reasoning
-from fathom.types import Verdict
+from fathom.types import Score
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 def cleaned(reply: str) -> str:
-    """A reply as the released code cleans it before it looks for gold texts: control characters become newlines."""
+    """A reply as preprocessed by the released code: control characters become newlines."""
     return _CONTROL.sub("\n", reply.strip()).strip()
 
 
 def _official(share: Callable[[int, int], float], on_none: str) -> Scorer:
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return crash("AttributeError", "the released code cannot look for gold texts in what is no text")
+            return crash("AttributeError", "the released code cannot search a non-string")
         if not isinstance(row.answers, str | list):
-            return crash("TypeError", "the gold answers are no list")
+            return crash("TypeError", "the gold answers are not a list")
         golds = list(row.answers)  # Known fault: one text is read letter by letter.
         if not golds:
             return crash(on_none, "there is no gold text")
         if not all(isinstance(gold, str) for gold in golds):
-            return crash("AttributeError", "a gold answer is no text")
+            return crash("AttributeError", "a gold answer is not a string")
         text = cleaned(row.prediction)
         return _verdict(text, golds, [gold for gold in golds if gold.lower() in text.lower()], share, "official")
 
@@ -43,13 +43,13 @@ def _official(share: Callable[[int, int], float], on_none: str) -> Scorer:
 
 
 def _strict(share: Callable[[int, int], float]) -> Scorer:
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
         given = row.answers if isinstance(row.answers, list) else [row.answers]
         golds = list(dict.fromkeys(str(gold) for gold in given if gold is not None and caseless(str(gold))))
         if not golds:
-            return Verdict(None, False, grader="strict", detail="there is no gold text")
+            return Score(None, False, grader="strict", detail="there is no gold text")
         text = cleaned(without_reasoning(row.prediction))
         return _verdict(text, golds, [gold for gold in golds if stands_in(text, gold)], share, "strict")
 
@@ -58,8 +58,8 @@ def _strict(share: Callable[[int, int], float]) -> Scorer:
 
 def _verdict(
     text: str, golds: Sequence[str], found: Sequence[str], share: Callable[[int, int], float], rule: str
-) -> Verdict:
-    return Verdict(share(len(found), len(golds)), bool(text), ", ".join(found) or None, rule)
+) -> Score:
+    return Score(share(len(found), len(golds)), bool(text), ", ".join(found) or None, rule)
 
 
 def _all(found: int, golds: int) -> float:

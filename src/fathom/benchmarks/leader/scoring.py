@@ -1,41 +1,41 @@
 """Metrics of LongLeader: exact match, token F1 and ROUGE-L-Sum, the same for all tasks of a category.
 
-The paper (section 3.1, "Evaluation Protocols", and Table 3) says which of them each data set has: exact match for
-Passkey, Retrieve.KV, BestChoice, En.MC, Code.Debug and Math.Find, "the F1 score of the generated tokens in comparison
-to the golden answers" for free-form question answering and in-context learning, ROUGE-L-Sum for summaries, and a
-judge's rating for Needle (``rubric``). It does not say how a reply is parsed before that, and its code is not
-public. Our reading, by the row's ``dataset``:
+The paper (section 3.1, "Evaluation Protocols", and Table 3) gives the metric of each data set: exact match for Passkey,
+Retrieve.KV, BestChoice, En.MC, Code.Debug and Math.Find, "the F1 score of the generated tokens in comparison to the
+golden answers" for free-form question answering and in-context learning, ROUGE-L-Sum for summaries, and a judge's
+rating for Needle (``rubric``). It does not say how answers are extracted, and its code is not public. Our
+interpretation, by the row's ``dataset``:
 
-* ``exact_match``. ``official``: the parsing of the benchmark that the data set comes from, which is InfiniteBench for
-  ``passkey``, ``kv``, ``choice`` (En.MC), ``code_debug`` and ``math_find``, and Ada-LEval for ``choice`` where the gold
-  answer is a designation such as ``A7`` (BestChoice; the row has to say how many answers there are); a letter alone
-  answers ``code_debug`` too, where InfiniteBench wants a full stop after it. ``strict``: the strict rule of the same
-  metric. Anything else, ``needle`` among it, is compared as SQuAD does, in lower case without
-  punctuation and articles: the whole reply under ``official``; under ``strict`` a gold answer has to stand in it.
-* ``token_f1``. ``official``: the words of the whole reply and of the nearest gold answer, as SQuAD and LongBench
-  compare them. ``strict``: thoughts left aside, punctuation of any script too. ``triviaqa`` has solved examples in its
-  prompt, and only the first line of a reply counts, as in LongBench. ``dialogre`` and ``fewnerd`` are lists of labels,
-  which LongICLBench scores by the F1 of labels: so do we, for each reply (``lists``).
+* ``exact_match``. ``official``: the extraction of the original benchmark, which is InfiniteBench for ``passkey``,
+  ``kv``, ``choice`` (En.MC), ``code_debug`` and ``math_find``, and Ada-LEval for ``choice`` if the gold answer is a
+  label such as ``A7`` (BestChoice; the row must give the number of answers); a letter alone answers ``code_debug`` too,
+  where InfiniteBench requires a full stop after it. ``strict``: the strict rule of the same metric. Anything else,
+  including ``needle``, is compared as in SQuAD, in lower case without punctuation and articles: the whole reply under
+  ``official``; under ``strict`` a gold answer must occur in it.
+* ``token_f1``. ``official``: the words of the whole reply and of the nearest gold answer, as compared by SQuAD and
+  LongBench. ``strict``: thoughts and punctuation of any script ignored. ``triviaqa`` has solved examples in its prompt,
+  and only the first line of a reply counts, as in LongBench. ``dialogre`` and ``fewnerd`` are lists of labels, which
+  LongICLBench scores by the F1 of labels, and so do we, for each reply (``lists``).
 * ``rouge_l_sum``: as ``infinitebench/longbook_sum_eng`` under both rules.
 
-Gold answers are texts, as samples have them (``Sample.targets``): a choice its letter and its text in either order, a
-list its JSON text.
+Gold answers are texts, as in samples (``Sample.targets``): a choice its letter and its text in either order, a list its
+JSON text.
 
-Lists of labels as LongICLBench scores them: relations of pairs (Dialog-RE), and entities with their types (FewNERD).
-Both are F1 of labels that are counted over a reply: precision is the share of what it names that is right, recall the
-share of the gold labels. LongICLBench (Li et al. 2024; ``dialogueRE_evaluate.py``, ``fewnerd_evaluate.py`` and the
-parsing in ``dialoguere_infer.py`` and ``fewnerd_infer.py``) counts over all replies before it divides, here each reply
-has a score, and a benchmark is the mean of them. Its prompts ask for relations on one line, separated by commas, ours
-for one on each line; both are read.
+Lists of labels are scored as in LongICLBench: relations of pairs (Dialog-RE), and entities with their types (FewNERD).
+Both are F1 of labels counted over a reply: precision is the share of its labels that are correct, recall the share of
+the gold labels. LongICLBench (Li et al. 2024; ``dialogueRE_evaluate.py``, ``fewnerd_evaluate.py`` and the parsing in
+``dialoguere_infer.py`` and ``fewnerd_infer.py``) counts over all replies before it divides; here each reply has a
+score, and a benchmark is the mean of them. Its prompts ask for relations on one line, separated by commas, ours for one
+per line; both are accepted.
 
-``official``: relations are the pieces between commas and line ends in their order, right where the gold label is a part
-of the piece in its place; those that hold no label are not counted as named. Entities are the lines ``ENTITY: TYPE`` up
-to the first that is none, cut at the first colon.
+``official``: relations are the pieces between commas and line ends in order, correct if the gold label is part of the
+piece at its position; pieces without a label are not counted. Entities are the lines ``ENTITY: TYPE`` up to the first
+other line, split at the first colon.
 
-``strict`` leaves thoughts aside, and names, labels and types are compared whole, whatever their case and spaces.
-Relations are all labels that stand in the reply, in their order; where each of their lines begins with a number, the
-number is the place, so that a pair that was left out does not move those after it. Entities may have bullets, quotes
-and Markdown around them, and ``:``, ``->``, ``|``, a tab or brackets before the type; other lines are passed over.
+``strict`` ignores thoughts, and compares names, labels and types as a whole, ignoring case and spaces. Relations are
+all labels in the reply, in order; if all their lines begin with a number, it gives the position, so that a missing pair
+does not shift the others. Entities may have bullets, quotes and Markdown around them, and ``:``, ``->``, ``|``, a tab
+or brackets before the type; other lines are ignored.
 """
 
 import json
@@ -50,10 +50,10 @@ from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.benchmarks.leader import infinitebench_scoring as strict_rules
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.text import bag_f1, english_words, fold, has_chinese, official_words, token_f1, without_reasoning
-from fathom.types import Verdict
+from fathom.types import Score
 
 Named: TypeAlias = list[tuple[str, str]]
-"""What is named: the place of a pair from 0, or an entity, and its label."""
+"""A named label: the index of a pair, or an entity, and its label."""
 
 _LABEL = re.compile(r"\b(?:[a-z]{2,}:[a-z_]+(?:/[a-z_]+)*|unanswerable)\b")
 _NUMBERED = re.compile(r"\W*(\d{1,4})[.):、]")
@@ -72,19 +72,19 @@ def list_scorer(dataset: str, rule: str) -> Scorer:
     """The scorer of a data set under a rule.
 
     Args:
-        dataset: ``dialogre``: gold is a JSON list of labels in the order of the pairs that were asked about.
+        dataset: ``dialogre``: gold is a JSON list of labels in the order of the pairs.
             ``fewnerd``: gold is a JSON list of ``[entity, type]``.
         rule: ``official`` or ``strict``.
     """
     read = READERS[dataset, rule]
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Verdict(None, False, grader=rule, detail="no reply: the prediction is no text")
+            return Score(None, False, grader=rule, detail="no reply: the prediction is not a string")
         gold = _lists_gold(row.answers, dataset)
         if gold is None:
             expected = "labels" if dataset == "dialogre" else "[entity, type]"
-            return Verdict(None, False, grader=rule, detail=f"expected a gold answer that is a JSON list of {expected}")
+            return Score(None, False, grader=rule, detail=f"expected a gold answer that is a JSON list of {expected}")
         if rule == "official":
             named = read(row.prediction)
             right, wanted = _right_official(named, gold, dataset), len(dict(gold))
@@ -92,13 +92,13 @@ def list_scorer(dataset: str, rule: str) -> Scorer:
             named = read(without_reasoning(row.prediction))
             golds = {(_even(name), _even(label)) for name, label in gold}
             right, wanted = len(golds.intersection(named)), len(golds)
-        return Verdict(f1(right, len(named), wanted), bool(named) or not gold, _shown(named), rule)
+        return Score(f1(right, len(named), wanted), bool(named) or not gold, _shown(named), rule)
 
     return score
 
 
 def f1(right: int, named: int, gold: int) -> float:
-    """F1 of counts; 1.0 where there is nothing to name and nothing is named."""
+    """F1 of counts; 1.0 if there is nothing to name and nothing is named."""
     return 2 * right / (named + gold) if named + gold else 1.0
 
 
@@ -131,13 +131,13 @@ def _placed(labels: Sequence[str]) -> Named:
 
 
 def relations_official(reply: str) -> Named:
-    """Pieces of a reply that hold a label, with their places among all pieces."""
+    """Pieces of a reply that contain a label, with their indices among all pieces."""
     pieces = [piece for piece in map(str.strip, re.split("[,\n]", reply)) if piece]
     return [(place, piece) for place, piece in _placed(pieces) if _LABEL.search(piece)]
 
 
 def relations_strict(reply: str) -> Named:
-    """Labels of a reply with their places; a second label for one pair has no place, and is one too many."""
+    """Labels of a reply with their indices; a second label for a pair has no index, and is one too many."""
     lines = [(line, labels) for line in fold(reply).lower().splitlines() if (labels := _LABEL.findall(line))]
     numbers = [int(found[1]) for line, _ in lines if (found := _NUMBERED.match(line))]
     if len(numbers) < max(2, len(lines)):
@@ -153,7 +153,7 @@ def relations_strict(reply: str) -> Named:
 
 
 def entities_official(reply: str) -> Named:
-    """Lines ``ENTITY: TYPE`` from the start of a reply; of one entity the last type."""
+    """Lines ``ENTITY: TYPE`` from the start of a reply; the last type of each entity."""
     named: dict[str, str] = {}
     for line in reply.strip().split("\n"):
         entity, colon, rest = line.partition(": ")
@@ -164,13 +164,13 @@ def entities_official(reply: str) -> Named:
 
 
 def entities_strict(reply: str) -> Named:
-    """Entities with their types, in one form, each pair once; also from a list in JSON, as gold answers are."""
+    """Entities with their types, normalised, each pair once; also from a JSON list, as in gold answers."""
     listed = _lists_gold(reply, "fewnerd") or ()
     named: Named = [(_even(entity), _even(label)) for entity, label in listed]
     for line in [] if named else fold(reply).splitlines():
         bare = _BULLET.sub("", line.strip().strip("*`|"))
         found = _BRACKETED.fullmatch(bare)
-        # Names have colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
+        # Names contain colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
         if not (found and "-" in found[2]):
             found = _TYPED.fullmatch(bare) or found
         if found:
@@ -179,7 +179,7 @@ def entities_strict(reply: str) -> Named:
 
 
 def _even(text: str) -> str:
-    """A text in one form: no marks around it, no case, single spaces."""
+    """A normalised text: no surrounding marks, no case, single spaces."""
     return " ".join(fold(text).casefold().strip(_AROUND).split())
 
 
@@ -193,16 +193,16 @@ READERS: dict[tuple[str, str], Callable[[str], Named]] = {
     ("fewnerd", "official"): entities_official,
     ("fewnerd", "strict"): entities_strict,
 }
-"""Readers of replies by data set and rule."""
+"""Extraction functions by data set and rule."""
 
 
 # --------------------------------------------------------------------------------------------- exact match
 
 
 def exact_match(rule: str) -> Scorer:
-    """The scorer of exact match under a rule, which goes by the row's ``dataset``."""
+    """The scorer of exact match under a rule, which depends on the row's ``dataset``."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         gold = _gold(row)
         if not isinstance(row.prediction, str) or not gold:
             return _unscored(row, rule)
@@ -213,20 +213,20 @@ def exact_match(rule: str) -> Scorer:
     return score
 
 
-def _released_number(row: ScoringRow) -> Verdict:
-    """InfiniteBench's rule for numbers needs numbers, and samples have texts."""
+def _released_number(row: ScoringRow) -> Score:
+    """InfiniteBench's rule for numbers needs numbers, but samples have texts."""
     gold = _gold(row)[0]
     try:
         number = float(gold) if "." in gold else int(gold)
     except ValueError:
-        return Verdict(None, False, grader="official", detail="the gold answer is no number")
+        return Score(None, False, grader="official", detail="the gold answer is not a number")
     return released.official(released.first_number)(replace(row, answers=number))
 
 
-def _released_function(row: ScoringRow) -> Verdict:
+def _released_function(row: ScoringRow) -> Score:
     """InfiniteBench's rule for the name of a function and its letter.
 
-    It wants ``A.`` or ``A:``. A letter that is all of a reply is read as ``A.``: prompts here ask for no more.
+    It requires ``A.`` or ``A:``. A reply of a single letter is treated as ``A.``: prompts here ask for no more.
     """
     gold, said = _gold(row), str(row.prediction).strip()
     letter = next((one for one in gold if one in _LETTERS), gold[-1])
@@ -235,20 +235,20 @@ def _released_function(row: ScoringRow) -> Verdict:
     return released.official(released.faulty_function)(replace(row, prediction=reply, answers=[function, letter]))
 
 
-def _released_value(row: ScoringRow) -> Verdict:
+def _released_value(row: ScoringRow) -> Score:
     return released.official(released.value_of_key)(replace(row, answers=_gold(row)[0]))
 
 
-def _plain_official(row: ScoringRow) -> Verdict:
+def _plain_official(row: ScoringRow) -> Score:
     said = official_words(str(row.prediction))
-    return Verdict(float(said in map(official_words, _gold(row))), bool(said), " ".join(said) or None, "official")
+    return Score(float(said in map(official_words, _gold(row))), bool(said), " ".join(said) or None, "official")
 
 
-def _plain_strict(row: ScoringRow) -> Verdict:
+def _plain_strict(row: ScoringRow) -> Score:
     said = without_reasoning(str(row.prediction)).strip()
     words = f" {' '.join(english_words(said))} "
     found = any(f" {' '.join(english_words(one))} " in words for one in _gold(row))
-    return Verdict(float(found), bool(said), said or None, "strict")
+    return Score(float(found), bool(said), said or None, "strict")
 
 
 _PLAIN: Mapping[str, Scorer] = MappingProxyType({"official": _plain_official, "strict": _plain_strict})
@@ -270,16 +270,16 @@ EXACT: Mapping[str, Mapping[str, Scorer]] = MappingProxyType(
         },
     }
 )
-"""Scorers of exact match by rule and data set; replies are texts, and there is a gold answer."""
+"""Scorers of exact match by rule and data set, for replies that are texts and have a gold answer."""
 
 
 # ----------------------------------------------------------------------------------- token F1, ROUGE-L-Sum
 
 
 def token_overlap(rule: str) -> Scorer:
-    """The scorer of token F1 under a rule, which goes by the row's ``dataset``."""
+    """The scorer of token F1 under a rule, which depends on the row's ``dataset``."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         if row.dataset in LISTS:
             return list_scorer(row.dataset, rule)(row)
         gold = _gold(row)
@@ -288,7 +288,7 @@ def token_overlap(rule: str) -> Scorer:
         said = (row.prediction if rule == "official" else without_reasoning(row.prediction)).strip()
         if row.dataset == _FIRST_LINE:
             said = said.partition("\n")[0].strip()
-        return Verdict(max(F1[rule](said, one) for one in gold), bool(said), said or None, rule)
+        return Score(max(F1[rule](said, one) for one in gold), bool(said), said or None, rule)
 
     return score
 
@@ -309,9 +309,11 @@ def _gold(row: ScoringRow) -> list[str]:
     return [text.strip() for text in given if isinstance(text, str) and text.strip()]
 
 
-def _unscored(row: ScoringRow, rule: str) -> Verdict:
-    why = "no gold answer to compare with" if isinstance(row.prediction, str) else "no reply: the prediction is no text"
-    return Verdict(None, False, grader=rule, detail=why)
+def _unscored(row: ScoringRow, rule: str) -> Score:
+    why = (
+        "no gold answer to compare with" if isinstance(row.prediction, str) else "no reply: prediction is not a string"
+    )
+    return Score(None, False, grader=rule, detail=why)
 
 
 def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:

@@ -1,4 +1,4 @@
-"""Demonstrations of in-context learning: how instances and their labels are written, and rounds over all labels."""
+"""Demonstrations of in-context learning: the format of instances and labels, and rounds over all labels."""
 
 import json
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ from fathom.types import Document, Measure, Span
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the instances of a data set are written in a prompt.
+    """The format of a data set's instances in a prompt.
 
     Attributes:
-        entries: Field of ``meta`` that lists what is known of a text, each entry with its label at the end.
-        published: Test instances that there are.
-        intro: What stands before the demonstrations.
-        request: What stands before the instance that is asked about.
-        heading: What stands before the text of an instance.
-        asked: What stands after it; ``{items}`` are the entries without their labels.
-        item: One of these, from its ``{number}`` and its fields; "" where entries are what is to be found.
+        entries: Field of ``meta`` with the entries of a text, each with its label at the end.
+        published: Number of test instances.
+        intro: Text before the demonstrations.
+        request: Text before the instance in question.
+        heading: Text before an instance.
+        asked: Text after it; ``{items}`` are the entries without their labels.
+        item: Format of an item, with its ``{number}`` and fields; "" if entries are to be found.
         answer: The answer of a demonstration; ``{answers}`` are the entries with their labels.
-        line: One of these.
+        line: Format of an answer.
     """
 
     entries: str
@@ -37,14 +37,14 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An instance, as a demonstration or to be asked about.
+    """An instance, as a demonstration or a question.
 
     Attributes:
         document: Its text.
-        asked: What stands after its text.
-        answer: The answer in the form of the examples.
-        gold: The answer as JSON: the labels of the pairs in their order, or entities with their types.
-        labels: Its labels, each once.
+        asked: Text after it.
+        answer: The answer in the format of the examples.
+        gold: The answer as JSON: the labels of the pairs in order, or entities with their types.
+        labels: Its distinct labels.
     """
 
     document: Document
@@ -60,13 +60,13 @@ class Shot:
 
 
 @dataclass(frozen=True)
-class Pool:
-    """The demonstrations that all items of a task choose from.
+class Demonstrations:
+    """The demonstrations of a task, shared by all its items.
 
     Attributes:
-        form: How they are written.
+        form: Their format.
         shots: The demonstrations.
-        sizes: Tokens that each adds to a prompt, by number, as far as they were counted.
+        sizes: Tokens that each adds to a prompt, by index, as far as counted.
     """
 
     form: Form
@@ -74,7 +74,7 @@ class Pool:
     sizes: dict[int, int]
 
     def size(self, number: int, measure: Measure) -> int:
-        """Tokens that a demonstration adds to a prompt in which others stand before and after it."""
+        """Tokens that a demonstration adds to a prompt between others."""
         if number not in self.sizes:
             shot, start = self.shots[number], f"\n\n{self.form.heading}"
             self.sizes[number] = measure([start, shot.text, shot.asked + shot.answer + start]) - measure([start])
@@ -82,14 +82,14 @@ class Pool:
 
 
 def bare(document: Document) -> str:
-    """A text by which copies of it are known, whatever their blanks and capitals."""
+    """A text without blanks and case, to detect duplicates."""
     return "".join(document.text.split()).casefold()
 
 
 def shots_of(documents: Sequence[Document], form: Form) -> list[Shot]:
-    """Documents as instances; those with the same text are one, which knows what is said of all.
+    """Documents as instances; those with equal texts are merged.
 
-    What has several labels keeps the first one: asked twice, nobody could tell which answer belongs where.
+    An entry with several labels keeps the first one, since repeated questions would be ambiguous.
     """
     found: dict[str, tuple[Document, dict[tuple[str, ...], tuple[str, ...]]]] = {}
     for document in documents:
@@ -115,7 +115,7 @@ def _shot(document: Document, entries: Sequence[tuple[str, ...]], form: Form) ->
         document=document,
         asked=form.asked.replace("{items}", items.strip()),
         answer=form.answer.replace("{answers}", answers),
-        # Where the entries are part of the question, the labels alone are the answer.
+        # If the entries are part of the question, the answer consists of the labels.
         gold=json.dumps(labels if form.item else entries, ensure_ascii=False),
         labels=tuple(dict.fromkeys(labels)),
     )
@@ -124,15 +124,15 @@ def _shot(document: Document, entries: Sequence[tuple[str, ...]], form: Form) ->
 def in_rounds(labels: Sequence[Sequence[str]], rng: Random) -> list[list[int]]:
     """Demonstrations by rounds over all labels.
 
-    Labels come in a new random order in each round. One that the round has not shown yet brings a demonstration that
-    shows it and has not stood before, where there is one left.
+    Each round has a new random order of labels. A label not yet shown in the round adds an unused demonstration with
+    it, if there is one left.
 
     Args:
-        labels: The labels that each demonstration shows.
-        rng: Generator.
+        labels: The labels of each demonstration.
+        rng: Random generator.
 
     Returns:
-        Numbers of all demonstrations, each once, by rounds.
+        Indices of all demonstrations, each once, by rounds.
     """
     waiting: dict[str, list[int]] = {}
     for number in rng.sample(range(len(labels)), len(labels)):

@@ -1,6 +1,6 @@
-"""LongLeader: 24 data sets in six categories and two sets of lengths, each with its own numbers of items and lengths.
+"""LongLeader: 24 data sets in six categories and two sets of lengths, each with its own number of items and lengths.
 
-Table 3 of the paper is the order of the tasks. Each module of tasks says how its own are laid out.
+The tasks are in the order of table 3 of the paper. Their modules define their grids.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from fathom.benchmarks.leader.infinitebench_records import ABOUT
 from fathom.types import Grid, Suite
 
 TOKENIZER = "hf:hf-internal-testing/llama-tokenizer"
-"""Llama 2's vocabulary in a repository that asks for no agreement: the paper counts in its tokens (section 3.1)."""
+"""Llama 2's vocabulary in an ungated repository: the paper counts in its tokens (section 3.1)."""
 
 GRIDS: Mapping[str, Grid] = {
     **generated_tasks.GRIDS,

@@ -1,10 +1,10 @@
 """Metrics of L-Eval's open tasks ("f1" and "rouge"): words of a reply and of the gold answer.
 
-``official`` equals ``auto_eval.py`` of the paper's repository: token F1 of English words, and ROUGE as Google's
-``rouge_score`` computes it without stemming, for which a word is a run of ASCII letters and digits. So a Chinese reply
-that says what the gold answer says has a ROUGE of 0, an accent cuts a word in two, and thoughts are words too.
+``official`` equals ``auto_eval.py`` of the paper's repository: token F1 of English words, and ROUGE by Google's
+``rouge_score`` without stemming, with runs of ASCII letters and digits as words. So a correct Chinese reply has a ROUGE
+of 0, an accent splits a word, and thoughts count as words.
 
-``strict`` leaves thoughts aside and takes words of any script in any width, Chinese ones as jieba cuts them.
+``strict`` ignores thoughts and uses words of any script and width, Chinese ones by jieba.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from fathom.score.text import (
     token_f1,
     without_reasoning,
 )
-from fathom.types import Verdict
+from fathom.types import Score
 
 Compare: TypeAlias = Callable[[Sequence[str], Sequence[str]], float]
 Alike: TypeAlias = Callable[[str, str], float]  # of a reply and the gold answer
@@ -35,12 +35,12 @@ def rouge_1(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def rouge_2(first: Sequence[str], second: Sequence[str]) -> float:
-    """F1 of the pairs of neighbouring words that two texts share, as bags."""
+    """F1 of the pairs of adjacent words that two texts share, as bags."""
     return bag_f1([f"{one} {other}" for one, other in pairwise(first)], [f"{a} {b}" for a, b in pairwise(second)])
 
 
 def rouge_l(first: Sequence[str], second: Sequence[str]) -> float:
-    """F1 of the longest common subsequence of two whole texts, of which full stops are no part."""
+    """F1 of the longest common subsequence of two whole texts, without full stops."""
     common = common_length(first, second)
     return 2 * common / (len(first) + len(second)) if common else 0.0
 
@@ -58,25 +58,25 @@ def _f1_strict(reply: str, gold: str) -> float:
 
 
 def _official(alike: Alike) -> Scorer:
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         gold = _gold(row)
         if not isinstance(gold, str) or not isinstance(row.prediction, str):
-            return crash("AttributeError", "the released code cannot cut what is no text into words")
+            return crash("AttributeError", "the released code cannot split a non-string into words")
         text = row.prediction.strip()
-        return Verdict(alike(text, gold), bool(text), text or None, "official")
+        return Score(alike(text, gold), bool(text), text or None, "official")
 
     return score
 
 
 def _strict(alike: Alike) -> Scorer:
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         gold = _gold(row)
         if not isinstance(gold, str):
-            return Verdict(None, False, grader="strict", detail="the gold answer is no text")
+            return Score(None, False, grader="strict", detail="the gold answer is not a string")
         if not isinstance(row.prediction, str):
-            return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
         text = without_reasoning(row.prediction).strip()
-        return Verdict(alike(text, gold) if text else 0.0, bool(text), text or None, "strict")
+        return Score(alike(text, gold) if text else 0.0, bool(text), text or None, "strict")
 
     return score
 

@@ -1,8 +1,8 @@
 """Metrics of L-Eval's closed tasks ("exam"): choices, sums, outputs of code, topics, and two truths of a story.
 
-``official`` equals the released code, faults and all (the module ``official``).
+``official`` equals the released code, including its faults (module ``official``).
 
-``strict`` reads the answer that a reply finally gives, thoughts left aside, and compares it whole.
+``strict`` extracts the answer that a reply finally gives, thoughts ignored, and compares it as a whole.
 """
 
 import re
@@ -16,9 +16,9 @@ from fathom.score.answers import choice_letter, choice_letters
 from fathom.score.reading import after_cues, plain
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.text import fold, stands_in, without_reasoning
-from fathom.types import Verdict
+from fathom.types import Score
 
-_PARTLY = 0.25  # for some of several right choices, and no wrong one
+_PARTLY = 0.25  # for some of several correct choices, without a wrong one
 _SUM = re.compile(r"(?<![\w.,])-?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?:\.[0-9]+|(?<=[0-9]))(?![0-9])")
 _WHOLE_TRUTH = re.compile(r"(\bnot[ \t]+|n['’]t[ \t]+)?\b(true|false)\b")
 _FACT = re.compile(r"[\[【][ \t]*fact\b[ \t]*:?(.*?)(?:[\]】]|$)", re.IGNORECASE | re.DOTALL)
@@ -29,16 +29,16 @@ _STEP = re.compile(r"^[ \t]*[0-9]+[.)][ \t]+", re.MULTILINE)  # the number of a 
 _BETWEEN = re.compile(r"[\s,]*")
 
 
-def _strict(judge: Callable[[str, str, str], Verdict]) -> Scorer:
-    """The scorer that gives a reply, the gold answer and the name of the data set to ``judge``."""
+def _strict(judge: Callable[[str, str, str], Score]) -> Scorer:
+    """The scorer that passes a reply, the gold answer and the name of the data set to ``judge``."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         gold = row.answers[0] if isinstance(row.answers, list) and len(row.answers) == 1 else row.answers
         if not isinstance(gold, str):
-            return Verdict(None, False, grader="strict", detail="the gold answer is no text")
+            return Score(None, False, grader="strict", detail="the gold answer is not a string")
         if isinstance(row.prediction, str):
             return judge(row.prediction, gold, row.dataset)
-        return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
 
     return score
 
@@ -46,12 +46,12 @@ def _strict(judge: Callable[[str, str, str], Verdict]) -> Scorer:
 # ------------------------------------------------------------------------------------------------- choices
 
 
-def _choice_strict(reply: str, gold: str, dataset: str) -> Verdict:
+def _choice_strict(reply: str, gold: str, dataset: str) -> Score:
     right = "".join(sorted(CHOICES & set(next(iter(gold.split()), ""))))
     if not right:
-        return Verdict(None, False, grader="strict", detail="the gold answer names no choice")
+        return Score(None, False, grader="strict", detail="the gold answer names no choice")
     found = choice_letters(reply) if dataset == SEVERAL_CHOICES else choice_letter(reply) or ""
-    return Verdict(_credit(found, right) if found else 0.0, bool(found), found or None, "strict")
+    return Score(_credit(found, right) if found else 0.0, bool(found), found or None, "strict")
 
 
 def _credit(found: str, right: str) -> float:
@@ -63,16 +63,16 @@ def _credit(found: str, right: str) -> float:
 # ---------------------------------------------------------------------------------------------------- sums
 
 
-def _math_strict(reply: str, gold: str, _: str) -> Verdict:
+def _math_strict(reply: str, gold: str, _: str) -> Score:
     right = _sum(gold)
     if right is None:
-        return Verdict(None, False, grader="strict", detail="the gold answer holds no number")
+        return Score(None, False, grader="strict", detail="the gold answer holds no number")
     found = _sum(reply)
-    return Verdict(float(found == right), found is not None, None if found is None else str(found), "strict")
+    return Score(float(found == right), found is not None, None if found is None else str(found), "strict")
 
 
 def _sum(text: str) -> Decimal | None:
-    """The first number after the last cue that has one, else the last number."""
+    """The first number after the last cue that is followed by one, else the last number."""
     text = plain(text)
     for part in after_cues(text):
         if found := _SUM.search(part):
@@ -84,24 +84,24 @@ def _sum(text: str) -> Decimal | None:
 # ---------------------------------------------------------------------------------------- outputs and topics
 
 
-def _code_strict(reply: str, gold: str, _: str) -> Verdict:
+def _code_strict(reply: str, gold: str, _: str) -> Score:
     found, equal = output_strict(reply, gold)
-    return Verdict(float(equal), found is not None, found, "strict")
+    return Score(float(equal), found is not None, found, "strict")
 
 
-def _topic_strict(reply: str, gold: str, _: str) -> Verdict:
+def _topic_strict(reply: str, gold: str, _: str) -> Score:
     text = without_reasoning(reply).strip()
-    return Verdict(float(stands_in(text, gold)), bool(text), text or None, "strict")
+    return Score(float(stands_in(text, gold)), bool(text), text or None, "strict")
 
 
 # -------------------------------------------------------------------------------------------------- truths
 
 
-def _truths_strict(reply: str, gold: str, _: str) -> Verdict:
+def _truths_strict(reply: str, gold: str, _: str) -> Score:
     found, right = _truths(reply), _truths(gold)
     if ERROR in right:
-        return Verdict(None, False, grader="strict", detail="the gold answer is not like: True [fact: False]")
-    return Verdict(_agreement(found, right), ERROR not in found, " ".join(found), "strict")
+        return Score(None, False, grader="strict", detail="the gold answer is not like: True [fact: False]")
+    return Score(_agreement(found, right), ERROR not in found, " ".join(found), "strict")
 
 
 def _agreement(found: tuple[str, ...], right: tuple[str, ...]) -> float:
@@ -162,10 +162,11 @@ METRICS = (
 
 
 def output_strict(reply: str, gold: str) -> tuple[str | None, bool]:
-    """The output that a reply finally gives, None if it gives none, and whether it is the whole gold one.
+    """The output that a reply finally gives, or None, and whether it is the whole gold one.
 
-    It is the first value after the last "output", "answer", "result" or the like that has one before the next, else
-    that of the last line with one: a list in brackets if the gold output is one, else numbers or truth values in a row.
+    It is the first value after the last "output", "answer", "result" or the like that is followed by one before the
+    next, else that of the last line with one: a list in brackets if the gold output is one, else numbers or truth
+    values.
     """
     text = _STEP.sub("", plain(reply))
     right = _value(gold, "[" in gold)
@@ -181,7 +182,7 @@ def output_strict(reply: str, gold: str) -> tuple[str | None, bool]:
 
 
 def _value(text: str, listed: bool) -> tuple[str, ...] | None:
-    """The first value of a text as brackets and constants, numbers in one form; None if it has none or never ends."""
+    """The first value of a text as normalised brackets and constants; None if it has none or never ends."""
     start = re.search(r"\[", text) if listed else _CONSTANT_OR_LIST.search(text)
     value: list[str] = []
     depth, end = 0, start.start() if start else len(text)

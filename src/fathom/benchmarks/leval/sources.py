@@ -1,4 +1,4 @@
-"""L-Eval: long documents, each with its instructions and their reference outputs."""
+"""L-Eval: long documents, each with instructions and reference outputs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ def read_qa(record: Mapping[str, object], where: str) -> Document:
 
 
 def read_summary(record: Mapping[str, object], where: str) -> Document:
-    """A document whose only instruction asks for a summary of it; several are requests with a summary each.
+    """A document whose only instruction asks for its summary; several are requests with a summary each.
 
     Raises:
         BadRowError: It has no text.
@@ -40,7 +40,7 @@ def read_summary(record: Mapping[str, object], where: str) -> Document:
 
 
 def read_requests(record: Mapping[str, object], where: str) -> Document:
-    """A document with requests, each of which a summary answers.
+    """A document with requests, each answered by a summary.
 
     Raises:
         BadRowError: It has no text.
@@ -49,7 +49,7 @@ def read_requests(record: Mapping[str, object], where: str) -> Document:
 
 
 def read_meeting(record: Mapping[str, object], where: str) -> Document:
-    """A transcript with requests; what its writers noted in braces is removed.
+    """A transcript with requests; notes in braces are removed.
 
     Raises:
         BadRowError: It has no text.

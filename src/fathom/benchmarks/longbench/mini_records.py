@@ -1,8 +1,8 @@
-"""MiniLongBench: which rows of LongBench it is made of, and its samples as finished prompts.
+"""MiniLongBench: its rows of LongBench, and its samples as finished prompts.
 
-The numbers are those that MiniLongBench publishes (github.com/MilkThink-Lab/MiniLongBench at commit 504c247,
-``data/anchor.pkl``): positions among all 4,750 items, data sets in alphabetical order; here rows of each data set's
-file.
+The numbers are published by MiniLongBench (github.com/MilkThink-Lab/MiniLongBench at commit 504c247,
+``data/anchor.pkl``) as positions among all 4,750 items, data sets in alphabetical order; here they are rows of each
+data set's file.
 """
 
 from collections.abc import Mapping
@@ -86,16 +86,16 @@ ANCHORS: Mapping[str, tuple[int, ...]] = {
     "triviaqa": (2, 12, 26, 55, 76, 89, 103, 112, 120, 123, 177, 180),
     "vcsum": (71, 73, 88, 110, 111, 136),
 }
-"""Rows of MiniLongBench's items by LongBench's name of the data set; the smallest first."""
+"""Rows of MiniLongBench's items by LongBench's name of the data set, ascending."""
 
 PROMPTS = frozenset({"prompt", "answers", "dataset", "dataset_index"})
 
 
 def read_prompt(record: Mapping[str, object], where: str) -> Document:
-    """A sample of MiniLongBench: the whole prompt as its publishers put it to models.
+    """A sample of MiniLongBench: the whole published prompt.
 
     Raises:
-        BadRowError: It has no prompt or no answer, or names no data set of LongBench.
+        BadRowError: It has no prompt or no answer, or does not name a data set of LongBench.
     """
     dataset = record["dataset"]
     if not isinstance(dataset, str) or dataset not in LANGUAGES:

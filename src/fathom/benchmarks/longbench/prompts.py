@@ -1,7 +1,7 @@
-"""What stands before and after the context in the prompts of LongBench, in our own words.
+"""The text before and after the context in prompts of LongBench, in our own words.
 
-``{input}`` is the question, the case to decide or the code to go on with, as the data have it. Answers are asked for in
-the form that the metrics expect: a few words, one summary, one label, one number, one line of code.
+``{input}`` is the question, the case to decide or the code to continue, as in the data. Answers are requested in the
+format that the metrics expect: a few words, one summary, one label, one number, one line of code.
 """
 
 from collections.abc import Mapping

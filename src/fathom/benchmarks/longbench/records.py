@@ -1,7 +1,7 @@
-"""LongBench and LongBench-E as benchmarks: their records as they are, one document each.
+"""LongBench and LongBench-E as benchmarks: their records unchanged, one document each.
 
-Unlike the data sources of ``sources``, whose texts are cleaned to make other benchmarks of, nothing is left out here:
-no blank is stripped, rows with the same text stay apart, and every record knows its row in the original file.
+Unlike in the data sources of ``sources``, whose texts are cleaned for use in other benchmarks, nothing is changed here:
+no blanks are stripped, rows with equal texts stay separate, and every record has its row in the original file.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ EVEN = (
     "lcc",
     "repobench-p",
 )
-"""The 13 data sets of LongBench-E, whose lengths are spread evenly."""
+"""The 13 data sets of LongBench-E, whose lengths are evenly distributed."""
 
 CLASSED = ("trec", "lsht")
 """The data sets whose answers are classes."""
@@ -63,13 +63,13 @@ def read_record(record: Mapping[str, object], where: str, dataset: str, even: bo
     """A record of LongBench: ``passages`` are its context and its input, ``meta`` the rest.
 
     Args:
-        record: The record. Its number is the field ``index`` where it has one, else its row in the file.
-        where: What to say it comes from.
+        record: The record. Its number is the field ``index`` if present, else its row in the file.
+        where: The source to record.
         dataset: Name of its data set.
-        even: Whether it is one of LongBench-E.
+        even: Whether it belongs to LongBench-E.
 
     Raises:
-        BadRowError: It has no context, or no answer, or says that it is of another data set.
+        BadRowError: It has no context or no answer, or names another data set.
     """
     said = str(record.get("dataset", dataset)).removesuffix("_e")
     if said != dataset and said in LANGUAGES:
@@ -99,16 +99,16 @@ def document_of(
     """A record as a document.
 
     Args:
-        record: The record, with ``answers`` and, where there are classes, ``all_classes``.
-        where: What to say it comes from.
+        record: The record, with ``answers`` and, for classes, ``all_classes``.
+        where: The source to record.
         dataset: Name of its data set.
         number: Field that holds its row in the original file, from 0.
         text: Its text.
         passages: See ``Document``.
-        facts: What else stands in ``meta``: ``even``, ``whole`` (a finished prompt), ``numbered``, ``words``.
+        facts: Other entries of ``meta``: ``even``, ``whole`` (a finished prompt), ``numbered``, ``words``.
 
     Raises:
-        BadRowError: A field holds something else, or a data set that is scored by classes has none.
+        BadRowError: A field has another type, or a data set scored by classes has none.
     """
     index = record.get(number)
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
@@ -135,7 +135,7 @@ def document_of(
 
 
 def text_of(record: Mapping[str, object], field: str) -> str:
-    """The text of a field as it is, but for halves of characters, which cannot be stored."""
+    """The text of a field without lone surrogates, which cannot be stored."""
     value = record[field]
     if not isinstance(value, str):
         raise BadRowError(f"the field {field!r} holds a value of type {type(value).__name__}, expected a string")
@@ -145,7 +145,7 @@ def text_of(record: Mapping[str, object], field: str) -> str:
 def _texts(record: Mapping[str, object], field: str) -> list[str]:
     value = record[field]
     if not isinstance(value, list | tuple) or not value or not all(isinstance(one, str) for one in value):
-        raise BadRowError(f"the field {field!r} should be a list of texts, one or more")
+        raise BadRowError(f"the field {field!r} should be a non-empty list of texts")
     return [str(one).encode(errors="replace").decode() for one in value]
 
 

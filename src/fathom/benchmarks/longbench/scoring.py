@@ -1,19 +1,19 @@
 """Metrics of LongBench v1, and of MiniLongBench, whose scorer is almost the same.
 
-``official`` equals the released code (the module ``official``). ``strict`` leaves thoughts aside, reads the
-first line on LongBench's four data sets with solved examples in both benchmarks, and mends what is known to be wrong:
+``official`` equals the released code (module ``official``). ``strict`` ignores thoughts, uses the first line on
+LongBench's four data sets with solved examples in both benchmarks, and corrects known faults:
 
-* a class within the name of a longer one is not named with it, and case does not count;
-* the one count or passage that a reply gives is read as elsewhere in fathom, not the share of the gold number in all;
-* punctuation of any script leaves words alone;
-* ROUGE-L has no limit of length. MiniLongBench's published scores were not made with its own scorer; ``strict`` is the
-  plain F1 of the longest common subsequence of all words, which fits most of them;
-* a line of code may hold a comment, white space around it does not count, and nothing is rounded.
+* a class within the name of a longer one does not count, and case is ignored;
+* the count or passage of a reply is extracted as elsewhere in fathom, instead of its share of all numbers;
+* punctuation of any script is removed from words;
+* ROUGE-L has no length limit. MiniLongBench's published scores were not made with its own scorer; ``strict`` is the
+  plain F1 of the longest common subsequence of all words, which matches most of them;
+* a line of code may have a comment, surrounding white space is ignored, and nothing is rounded.
 
-The released code compares lines of code in one of two ways, by what is installed. ``code_sim`` is the one with
-python-Levenshtein, which MiniLongBench's published scores have; ``code_sim_difflib`` is the one without it, which
-LongBench's have. ROUGE-L has three ways: ``rouge`` stops where Python's limit of recursion stops its package,
-``rouge_unlimited`` is the package without that limit, and ``rouge_lcs`` the plain F1 of above.
+The released code compares lines of code in one of two ways, depending on what is installed. ``code_sim`` is the one
+with python-Levenshtein, as in MiniLongBench's published scores; ``code_sim_difflib`` is the one without it, as in
+LongBench's. ROUGE-L has three ways: ``rouge`` fails where Python's recursion limit stops its package,
+``rouge_unlimited`` is the package without that limit, and ``rouge_lcs`` the plain F1 mentioned above.
 """
 
 import re
@@ -28,9 +28,9 @@ from fathom.score.chinese import cut_words
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.rouge import rouge_l
 from fathom.score.text import common_length, fold, similarity, token_f1, without_reasoning
-from fathom.types import Verdict
+from fathom.types import Score
 
-# What of a reply answers, None if nothing does; and what that is worth beside the gold answers, or why it is unknown.
+# The extracted answer of a reply, or None; and its value against the gold answers, or why it is unknown.
 _Read: TypeAlias = Callable[[str, ScoringRow], str | None]
 _Score: TypeAlias = Callable[[str, Sequence[str], ScoringRow], float | str]
 
@@ -42,27 +42,27 @@ _COMMENT = re.compile(r"[ \t]*(?://|/\*|```|#(?!(?:include|define|undef|if|el|en
 
 
 def _mended(read: _Read, value: _Score) -> Scorer:
-    """The strict scorer: what ``read`` finds in a reply after its thoughts, compared with all gold answers."""
+    """The strict scorer: extracts the answer by ``read``, thoughts ignored, and compares it with all gold ones."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
         entries = row.answers if isinstance(row.answers, list) else [row.answers]
         gold = [str(one) for one in entries if isinstance(one, str | int | float) and not isinstance(one, bool)]
         if not gold:
-            return Verdict(None, False, grader="strict", detail="no gold answer: expected a text, or a list of texts")
+            return Score(None, False, grader="strict", detail="no gold answer: expected a text, or a list of texts")
         text = without_reasoning(row.prediction)
         found = read(_first_line(text) if row.dataset in FIRST_LINE else text, row)
         worth = value(found or "", gold, row)
         if isinstance(worth, str):
-            return Verdict(None, False, grader="strict", detail=worth)
-        return Verdict(worth if found else 0.0, found is not None, found, "strict")
+            return Score(None, False, grader="strict", detail=worth)
+        return Score(worth if found else 0.0, found is not None, found, "strict")
 
     return score
 
 
 def _first_line(text: str) -> str:
-    """The first line that is no announcement ("Here it is:")."""
+    """The first line that is not an announcement ("Here it is:")."""
     lines = [line for line in map(str.strip, text.split("\n")) if line]
     while len(lines) > 1 and lines[0][-1] in ":：":
         lines.pop(0)
@@ -105,12 +105,12 @@ def _words_zh(text: str) -> list[str]:
 
 
 def _classes(text: str, names: Sequence[object]) -> list[str]:
-    """Folded names of classes that stand in a text, each once; those within a longer one are not among them."""
+    """Folded names of classes in a text, each once, without those within a longer one."""
     ordered = sorted({_folded(name) for name in names if isinstance(name, str) and name}, key=len, reverse=True)
     if not ordered:
         return []
     either = "|".join(map(re.escape, ordered))
-    # Chinese names have no space around them.
+    # Chinese names are not surrounded by spaces.
     found = re.findall(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])", _folded(text))
     return list(dict.fromkeys(found))
 
@@ -132,11 +132,11 @@ def _share_of_class(found: str, gold: Sequence[str], row: ScoringRow) -> float |
 
 
 def _number(read: Callable[[str], str | None]) -> tuple[_Read, _Score]:
-    """Reads one number with ``read``, out of the reply and out of the gold answers."""
+    """Extracts one number with ``read``, from the reply and from the gold answers."""
 
     def equal(found: str, gold: Sequence[str], row: ScoringRow) -> float | str:
         numbers = [number for number in map(read, gold) if number is not None]
-        return float(found in numbers) if numbers else "the gold answer holds no number"
+        return float(found in numbers) if numbers else "the gold answer has no number"
 
     return lambda text, row: read(text), equal
 
@@ -148,7 +148,7 @@ def _line_of_code(text: str, row: ScoringRow) -> str | None:
     """The first line that is neither blank nor a comment, in a fenced block if the reply begins with one."""
     block = _FENCED.search(text)
     before = text[: block.start()].strip() if block else ""
-    # A fence after lines of code closes them, though it looks like the start of a block.
+    # A fence after lines of code closes them, although it looks like the start of a block.
     opens = "\n" not in before and before[-1:] in ("", ":", "：")
     code = (block["named"] or block["closed"] or "") if block and opens else text
     lines = (line.strip().strip("`").strip() for line in code.split("\n") if not _COMMENT.match(line))
@@ -202,13 +202,16 @@ _DESCRIPTIONS = {
 }
 
 
-def _metrics(suite: str, strict: Mapping[str, tuple[_Read, _Score]], first_line: bool) -> tuple[Metric, ...]:
+def _metrics(
+    suite: str, strict: Mapping[str, tuple[_Read, _Score]], first_line: bool, alias: str = ""
+) -> tuple[Metric, ...]:
     return tuple(
         Metric(
             suite,
             name,
             MappingProxyType({"official": released(compare, first_line), "strict": _mended(*strict[name])}),
             _DESCRIPTIONS[name],
+            alias,
         )
         for name, compare in COMPARE.items()
     )
@@ -216,5 +219,5 @@ def _metrics(suite: str, strict: Mapping[str, tuple[_Read, _Score]], first_line:
 
 METRICS = (
     *_metrics("longbench_v1", _STRICT, first_line=True),
-    *_metrics("minilongbench", _STRICT_MINI, first_line=False),
+    *_metrics("mini", _STRICT_MINI, first_line=False, alias="minilongbench"),
 )

@@ -1,4 +1,4 @@
-"""LongBench: subsets of published data sets in one form, and the forms in which their authors give the same data."""
+"""LongBench: subsets of published data sets in a common form, and the same data in their authors' forms."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ def read_qa(record: Mapping[str, object], where: str) -> Document:
 
 
 def read_passages(record: Mapping[str, object], where: str) -> Document:
-    """Numbered passages with a question; which of them help is not said.
+    """Numbered passages with a question; which of them help is unknown.
 
     Raises:
         BadRowError: They have no text.

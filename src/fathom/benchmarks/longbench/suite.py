@@ -1,4 +1,4 @@
-"""LongBench and LongBench-E whole, and MiniLongBench's 237 items of it."""
+"""All of LongBench and LongBench-E, and MiniLongBench's 237 items of it."""
 
 from dataclasses import replace
 
@@ -33,6 +33,7 @@ SUITES = (
     replace(
         LONGBENCH,
         name="mini",
+        alias="minilongbench",
         description="MiniLongBench: 237 of LongBench's items, chosen to stand for all",
         source="MiniLongBench, section 3; its repository",
         sources={"record": (*_RECORDS, "minilongbench")},

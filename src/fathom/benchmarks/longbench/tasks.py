@@ -1,9 +1,8 @@
-"""LongBench: its 21 tasks on their published records, each prompt as long as it is.
+"""LongBench: its 21 tasks on their published records, each prompt at its own length.
 
-Bai et al. (2024), table 1 and appendix; what the released code does where the paper is silent: output caps, the tasks
-whose prompts are texts to be continued, the cut out of the middle. ``prompts`` has our own
-words; under the official profile the templates come from the user's copy of LongBench (``Scene.templates``), and a
-sample of MiniLongBench is a finished prompt whatever the profile.
+Bai et al. (2024), table 1 and appendix; for output caps, prompts to be continued and truncation, the released code. Our
+own prompts are in ``prompts``; with ``--prompts official`` the templates come from the user's copy of LongBench
+(``Resources.templates``), and a sample of MiniLongBench is a finished prompt in either case.
 """
 
 import json
@@ -21,7 +20,8 @@ from fathom.sources.templates import filled
 from fathom.tasks.natural import natural, stands_at
 from fathom.types import (
     AnswerKind,
-    Card,
+    Candidate,
+    CandidatePool,
     Document,
     Draw,
     Ending,
@@ -29,12 +29,11 @@ from fathom.types import (
     FathomError,
     Part,
     Plan,
+    Resources,
     Sample,
-    Scene,
+    Score,
     Span,
-    Stock,
     Task,
-    Verdict,
 )
 
 SIZE = 200
@@ -82,7 +81,7 @@ KINDS = {
         "code", "code_sim_difflib", 64, "the next line of code, with other files", size=500, continued=True
     ),
 }
-"""By LongBench's name. Lines of code are compared as LongBench's published scores have it."""
+"""By LongBench's name. Lines of code are compared as in LongBench's published scores."""
 
 _WRITTEN = (
     *("NarrativeQA", "Qasper", "MultiFieldQA-en", "MultiFieldQA-zh", "HotpotQA", "2WikiMQA", "MuSiQue", "DuReader"),
@@ -90,40 +89,40 @@ _WRITTEN = (
     *("PassageCount", "PassageRetrieval-en", "PassageRetrieval-zh", "LCC", "RepoBench-P"),
 )
 TITLES: Mapping[str, str] = dict(zip(KINDS, _WRITTEN, strict=True))
-"""The data sets as their publishers write them."""
+"""The data sets as spelled by their publishers."""
 
 
-def stock(scene: Scene, dataset: str) -> Stock:
+def pool(resources: Resources, dataset: str) -> CandidatePool:
     """The records of one data set in the order of their rows, each at the smallest length that holds its prompt.
 
     Raises:
-        FathomError: The official profile is wanted and there is no template of this data set, or two records have the
-            same row.
+        FathomError: Official prompts are requested without a template of this data set, or two records have the same
+            row.
     """
-    mine = (one for one in scene.documents if one.meta.get("dataset") == dataset)
-    records = [record for record in mine if "even" in record.meta]  # not the texts of a source of that name
+    mine = (one for one in resources.documents if one.meta.get("dataset") == dataset)
+    records = [record for record in mine if "even" in record.meta]  # not the texts of a source with that name
     rows, notes = _rows(records, dataset)
-    able = scene.templates is None or dataset in scene.templates
+    able = resources.templates is None or dataset in resources.templates
     chosen = _one_a_row(records, rows, able)
     even = any(record.meta["even"] for record in chosen)
-    cards = []
+    candidates = []
     for record in chosen:
-        parts, _ = _prompt(record, dataset, scene)
+        parts, _ = _prompt(record, dataset, resources)
         spans = tuple(part for part in parts if isinstance(part, Span))
         name = ("e" if record.meta["even"] else "") + f"{rows[record.id]:04d}"
-        cards.append(Card(record, spans, lengths=(stands_at(parts, record, scene),), name=name))
+        candidates.append(Candidate(record, spans, lengths=(stands_at(parts, record, resources),), name=name))
     if any(record.meta["whole"] for record in chosen):
-        notes.append("samples of MiniLongBench are finished prompts, in its publishers' words whatever --prompts says")
-    cap, ours = scene.caps.get(dataset), KINDS[dataset].cap
-    if cards and cap is not None and cap != ours:
+        notes.append("samples of MiniLongBench are finished prompts by its publishers, regardless of --prompts")
+    cap, ours = resources.caps.get(dataset), KINDS[dataset].cap
+    if candidates and cap is not None and cap != ours:
         notes.append(f"replies may have {ours} tokens; dataset2maxlen.json says {cap}")
-    return Stock((), cards, tuple(notes), shuffled=False, published=None if even else KINDS[dataset].size)
+    return CandidatePool((), candidates, tuple(notes), shuffled=False, published=None if even else KINDS[dataset].size)
 
 
 def _rows(records: Sequence[Document], dataset: str) -> tuple[Mapping[str, int], list[str]]:
-    """The row of each record in the original file, by id; and what people should know of records that do not say it.
+    """The row of each record in the original file, by id; and notes on records without one.
 
-    As many as MiniLongBench has are taken for its own, which it publishes in the order of their rows.
+    As many as MiniLongBench has are assumed to be its items, which it publishes in the order of their rows.
     """
     rows = {record.id: int(str(record.meta["index"])) for record in records}
     unnumbered = [record for record in records if not record.meta["numbered"] and not record.meta["even"]]
@@ -131,16 +130,15 @@ def _rows(records: Sequence[Document], dataset: str) -> tuple[Mapping[str, int],
     if len(unnumbered) in (0, KINDS[dataset].size):
         return rows, []
     if sorted(rows[record.id] for record in unnumbered) != list(range(len(anchors))):
-        return rows, ["records without a number are taken for the first rows of the original file"]
+        return rows, ["records without a number are assumed to be the first rows of the original file"]
     rows |= {record.id: anchors[rows[record.id]] for record in unnumbered}
-    return rows, ["records without a number, as many as MiniLongBench has, are taken for its items"]
+    return rows, ["records without a number, as many as MiniLongBench has, are assumed to be its items"]
 
 
 def _one_a_row(records: Sequence[Document], rows: Mapping[str, int], able: bool) -> list[Document]:
     """One record for each row, in the order of the rows.
 
-    Where a row is there as a record and as a finished prompt, the record is taken if a prompt can be made of it
-    (``able``).
+    If a row exists as a record and as a finished prompt, the record is used if a prompt can be made of it (``able``).
     """
     found: dict[int, Document] = {}
     for record in sorted(records, key=lambda one: bool(one.meta["whole"]) == able):
@@ -154,15 +152,15 @@ def _one_a_row(records: Sequence[Document], rows: Mapping[str, int], able: bool)
 
 
 def plan(draw: Draw, dataset: str) -> Plan:
-    """The prompt of one record; beyond the longest length it loses its middle.
+    """The prompt of one record; truncated in the middle beyond the longest length.
 
     Our own prompts keep the instruction and the question, and lose whole sentences of the context. Publishers' prompts
-    lose what stands in the middle of all their tokens, as in the released code, and so do ours whose instruction and
-    question take more than half of the longest length.
+    lose the middle of all their tokens, as in the released code, and so do ours whose instruction and question take
+    more than half of the longest length.
     """
-    assert draw.card is not None
-    record = draw.card.document
-    parts, ours = _prompt(record, dataset, draw.scene)
+    assert draw.candidate is not None
+    record = draw.candidate.document
+    parts, ours = _prompt(record, dataset, draw.resources)
     answers = record.meta["answers"]
     assert isinstance(answers, list)
     question = parts[-1] if ours and isinstance(parts[-1], str) else ""
@@ -174,28 +172,28 @@ def plan(draw: Draw, dataset: str) -> Plan:
         _asked(record),
         inputs=_inputs(record, dataset),
     )
-    return natural(parts, ending, even=not ours or len(draw.card.spans) > 1)
+    return natural(parts, ending, even=not ours or len(draw.candidate.spans) > 1)
 
 
-def _prompt(record: Document, dataset: str, scene: Scene) -> tuple[list[Part], bool]:
-    """The whole prompt of a record, and whether it is in our own words."""
+def _prompt(record: Document, dataset: str, resources: Resources) -> tuple[list[Part], bool]:
+    """The whole prompt of a record, and whether it is our own."""
     spans = [Span(record.id, start, end) for start, end in record.passages]
     if record.meta["whole"]:
         return [spans[0]], False
     context, asked = spans
-    if scene.templates is None:
+    if resources.templates is None:
         before, after = PROMPTS[dataset]
         question = after.replace("{input}", record.text[asked.start : asked.end], 1)
-        count = scene.counter.count
-        if asked.start == asked.end or 2 * (count(before) + count(question)) <= scene.lengths[-1]:
+        count = resources.counter.count
+        if asked.start == asked.end or 2 * (count(before) + count(question)) <= resources.lengths[-1]:
             return [before, context, question], True
-        return [before, context, *_with_spans(after, {"{input}": asked})], True  # so long that it may be cut too
-    if dataset not in scene.templates:
+        return [before, context, *_with_spans(after, {"{input}": asked})], True  # so long that it may be truncated too
+    if dataset not in resources.templates:
         raise FathomError(
-            f"--prompts official: no template of {dataset}: no {TEMPLATES} under --data has it; LongBench keeps it in "
-            "its repository (github.com/THUDM/LongBench): put it beside the data, or leave --prompts out"
+            f"--prompts official: no template of {dataset}: no {TEMPLATES} under --data has it; LongBench has it in "
+            "its repository (github.com/THUDM/LongBench): put it in the data folder, or leave --prompts out"
         )
-    return _with_spans(scene.templates[dataset], {"{context}": context, "{input}": asked}), False
+    return _with_spans(resources.templates[dataset], {"{context}": context, "{input}": asked}), False
 
 
 def _with_spans(template: str, places: Mapping[str, Span]) -> list[Part]:
@@ -222,7 +220,7 @@ def _inputs(record: Document, dataset: str) -> Mapping[str, Facet]:
 
 
 def _chance(record: Document, dataset: str) -> float:
-    """What a guess among the choices that the record names scores on average."""
+    """The expected score of guessing among the choices that the record names."""
     classes = record.meta["classes"]
     choices = len(classes) if isinstance(classes, list) else 0
     if dataset.startswith("passage_retrieval"):
@@ -236,7 +234,7 @@ def _asked(record: Document) -> str:
     return "" if record.meta["whole"] else record.text[start:end]
 
 
-def score(reply: str, sample: Sample, metric: str) -> Verdict:
+def score(reply: str, sample: Sample, metric: str) -> Score:
     """The ``strict`` rule of ``longbench_v1``; see ``fathom.benchmarks.longbench.scoring``."""
     return get_scorer(f"longbench_v1/{metric}", "strict")(row_of(reply, sample))
 
@@ -253,7 +251,7 @@ def _task(dataset: str, kind: _Kind) -> Task:
         answer=kind.answer,
         source="LongBench, table 1",
         languages=(LANGUAGES[dataset],),
-        stock=partial(stock, dataset=dataset),
+        pool=partial(pool, dataset=dataset),
         data=(f"longbench_{dataset.replace('-', '_')}",),
         needs=f"records of LongBench's {dataset}",
         gold=("record",),

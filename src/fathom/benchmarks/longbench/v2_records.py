@@ -1,7 +1,6 @@
-"""LongBench v2: its 503 records as they are, one document each.
+"""LongBench v2: its 503 records unchanged, one document each.
 
-The hub has them in one file, ``data.json``. Copies that hold them in parts by length (``short``, ``medium``, ``long``)
-are taken too.
+The hub has them in one file, ``data.json``. Copies split by length (``short``, ``medium``, ``long``) are accepted too.
 """
 
 import re
@@ -22,14 +21,15 @@ FIELDS = frozenset({"_id", "question", "answer", "context", *CHOICES})
 
 
 def read_record(record: Mapping[str, object], where: str) -> Document:
-    """A record: its text is the context, ``meta`` holds the question, the choices from A to D and the rest.
+    """A record: its text is the context, ``meta`` has the question, the choices from A to D and the rest.
 
     Args:
         record: The record.
-        where: What to say it comes from.
+        where: The source to record.
 
     Raises:
-        BadRowError: A field is missing or empty, the answer is none of the four letters, or the id is no plain name.
+        BadRowError: A field is missing or empty, the answer is not one of the four letters, or the id is not a plain
+            name.
     """
     said = {name: _text(record, name) for name in sorted(FIELDS)}
     if said["answer"] not in LETTERS or len(said["answer"]) != 1:
@@ -56,7 +56,7 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
 
 
 def _text(record: Mapping[str, object], field: str) -> str:
-    """The text of a field without blanks around it, as the released code puts it into prompts."""
+    """The text of a field without surrounding blanks, as in the released code's prompts."""
     value = record.get(field)
     if not isinstance(value, str):
         raise BadRowError(f"the field {field!r} holds a value of type {type(value).__name__}, expected a string")

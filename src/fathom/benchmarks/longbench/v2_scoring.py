@@ -1,12 +1,12 @@
-"""Metrics of LongBench v2: which of four choices a reply takes.
+"""Metrics of LongBench v2: which of four choices a reply selects.
 
-``official`` equals ``pred.py`` of the paper's repository: asterisks go, then ``The correct answer is (X)`` is looked
-for anywhere, then the same without brackets; the first counts, and a reply that has neither is wrong. The letter need
-not stand alone, so that "The correct answer is Apple" takes A. The compensation that ``result.py`` offers, a quarter of
-a point for every reply without a choice, is a metric of its own, ``mcq_compensated``.
+``official`` equals ``pred.py`` of the paper's repository: asterisks are removed, then ``The correct answer is (X)`` is
+searched anywhere, then the same without brackets; the first match counts, and a reply without one is wrong. The letter
+need not be separate, so that "The correct answer is Apple" selects A. The compensation in ``result.py``, a quarter of a
+point for every reply without a choice, is a separate metric, ``mcq_compensated``.
 
-``strict`` mends that: thoughts are left aside, the letter has to stand alone, the last cue counts in any case and
-bracket and in Chinese, and a reply that takes two choices takes none (``fathom.score.answers``).
+``strict`` corrects that: thoughts are ignored, the letter must be separate, the last cue counts in any case and bracket
+and in Chinese, and a reply with two choices selects none (``fathom.score.answers``).
 """
 
 import re
@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from fathom.score.answers import choice_letter
 from fathom.score.registry import Metric, ScoringRow, crash
-from fathom.types import Verdict
+from fathom.types import Score
 
 COMPENSATION = 0.25
 _RELEASED = (re.compile(r"The correct answer is \(([A-D])\)"), re.compile(r"The correct answer is ([A-D])"))
@@ -26,33 +26,33 @@ _RELEASED = (re.compile(r"The correct answer is \(([A-D])\)"), re.compile(r"The 
 def compensated(value: float | None, valid: bool) -> float | None:
     """A score in which a reply without a choice counts as much as a random choice does on average.
 
-    Source: ``result.py`` of the paper's repository with its switch ``compensated`` on.
+    Source: ``result.py`` of the paper's repository with ``compensated`` on.
 
     Args:
-        value: Score in [0, 1]; None where there is none.
-        valid: Whether the reply takes a choice.
+        value: Score in [0, 1], or None.
+        valid: Whether the reply selects a choice.
     """
     return value if value is None or valid else COMPENSATION
 
 
-def _official(row: ScoringRow) -> Verdict:
+def _official(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
-        return crash("AttributeError", "the released code cannot look for a choice in what is no text")
+        return crash("AttributeError", "the released code cannot look for a choice in a non-string")
     text = row.prediction.replace("*", "")
     found = next((match[1] for pattern in _RELEASED if (match := pattern.search(text))), None)
-    return Verdict(_is_gold(found, row), found is not None, found, "official")
+    return Score(_is_gold(found, row), found is not None, found, "official")
 
 
-def _strict(row: ScoringRow) -> Verdict:
+def _strict(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
-        return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
     found = choice_letter(row.prediction)
-    return Verdict(_is_gold(found, row), found is not None, found, "strict")
+    return Score(_is_gold(found, row), found is not None, found, "strict")
 
 
-def _compensated(rule: Callable[[ScoringRow], Verdict], row: ScoringRow) -> Verdict:
-    verdict = rule(row)
-    return replace(verdict, value=compensated(verdict.value, verdict.valid))
+def _compensated(rule: Callable[[ScoringRow], Score], row: ScoringRow) -> Score:
+    score = rule(row)
+    return replace(score, value=compensated(score.value, score.valid))
 
 
 def _is_gold(found: str | None, row: ScoringRow) -> float:

@@ -8,7 +8,8 @@ def _suite(name: str, description: str) -> Suite:
     return Suite(
         name=name,
         tasks=(name,),
-        # The shortest context has about 10,000 tokens; what exceeds the longest length loses its middle.
+        # The shortest context has about 10,000 tokens; longer prompts than the longest length are truncated in the
+        # middle.
         lengths=(16384, 32768, 65536, 131072, 262144, 524288),
         description=description,
         source="Bai et al. (2024), LongBench v2, arXiv:2412.15204",

@@ -1,12 +1,11 @@
-"""LongBench v2: questions with four choices over contexts as long as they are.
+"""LongBench v2: questions with four choices over contexts of any length.
 
-Bai et al. (2024), arXiv:2412.15204. ``longbench_v2`` asks for the choice at once. ``longbench_v2_cot`` asks for
-thoughts first, and then a second time, with the thoughts and without the context, for the choice. As in the released
-code the first reply may have 1,024 tokens and the second one 128, and thoughts that reach their cap are taken as they
-are.
+Bai et al. (2024), arXiv:2412.15204. ``longbench_v2`` asks for the choice at once. ``longbench_v2_cot`` first asks for
+thoughts, and then, with the thoughts and without the context, for the choice. As in the released code the first reply
+may have 1,024 tokens and the second one 128, and thoughts truncated by their cap are used as they are.
 
-Prompts are in our own words; under the official profile they come from the text files of the user's copy of LongBench
-(``Scene.templates``). The sentence that gives the choice is the released code's, whose metric looks for it.
+Prompts are our own; with ``--prompts official`` they come from the text files of the user's copy of LongBench
+(``Resources.templates``). The sentence that gives the choice is the released code's, whose metric searches for it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,8 @@ from fathom.score.registry import get_scorer, row_of
 from fathom.sources.templates import filled
 from fathom.tasks.natural import natural, stands_at
 from fathom.types import (
-    Card,
+    Candidate,
+    CandidatePool,
     Document,
     Draw,
     Ending,
@@ -26,12 +26,11 @@ from fathom.types import (
     FathomError,
     Part,
     Plan,
+    Resources,
     Sample,
-    Scene,
+    Score,
     Span,
-    Stock,
     Task,
-    Verdict,
 )
 
 RECORDS = 503
@@ -67,7 +66,7 @@ class Files:
 
     Attributes:
         prompt: The prompt with the context.
-        second: The second prompt, of which ``$COT$`` stands for the first reply; "" where there is none.
+        second: The second prompt, in which ``$COT$`` stands for the first reply; "" if there is none.
     """
 
     prompt: str
@@ -80,33 +79,33 @@ _COT = "$COT$"
 CHOICE_GAPS = tuple(f"$C_{letter}$" for letter in LETTERS)
 
 
-def stock(scene: Scene, files: Files) -> Stock:
+def pool(resources: Resources, files: Files) -> CandidatePool:
     """The records in the order of their file, each at the smallest length that holds its prompt.
 
     Raises:
-        FathomError: The official profile is wanted and one of its files is not there, or two records have the same id.
+        FathomError: Official prompts are requested and one of the files is missing, or two records have the same id.
     """
-    cards: dict[str, Card] = {}
-    for record in scene.documents:
+    candidates: dict[str, Candidate] = {}
+    for record in resources.documents:
         if record.meta.get("dataset") == NAME:
             name = str(record.meta["id"])
-            if name in cards:
+            if name in candidates:
                 raise FathomError(
-                    f"{cards[name].document.source} and {record.source}: different records with the _id {name!r}; "
+                    f"{candidates[name].document.source} and {record.source}: different records with the _id {name!r}; "
                     "--data should name one copy of LongBench v2"
                 )
-            place = stands_at(_prompt(record, scene.templates, files), record, scene)
-            cards[name] = Card(record, (_whole(record),), lengths=(place,), name=name)
-    return Stock((), list(cards.values()), shuffled=False, published=RECORDS)
+            place = stands_at(_prompt(record, resources.templates, files), record, resources)
+            candidates[name] = Candidate(record, (_whole(record),), lengths=(place,), name=name)
+    return CandidatePool((), list(candidates.values()), shuffled=False, published=RECORDS)
 
 
 def plan(draw: Draw, files: Files) -> Plan:
-    """The prompt of one record; beyond the longest length it loses its middle.
+    """The prompt of one record; truncated in the middle beyond the longest length.
 
-    Our own prompts lose whole sentences of the context, publishers' prompts what stands in the middle of their tokens.
+    Our own prompts lose whole sentences of the context, publishers' prompts the middle of their tokens.
     """
-    assert draw.card is not None
-    record, templates = draw.card.document, draw.scene.templates
+    assert draw.candidate is not None
+    record, templates = draw.candidate.document, draw.resources.templates
     parts = _prompt(record, templates, files)
     ending = Ending(
         question=parts[-1] if isinstance(parts[-1], str) else "",
@@ -121,11 +120,11 @@ def plan(draw: Draw, files: Files) -> Plan:
 
 
 def follow_up(reply: str, sample: Sample) -> str:
-    """The second prompt: the question, the thoughts of the first reply, and no context.
+    """The second prompt: the question and the thoughts of the first reply, without context.
 
     Args:
         reply: The first reply.
-        sample: The sample. Under the official profile ``asked`` is the second prompt with a gap for the reply.
+        sample: The sample. With official prompts ``asked`` is the second prompt with a gap for the reply.
     """
     if sample.inputs.get("prompt") == "official":
         before, _, after = sample.asked.rpartition(_COT)
@@ -134,7 +133,7 @@ def follow_up(reply: str, sample: Sample) -> str:
     return (READ if sample.length else NOT_READ) + "".join(text for text, _ in pieces)
 
 
-def score(reply: str, sample: Sample) -> Verdict:
+def score(reply: str, sample: Sample) -> Score:
     """The ``strict`` rule of ``longbench_v2/mcq``; see ``fathom.benchmarks.longbench.v2_scoring``."""
     return get_scorer(METRIC, "strict")(row_of(reply, sample))
 
@@ -148,7 +147,7 @@ def _prompt(record: Document, templates: Mapping[str, str] | None, files: Files)
 
 
 def _closed(record: Document, templates: Mapping[str, str] | None, files: Files) -> str:
-    """The prompt without the context; with thoughts LongBench has none."""
+    """The closed-book prompt; LongBench has none with thoughts."""
     if templates is None:
         return _with_question(NO_TEXT, record) + (THINK.replace("{what}", KNOWN) if files.second else ANSWER)
     if files.second or CLOSED not in templates:
@@ -163,20 +162,20 @@ def _second(record: Document, templates: Mapping[str, str], files: Files) -> str
 def _template(templates: Mapping[str, str], name: str) -> str:
     if name not in templates:
         raise FathomError(
-            f"--prompts official: there is no {name} under --data; LongBench keeps its prompts of version 2 in the "
-            "folder prompts of its repository (github.com/THUDM/LongBench): put them beside the data, or leave "
+            f"--prompts official: there is no {name} under --data; LongBench has its prompts of version 2 in the "
+            "folder prompts of its repository (github.com/THUDM/LongBench): put them in the data folder, or leave "
             "--prompts out"
         )
     gaps = ("$Q$", *CHOICE_GAPS, *(["$DOC$"] if name in (DIRECT.prompt, COT.prompt) else []))
     gaps += (_COT,) if name == COT.second else ()
     for gap in gaps:
         if gap not in templates[name]:
-            raise FathomError(f"{name}: the template has no {gap}; get the file anew from LongBench")
+            raise FathomError(f"{name}: the template has no {gap}; download the file again from LongBench")
     return templates[name]
 
 
 def _pieces(template: str, record: Document, document: str) -> list[str]:
-    """A template of LongBench in pieces, filled but for the context, for which ``document`` stands."""
+    """A template of LongBench in pieces, filled except for the context, for which ``document`` stands."""
     choices = dict(zip(CHOICE_GAPS, _choices(record), strict=True))
     values = {"$DOC$": document, "$Q$": str(record.meta["question"]), **choices}
     return [text for text, _ in filled(template, values)]
@@ -206,7 +205,7 @@ def _prompt_of(templates: Mapping[str, str] | None) -> str:
 
 
 def _facets(record: Document, templates: Mapping[str, str] | None) -> dict[str, Facet]:
-    """``v2_length`` is the length that the publishers name: ``short``, ``medium`` or ``long``, by words."""
+    """``v2_length`` is the publishers' length category: ``short``, ``medium`` or ``long``, by words."""
     facets: dict[str, Facet] = {"prompt": _prompt_of(templates)}
     for name in GROUPS:
         if isinstance(value := record.meta.get(name), str):
@@ -226,7 +225,7 @@ def _task(name: str, title: str, files: Files, cap: int, description: str) -> Ta
         answer="choice",
         source="LongBench v2",
         languages=("en",),
-        stock=partial(stock, files=files),
+        pool=partial(pool, files=files),
         data=("longbench_v2",),
         needs="records of LongBench v2",
         gold=("record",),

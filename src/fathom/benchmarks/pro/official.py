@@ -1,11 +1,11 @@
-"""The scorers of LongBench Pro as ``modules/utils.py`` of its repository has them, faults and all.
+"""The scorers of LongBench Pro as in ``modules/utils.py`` of its repository, including its faults.
 
-What follows the last ``[Answer]`` is read, else what follows the last ``[答案]``, else the whole reply; cut into lines
-at line feeds, in lower case, with single spaces. Blank lines are items like others. Summaries are not cut: the whole
-reply is compared, with its thoughts where they stand in it.
+The text after the last ``[Answer]`` is used, else after the last ``[答案]``, else the whole reply; split into lines, in
+lower case, with single spaces. Blank lines are items like others. For summaries the whole reply is compared, including
+its thoughts.
 
-The scores are those of the functions. The program around them counts an empty reply, an exception and a score outside
-0 to 1 as 0; ``fathom.rows.scoring`` does so with the last.
+The scores are those of the functions. The program around them counts an empty reply, an exception and a score outside 0
+to 1 as 0; ``fathom.rows.scoring`` does the latter.
 """
 
 import math
@@ -16,7 +16,7 @@ from typing import TypeAlias
 from fathom.benchmarks.longbench.official import spaced
 from fathom.score.registry import Scorer, ScoringRow, crash
 from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
-from fathom.types import Verdict
+from fathom.types import Score
 
 Compare: TypeAlias = Callable[[Sequence[str], Sequence[str]], float]
 """A score from the lines of the gold answer and those of the reply."""
@@ -30,48 +30,48 @@ def fold(text: str) -> str:
 
 
 def is_chinese(language: str) -> bool:
-    """Whether summaries in a language are compared by Chinese words: its code, or its name in the records."""
+    """Whether summaries in a language are compared by Chinese words: by its code, or its name in the records."""
     return language in ("zh", "Chinese")
 
 
 def official_lines(compare: Compare) -> Scorer:
-    """The scorer that puts the lines of a reply to ``compare``."""
+    """The scorer that passes the lines of a reply to ``compare``."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         gold = gold_texts(row)
-        if isinstance(gold, Verdict):
+        if isinstance(gold, Score):
             return gold
         if not isinstance(row.prediction, str):
-            # A list can be searched for the marker, and then is no text.
+            # A list can be searched for the marker, and then fails as a non-string.
             found = "AttributeError" if isinstance(row.prediction, list | dict) else "TypeError"
-            return crash(found, "the released code looks for the answer in what is no text")
+            return crash(found, "the released code looks for the answer in a non-string")
         area = _area(row.prediction)
         lines = [fold(line) for line in area.lower().split("\n")]
         value = compare(gold, lines) if gold else 0.0
-        return Verdict(value, valid=has_answer(row.prediction), answer=area or None, grader="official")
+        return Score(value, valid=has_answer(row.prediction), answer=area or None, grader="official")
 
     return score
 
 
-def gold_texts(row: ScoringRow) -> list[str] | Verdict:
-    """The folded gold answers, or the verdict where the released code stops."""
+def gold_texts(row: ScoringRow) -> list[str] | Score:
+    """The folded gold answers, or the score where the released code raises."""
     if not isinstance(row.answers, list | str | dict):
         return crash("TypeError", "the released code needs a list of gold answers")
-    # A text is a list of its letters there.
+    # A text is treated as a list of its letters.
     gold: list[object] = list(row.answers)
     texts = [fold(one) for one in gold if isinstance(one, str)]
     if len(texts) < len(gold):
-        return crash("AttributeError", "the released code cannot put in lower case what is no text")
+        return crash("AttributeError", "the released code cannot convert a non-string to lower case")
     return texts
 
 
 def has_answer(reply: str) -> bool:
-    """Whether a reply has a marker, and something after it."""
+    """Whether a reply has a marker followed by text."""
     return any(marker in reply for marker in MARKERS) and bool(_area(reply))
 
 
 def _area(reply: str) -> str:
-    """The part of a reply that is read."""
+    """The part of a reply that is used."""
     marker = next((marker for marker in MARKERS if marker in reply), "")
     return (reply.rpartition(marker)[2] if marker else reply).strip()
 
@@ -92,7 +92,7 @@ def f1(gold: Sequence[str], lines: Sequence[str]) -> float:
 
 
 def sub_em(gold: Sequence[str], lines: Sequence[str]) -> float:
-    """Share of the gold lines that are there, each as often as it stands in the gold answer."""
+    """Share of the gold lines that occur, each as often as in the gold answer."""
     said = set(lines)
     return sum(one in said for one in gold) / len(gold)
 
@@ -100,8 +100,8 @@ def sub_em(gold: Sequence[str], lines: Sequence[str]) -> float:
 def ndcg(gold: Sequence[str], lines: Sequence[str]) -> float:
     """NDCG at the number of gold lines, with linear gains, as trec_eval computes it.
 
-    Of a line that stands there twice the last place counts, in the gold answer and in the reply. For trec_eval, which
-    is written in C, a text ends at its first NUL.
+    Of duplicate lines the last position counts, in the gold answer and in the reply. For trec_eval, which is written in
+    C, a text ends at its first NUL.
     """
     gains = {one.partition("\0")[0]: len(gold) - place for place, one in enumerate(gold)}
     places = {one.partition("\0")[0]: place for place, one in enumerate(lines)}
@@ -115,10 +115,9 @@ def _discounted(gains: Sequence[int]) -> float:
 
 
 def pairwise(gold: Sequence[str], lines: Sequence[str]) -> float:
-    """Pairs of gold lines that stand in the right order, as a share of all pairs of lines of the reply.
+    """Pairs of gold lines in the correct order, as a share of all pairs of lines of the reply.
 
-    A known fault: two right lines are all pairs of a reply of two lines; and with a gold line that stands there twice
-    it is above 1.
+    Known fault: a reply of two correct lines gets full marks; and with a duplicate gold line the score exceeds 1.
     """
     if len(gold) < 2 or len(lines) < 2:
         return 0.0
@@ -131,12 +130,12 @@ def pairwise(gold: Sequence[str], lines: Sequence[str]) -> float:
 
 
 def max_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> float:
-    """The best ROUGE-L of a folded reply; 0 where the package stops at any of the references.
+    """The best ROUGE-L of a folded reply; 0 if the package fails for any of the references.
 
     Args:
         reply: The reply, folded.
         references: The references, folded; at least one.
-        chinese: Whether words are cut as in Chinese.
+        chinese: Whether to split into Chinese words.
     """
     cut = spaced if chinese else str
     words = cut(reply)
@@ -144,23 +143,23 @@ def max_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> float:
     return 0.0 if None in found else max(value for value in found if value is not None)
 
 
-def rouge_half(row: ScoringRow) -> Verdict:
+def rouge_half(row: ScoringRow) -> Score:
     """The half of a summary's score that needs no model."""
     found = summary_texts(row)
-    if isinstance(found, Verdict):
+    if isinstance(found, Score):
         return found
     reply, references = found
     if not references:
         return crash("ValueError", "the released code takes the best of no references")
     value = max_rouge_l(reply, references, is_chinese(row.language))
-    return Verdict(value, valid=has_answer(str(row.prediction)), answer=reply or None, grader="official")
+    return Score(value, valid=has_answer(str(row.prediction)), answer=reply or None, grader="official")
 
 
-def summary_texts(row: ScoringRow) -> tuple[str, list[str]] | Verdict:
-    """A folded reply and its folded references, or the verdict where the released code stops."""
+def summary_texts(row: ScoringRow) -> tuple[str, list[str]] | Score:
+    """A folded reply and its folded references, or the score where the released code raises."""
     gold = gold_texts(row)
-    if isinstance(gold, Verdict):
+    if isinstance(gold, Score):
         return gold
     if not isinstance(row.prediction, str):
-        return crash("AttributeError", "the released code cannot put in lower case what is no text")
+        return crash("AttributeError", "the released code cannot convert a non-string to lower case")
     return fold(row.prediction), gold

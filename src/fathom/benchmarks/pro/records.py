@@ -1,7 +1,7 @@
-"""LongBench Pro: its 1,500 records as they are, one document each, and benchmarks of one's own in the same form.
+"""LongBench Pro: its 1,500 records unchanged, one document each, and users' own benchmarks in the same form.
 
-The hub has them in one file, ``longbench_pro.json``. Id, commit, size and checksum of that file were read from public
-repositories that pin them, not from the hub itself; ``fathom data fetch`` compares what it downloads with them.
+The hub has them in one file, ``longbench_pro.json``. Its id, commit, size and checksum were taken from public
+repositories that pin them, not from the hub itself; ``fathom data fetch`` compares its download with them.
 """
 
 import json
@@ -27,25 +27,25 @@ FIELDS = frozenset({"id", "answer", *TEXTS, *LABELS})
 DIFFICULTY = "difficulty"
 
 SHOWN = 40  # characters of a value in a message
-FEW = 6  # names that a message lists
+FEW = 6  # names listed in a message
 # Items are named by it, in commands and in files.
 _ID = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 
 
 def read_record(record: Mapping[str, object], where: str) -> Document:
-    """A record: its text is the context, ``meta`` holds the rest, in the words of its publishers.
+    """A record: its text is the context, ``meta`` has the rest, as named by its publishers.
 
-    Blanks are dropped where the released code drops those of a whole prompt: at the beginning of the context and at the
-    end of a question.
+    Blanks are removed where the released code strips a whole prompt: at the start of the context and at the end of a
+    question.
 
     Args:
         record: The record.
-        where: What to say it comes from.
+        where: The source to record.
 
     Raises:
-        BadRowError: A field is missing or empty, or holds what it cannot hold; a label is none of those that are known;
-            or the texts are not in the language that the record names.
+        BadRowError: A field is missing, empty or invalid; a label is unknown; or the texts are not in the language of
+            the record.
     """
     texts = {name: _text(record, name) for name in TEXTS}
     labels = {name: _label(record, name, known) for name, known in LABELS.items()}
@@ -64,7 +64,7 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
     }
     context = texts["context"].lstrip()
     return Document(
-        # Records with the same context are different items, and a change of anything makes another record.
+        # Records with the same context are different items, and any change makes another record.
         id=document_id(json.dumps([said, context], ensure_ascii=False, sort_keys=True)),
         text=context,
         source=where,
@@ -74,7 +74,7 @@ def read_record(record: Mapping[str, object], where: str) -> Document:
 
 
 def _string(record: Mapping[str, object], field: str, expected: str) -> str:
-    """The text of a field that must be there and not be blank."""
+    """The text of a required, non-blank field."""
     value = record.get(field)
     if not isinstance(value, str):
         raise BadRowError(f"the field {field!r} {_shown(value)}; expected {expected}")
@@ -92,14 +92,13 @@ def _whole_characters(text: str, field: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise BadRowError(
-            f"the field {field!r} holds half a character (a lone surrogate) at position {error.start + 1}; expected "
-            "text that UTF-8 can hold"
+            f"the field {field!r} has a lone surrogate at position {error.start + 1}; expected valid Unicode text"
         ) from error
     return text
 
 
 def _label(record: Mapping[str, object], field: str, known: Collection[str]) -> str:
-    """A value that is one of those that are known."""
+    """A value that must be one of the known ones."""
     names = list(known)
     few = len(names) <= FEW
     expected = f"one of {', '.join(names)}" if few else f"one of {len(names)} names, from {names[0]!r} to {names[-1]!r}"
@@ -110,7 +109,7 @@ def _label(record: Mapping[str, object], field: str, known: Collection[str]) -> 
 
 
 def _id(record: Mapping[str, object]) -> str:
-    """A name that commands and files can hold; a whole number is one too."""
+    """A name that is usable in commands and files; whole numbers are accepted."""
     value = record.get("id")
     name = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     expected = "1 to 128 letters, digits, _, . and -, the first a letter, a digit or _"
@@ -123,7 +122,7 @@ def _id(record: Mapping[str, object]) -> str:
 
 def _answers(record: Mapping[str, object]) -> list[str]:
     value = record.get("answer")
-    expected = "a list of texts: the lines of the right answer, or the reference summaries"
+    expected = "a list of texts: the lines of the correct answer, or the reference summaries"
     if not isinstance(value, list | tuple):
         raise BadRowError(f"the field 'answer' {_shown(value)}; expected {expected}")
     if not value:
@@ -145,9 +144,9 @@ def _check_task(labels: Mapping[str, str]) -> None:
 
 
 def _check_language(language: str, texts: Mapping[str, str]) -> None:
-    """Refuse texts that are plainly in the other language."""
+    """Check that texts are not obviously in the other language."""
     context = texts["context"]
-    # Most English contexts have no Chinese character at all, and then there is nothing to compare.
+    # Most English contexts have no Chinese characters at all, which is quick to check.
     chinese = len(CJK.findall(context)) if language == "English" else 0
     if chinese and chinese > (latin := len(_LATIN.findall(context))):
         raise BadRowError(
@@ -162,7 +161,7 @@ def _check_language(language: str, texts: Mapping[str, str]) -> None:
 
 
 def _shown(value: object) -> str:
-    """What a field holds instead of a text, for messages."""
+    """Description of an invalid value, for messages."""
     if value is None:
         return "is missing"
     if isinstance(value, bool | int | float):

@@ -1,14 +1,14 @@
-"""Results of LongBench Pro's released code become rows: single replies where they are kept, else the averages.
+"""Converts results of LongBench Pro's released code to rows: single replies if available, else the averages.
 
-The code writes ``MODEL/MODE_context-N_bon-K_evaluation.jsonl``, one scored reply a line, and ``..._summary.json``, the
-averages, where MODE is ``thinking`` or ``nonthinking``, N is the length that prompts were cut to and K the number of
-repeats. ``model_info.json`` above them says what kind of model each is. The summaries of 46 models are published at
-https://github.com/caskcsg/longcontext (folder ``LongBench-Pro/output``); their replies are not.
+The code writes ``MODEL/MODE_context-N_bon-K_evaluation.jsonl``, one scored reply per line, and ``..._summary.json``,
+the averages, where MODE is ``thinking`` or ``nonthinking``, N is the length to which prompts were truncated and K the
+number of repeats. ``model_info.json`` in a parent folder gives the kind of each model. The summaries of 46 models are
+published at https://github.com/caskcsg/longcontext (folder ``LongBench-Pro/output``); their replies are not.
 
-The keys of a summary: counts of questions and replies; ``average_overall_metric`` and, for each dimension,
+A summary has the keys: counts of questions and replies; ``average_overall_metric`` and, for each dimension,
 ``average_DIMENSION_metric``; ``inference_iteration_R_overall_metric`` for each repeat R; and for each n up to the
 number of repeats ``BoN-n`` (the best of the first n repeats, in every dimension) and ``pass@n`` (the share of questions
-of which one of the first n repeats passes).
+passed by one of the first n repeats).
 """
 
 import re
@@ -56,14 +56,14 @@ _DIMENSIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a file's name and ``model_info.json`` say of the results in it.
+    """Metadata of results from the file's name and ``model_info.json``.
 
     Attributes:
         model: Name of the model.
         thinking: Whether it was asked with thinking.
-        context: Tokens that prompts were cut to.
-        repeats: How often every question was asked.
-        kind: ``thinking``, ``mixed`` or ``instruct``; "" where it is not known.
+        context: Tokens to which prompts were truncated.
+        repeats: Number of repetitions of every question.
+        kind: ``thinking``, ``mixed`` or ``instruct``; "" if unknown.
     """
 
     model: str
@@ -79,7 +79,7 @@ class Published:
 
     @property
     def facets(self) -> dict[str, Facet]:
-        """What all rows of these results can be broken down by."""
+        """Facets of all rows of these results."""
         known: dict[str, Facet] = {"thinking": "on" if self.thinking else "off", "max_context": self.context}
         return known | ({"model_kind": self.kind} if self.kind else {})
 
@@ -89,8 +89,8 @@ class _Found:
     """A file of replies or a summary.
 
     Attributes:
-        place: File, and line where summaries are collected, for messages.
-        published: What is known of the model and how it was asked.
+        place: File, and line in a collection, for messages.
+        published: Metadata of the results.
         replies: The file with the replies; None for a summary.
         summary: The summary; empty for replies.
     """
@@ -102,22 +102,21 @@ class _Found:
 
 
 def read_results(path: Path, tell: Tell | None = None) -> Iterator[tuple[str, Iterator[Row]]]:
-    """Reads results of LongBench Pro's released code.
+    """Read results of LongBench Pro's released code.
 
     Args:
         path: A folder with ``MODEL/MODE_context-N_bon-K_evaluation.jsonl`` or ``..._summary.json`` at any depth, or
-            with ``summaries.jsonl``, whose lines have ``model``, ``file`` (the name of a summary) and ``summary`` (what
-            is in it); or one such file, or a ZIP archive of them. Any format of ``fathom.records.TABLES`` will do.
-        tell: Told which files of a folder are not read.
+            with ``summaries.jsonl``, whose lines have ``model``, ``file`` (the name of a summary) and ``summary`` (its
+            content); or one such file, or a ZIP archive of them, in any format of ``fathom.records.TABLES``.
+        tell: Called with files of a folder that are not read.
 
     Yields:
-        The place of each file, and its rows. Single replies are ordinary rows under the names of our tasks, one repeat
-        an epoch. Where a model has none in a mode, each average of its summary is a row of length 0 with the facet
-        ``aggregate``, which breakdowns alone read. ``variant`` is the mode, ``thinking`` or ``non-thinking``.
+        The location of each file, and its rows. Single replies are ordinary rows with the names of our tasks, one epoch
+        per repeat. If a model has none in a mode, each average of its summary is a row of length 0 with the facet
+        ``aggregate``, which only breakdowns use. ``variant`` is the mode, ``thinking`` or ``non-thinking``.
 
     Raises:
-        FathomError: There are no such results, a model has two of one mode, or a file is damaged: the message names it
-            and what is wrong.
+        FathomError: There are no such results, a model has two of one mode, or a file is damaged; the message names it.
     """
     replies: dict[tuple[str, str], _Found] = {}
     summaries: dict[tuple[str, str], _Found] = {}
@@ -152,7 +151,7 @@ RESULTS = (Results("longbench-pro", read_results, "what LongBench Pro's released
 def _found(path: Path, tell: Tell | None) -> Iterator[_Found]:
     if not path.exists():
         raise FathomError(f"{path}: no such file or folder")
-    # The folder's own name may be that of the model.
+    # The folder itself may be named after the model.
     path = path.resolve() if path.name in ("", "..") else path
     found = find_files(path, TABLES)
     infos = {file.name.parent: file for file in found.files if file.name.name == INFO}
@@ -170,12 +169,12 @@ def _found(path: Path, tell: Tell | None) -> Iterator[_Found]:
 
 
 def _info(file: File, infos: Mapping[PurePosixPath, File]) -> tuple[PurePosixPath, File | None]:
-    """The folder that names of models start from, and the file there or above it that says what kinds they are."""
+    """The folder in which models' names start, and the file in it or above it with their kinds."""
     folder = file.name.parent
     above = next((one for one in (folder, *folder.parents) if one in infos), None)
     if above is not None:
         return above, infos[above]
-    # One file or one model alone may be read: what is known of all models is beside or above it then.
+    # A single file or model may be read: the file for all models is then in its folder or above.
     if file.inside or folder.parts:
         return PurePosixPath(), None
     here = file.path.absolute().parent
@@ -213,7 +212,7 @@ def _published(model: str, name: str, info: File | None, place: str) -> Publishe
 
 
 def _object(file: File) -> Mapping[str, object]:
-    """The one object that a file holds."""
+    """The single object in a file."""
     found = list(islice(checked_records(file), 2))
     if len(found) != 1:
         raise FathomError(f"{file}: expected one JSON object, found {'several' if found else 'nothing'}")
@@ -224,14 +223,14 @@ def _object(file: File) -> Mapping[str, object]:
 
 
 def replies_of(records: Iterable[tuple[str, Mapping[str, object]]], published: Published) -> Iterator[Row]:
-    """Scored replies as rows: one reply a row, one repeat an epoch.
+    """Convert scored replies to rows: one reply per row, one repeat per epoch.
 
-    A reply that never came, or came empty, was scored 0 by the released code; its row says so in ``detail``.
+    The released code scores a missing or empty reply as 0; its row says so in ``detail``.
 
     Args:
-        records: What the released code wrote, each with its place for messages; fields that rows have no use for, the
-            reply itself among them, are not read.
-        published: What the file's name says.
+        records: Output of the released code, with locations for messages; unused fields, including the reply itself,
+            are not read.
+        published: Metadata from the file's name.
 
     Raises:
         FathomError: A field is missing or has an unknown value, or a question has two replies in one repeat.
@@ -296,7 +295,7 @@ def _id(record: Mapping[str, object], place: str) -> str:
 
 
 def _came(record: Mapping[str, object], place: str) -> bool:
-    """Whether there was a reply; files without replies do not say that there was none."""
+    """Whether there was a reply; unknown in files without replies, which counts as yes."""
     reply = record.get("prediction", "unknown")
     if reply is not None and not isinstance(reply, str):
         raise FathomError(f"{place}: 'prediction' is {shown(reply)}, expected a text")
@@ -307,7 +306,7 @@ def _came(record: Mapping[str, object], place: str) -> bool:
 
 
 class _Average(NamedTuple):
-    """One average; ``fathom.analysis.breakdown`` says what the fields mean."""
+    """One average; see ``fathom.analysis.breakdown`` for its fields."""
 
     dimension: str
     group: str
@@ -317,15 +316,15 @@ class _Average(NamedTuple):
 
 
 def averages_of(summary: Mapping[str, object], published: Published, place: str) -> Iterator[Row]:
-    """The averages of a summary as rows.
+    """Convert the averages of a summary to rows.
 
     Args:
-        summary: What the released code wrote; other keys are not read.
-        published: What the file's name says.
-        place: Where the summary stands, for messages.
+        summary: Output of the released code; other keys are not read.
+        published: Metadata from the file's name.
+        place: Location of the summary, for messages.
 
     Raises:
-        FathomError: A key or a group is missing, or a value is no number from 0 to 1.
+        FathomError: A key or a group is missing, or a value is not a number from 0 to 1.
     """
     repeats = count_of(summary, "inference_iterations", place, least=1)
     if repeats != published.repeats:
@@ -363,7 +362,7 @@ def _averages(summary: Mapping[str, object], repeats: int, place: str) -> Iterat
 
 
 def _groups(of: Mapping[str, object], name: str, groups: tuple[str, ...], place: str) -> Iterator[tuple[str, float]]:
-    """Scores by group: those that are always there, then what else is; none is left out."""
+    """Scores by group: the fixed ones first, then all others."""
     scores, within = mapping_of(of, name, place), f"{place}: {name}"
     for group in dict.fromkeys((*groups, *scores)):
         yield LANGUAGES.get(group, group), score_of(scores, group, within)
@@ -401,7 +400,7 @@ def score_of(record: Mapping[str, object], name: str, place: str) -> float:
         FathomError: It is missing or something else.
     """
     value = _value(record, name, place)
-    # NaN is in no range.
+    # NaN fails the comparison.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise _wrong(place, name, value, "a number from 0 to 1")
     return float(value)
@@ -420,7 +419,7 @@ def count_of(record: Mapping[str, object], name: str, place: str, *, least: int 
 
 
 def mapping_of(record: Mapping[str, object], name: str, place: str) -> Mapping[str, object]:
-    """An object.
+    """An object field.
 
     Raises:
         FathomError: It is missing or something else.
@@ -432,7 +431,7 @@ def mapping_of(record: Mapping[str, object], name: str, place: str) -> Mapping[s
 
 
 def text_of(record: Mapping[str, object], name: str, place: str) -> str:
-    """A text that is not empty.
+    """A non-empty text field.
 
     Raises:
         FathomError: It is missing or something else.
@@ -444,7 +443,7 @@ def text_of(record: Mapping[str, object], name: str, place: str) -> str:
 
 
 def choice_of(record: Mapping[str, object], name: str, choices: Iterable[str], place: str) -> str:
-    """One of some texts.
+    """A field with one of some values.
 
     Raises:
         FathomError: It is missing or something else.
@@ -456,7 +455,7 @@ def choice_of(record: Mapping[str, object], name: str, choices: Iterable[str], p
 
 
 def shown(value: object) -> str:
-    """A value for a message: short, and fit for a terminal."""
+    """A value for a message: short, and printable."""
     text = printable(repr(value))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 

@@ -1,12 +1,12 @@
-"""The rubric of LongBench Pro's summaries: an embedding model says how alike summary and references are.
+"""The rubric of LongBench Pro's summaries: an embedding model compares the summary with the references.
 
 The request is a JSON object of texts, the reply one with the highest cosine of each summary with a reference::
 
     {"summaries": ["TEXT", "TEXT"], "references": ["TEXT", "TEXT", "TEXT"]}
     {"cosines": [0.91, 0.94]}
 
-The summaries are the reply as the released code sees it, with all that stands before the marker, and the answer alone
-(``scoring``); one where both are the same. ROUGE-L is computed here; the rule says which pair makes the score.
+The summaries are the reply as seen by the released code, including the text before the marker, and the answer alone
+(``scoring``); one if both are equal. ROUGE-L is computed here; the rule decides which pair is scored.
 """
 
 import json
@@ -18,12 +18,12 @@ from fathom.score.judge import Ask, Case, Parts, Rubric, UnreadableError, check_
 from fathom.score.registry import ScoringRow
 
 RULES = ("official", "strict")
-# A cosine of rounded numbers can come out above 1.
+# A cosine computed from rounded numbers can exceed 1.
 _ROUNDING = 1e-3
 
 
 def similarity_steps(case: Case) -> Generator[Ask, str, Parts]:
-    """One request for both summaries; none where the reply says nothing."""
+    """One request for both summaries; none for an empty reply."""
     if not case.said:
         return {f"{part}_{rule}": 0.0 for rule in RULES for part in ("similarity", "rouge")}
     references = [fold(text) for text in kept_references(case)]
@@ -47,7 +47,7 @@ def _answer(case: Case) -> str:
 
 
 def _read(reply: str, count: int) -> list[float]:
-    """The first cosines of a reply, as many as there are summaries."""
+    """The cosines in a reply, one per summary."""
     try:
         found = json.loads(reply)
     except (ValueError, RecursionError):
@@ -63,8 +63,7 @@ def _read(reply: str, count: int) -> list[float]:
 def similarity_value(parts: Parts, rule: str) -> float:
     """Half the similarity, half ROUGE-L.
 
-    ``official``: 0 where the sum lies outside 0 to 1, as its evaluation has it. ``strict``: texts that point away from
-    each other have a similarity of 0.
+    ``official``: 0 if the sum is outside 0 to 1, as in its evaluation. ``strict``: negative cosines count as 0.
     """
     check_rule(rule)
     similarity, rouge = parts[f"similarity_{rule}"], parts[f"rouge_{rule}"]

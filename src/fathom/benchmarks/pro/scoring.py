@@ -1,21 +1,19 @@
 """Metrics of LongBench Pro.
 
-``official`` equals the released functions (the module ``official``). ``strict`` mends their known faults: thoughts,
-blank lines and fences are left aside, lines may have list markers, the marker may stand in another case or in other
-brackets, a line that is repeated counts at its first place, the right pairs of an order are
-a share of all pairs of the gold answer, and of a summary only the answer is compared. Words are compared as exactly as
-there: nothing but case and spaces is forgiven, and an answer has a line of its own, because gold answers hold commas
-too.
+``official`` equals the released functions (module ``official``). ``strict`` corrects their known faults: thoughts,
+blank lines and fences are ignored, lines may have list markers, the marker may have other case or brackets, a duplicate
+line counts at its first position, the correct pairs of an order are a share of all pairs of the gold answer, and only
+the answer of a summary is compared. Comparison is otherwise as exact: only case and spaces are ignored, and an answer
+must be on its own line, because gold answers contain commas.
 
-Both call a reply valid that has a marker with something after it. A reply without one is scored as a whole, as the
-released code does, but is not valid.
+Under both rules a reply is valid if it has a marker followed by text. A reply without one is scored as a whole, as in
+the released code, but is invalid.
 
-Half of the score of a summary is its similarity to the nearest reference, for which the paper takes an embedding model
-(Qwen3-Embedding-8B). ``Summary`` takes characters instead, and its grader says so; a judge of embeddings gives
-the real one (``rubric``). How alike two texts are by their characters is the cosine of the counts of
-two and three characters in a row, each count as one plus its logarithm. It needs no model, gives the same everywhere,
-and serves English and Chinese alike. It is not comparable with the similarity of any embedding model: it sees letters,
-not meaning.
+Half of the score of a summary is its similarity to the nearest reference, for which the paper uses an embedding model
+(Qwen3-Embedding-8B). ``Summary`` uses characters instead, and its grader says so; an embedding model as judge gives the
+paper's score (``rubric``). The similarity by characters is the cosine of the counts of 2-grams and 3-grams, each count
+as one plus its logarithm. It needs no model, is reproducible, and works for English and Chinese. It is not comparable
+with the similarity of any embedding model: it measures spelling, not meaning.
 """
 
 import math
@@ -32,16 +30,16 @@ from fathom.benchmarks.pro.official import MARKERS, Compare, fold, is_chinese, m
 from fathom.score.registry import Metric, Scorer, ScoringRow
 from fathom.score.rouge import rouge_l
 from fathom.score.text import without_reasoning
-from fathom.types import Verdict
+from fathom.types import Score
 
 _EXACT = re.compile("|".join(map(re.escape, MARKERS)))
 # "[ANSWER]", "[final answer]", "【答案】", "［答案］".
 _BRACKETED = re.compile(r"[\[［【]\s*(?:final\s+|最终)?(?:answer|答案)\s*[\]］】]", re.IGNORECASE)
-# "Answer:", "**Final answer:**", "答案：" at the beginning of a line.
+# "Answer:", "**Final answer:**", "答案：" at the start of a line.
 _LABEL = re.compile(r"^[ \t>#*_]*(?:final[ \t]+|最终)?(?:answer|答案)[*_ \t]*[:：]", re.IGNORECASE | re.MULTILINE)
-# What may stand between a marker and the answer on the line of the marker: "**[Answer]**: B".
+# Characters between a marker and the answer on the marker's line: "**[Answer]**: B".
 _AFTER_MARKER = " \t*_:："
-# "- ", "• ", "1. ", "1.x", "1) ", "1、", "(1)", "（1）"; what follows must say something. "1.5" is a number.
+# "- ", "• ", "1. ", "1.x", "1) ", "1、", "(1)", "（1）", followed by text. "1.5" is a number.
 _LIST_MARKER = re.compile(
     r"(?:[-*+‣◦·–—]\s+|•\s*|[0-9]{1,3}(?:[.)．]\s+|[.)．](?=[^\s0-9])|、\s*)|[(（][0-9]{1,3}[)）]\s*)(?=\S)"
 )
@@ -51,18 +49,18 @@ SIMILARITY_SHARE = 0.5
 """Share of similarity in the score of a summary; the rest is ROUGE-L."""
 BY_CHARACTERS = "similarity by characters, not comparable"
 _NOT_THE_PAPERS = (
-    "the similarity is one of characters, not of the paper's embedding model: have the summaries judged with "
+    "the similarity is by characters, not by the paper's embedding model: judge the summaries with "
     "`fathom judge --judge embed/NAME` or embed-local/NAME"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Where a reply answers.
+    """The location of a reply's answer.
 
     Attributes:
-        areas: Texts that may be its answer, the likeliest first.
-        valid: Whether it has the asked form: a marker in square or other full brackets, and something after it.
+        areas: Texts that may be its answer, the most likely first.
+        valid: Whether it has the requested form: a marker in square or other full brackets, followed by text.
     """
 
     areas: tuple[str, ...]
@@ -70,12 +68,12 @@ class Answered:
 
 
 def answered(reply: str) -> Answered:
-    """Find where a reply answers, thoughts in tags aside.
+    """Locate the answer of a reply, ignoring text in thinking tags.
 
-    The last ``[Answer]`` or ``[答案]`` counts. Where there is neither, the last marker in another case or in other
-    brackets does, or a label such as ``Answer:``; the whole reply is then another area, as it is the only one for the
-    released code: so that a gold answer that looks like a marker is not lost. Without any of them there is only the
-    whole reply.
+    The last ``[Answer]`` or ``[答案]`` is used. Without either, the last marker in another case or in other brackets,
+    or a label such as ``Answer:``; the whole reply is then a second area, as it is the only one for the released
+    code, so that a gold answer that looks like a marker is not lost. Without any of them there is only the whole
+    reply.
 
     Args:
         reply: The whole reply.
@@ -93,18 +91,17 @@ def answered(reply: str) -> Answered:
 
 
 def _after(rest: str) -> tuple[str, ...]:
-    """What follows a marker, without what belongs to the marker, and as it stands where that is something else."""
+    """The text after a marker, without punctuation of the marker, and unchanged if that differs."""
     bare = rest.lstrip(_AFTER_MARKER)
     return (bare,) if bare == rest.lstrip(" \t") else (bare, rest)
 
 
 def lines(area: str, gold: Container[str]) -> list[str]:
-    """The lines of an answer, folded; blank ones and fences are left out, and of equal ones the first is kept.
+    """The lines of an answer, folded, without blank lines, fences and duplicates.
 
     Args:
         area: The answer.
-        gold: Folded gold lines. A line that is one of them is taken as it is, list marker and all; any other is taken
-            without its list marker.
+        gold: Folded gold lines. A line equal to one of them is kept with its list marker; it is removed from any other.
     """
     folded = (_meant(fold(line), gold) for line in area.lower().split("\n"))
     return list(dict.fromkeys(filter(None, folded)))
@@ -120,16 +117,16 @@ def _meant(line: str, gold: Container[str]) -> str:
 
 
 def character_similarity(first: str, second: str) -> float:
-    """The cosine of two texts by their characters, whatever their case and spaces.
+    """The cosine similarity of two texts by their characters, ignoring case and spaces.
 
     Returns:
-        A number in [0, 1]: 1.0 for equal texts, 0.0 where they share no two characters in a row or one says nothing.
+        A number in [0, 1]: 1.0 for equal texts, 0.0 if they share no 2-gram or one is empty.
     """
     return nearest(first, [second])
 
 
 def nearest(text: str, others: Sequence[str]) -> float:
-    """The best ``character_similarity`` of a text, which may be long, with any of some others; at least one."""
+    """The best ``character_similarity`` of a text, which may be long, with some others; at least one."""
     mine = _weights(text)
     size = _squares(mine)
     return max(_cosine(mine, size, _weights(other)) for other in others)
@@ -143,7 +140,7 @@ def _cosine(mine: Mapping[str, float], size: float, theirs: Mapping[str, float])
 
 
 def _weights(text: str) -> Mapping[str, float]:
-    # The spaces at both ends mark where a text begins and ends, so that one letter is a run of two as well.
+    # The spaces mark the start and end of a text, so that a single letter is a 2-gram as well.
     folded = " ".join(text.lower().split())
     padded = f" {folded} " if folded else ""
     runs = Counter(padded[start : start + size] for size in SIZES for start in range(len(padded) - size + 1))
@@ -163,32 +160,32 @@ def summary_score(similarity: float, rouge: float) -> float:
 
 
 def strict_lines(compare: Compare) -> Scorer:
-    """The scorer that puts the lines of a reply to ``compare``; of several areas the best counts."""
+    """The scorer that passes the lines of a reply to ``compare``; of several areas the best counts."""
 
-    def score(row: ScoringRow) -> Verdict:
+    def score(row: ScoringRow) -> Score:
         gold = _gold(row)
-        if isinstance(gold, Verdict):
+        if isinstance(gold, Score):
             return gold
         found = answered(str(row.prediction))
         value = max(compare(gold, said) if (said := lines(area, gold)) else 0.0 for area in found.areas)
-        return Verdict(value, found.valid, found.areas[0].strip() or None, "strict")
+        return Score(value, found.valid, found.areas[0].strip() or None, "strict")
 
     return score
 
 
-def _gold(row: ScoringRow) -> list[str] | Verdict:
-    """The gold lines, folded, without blank and repeated ones; or the verdict where there is nothing to score."""
+def _gold(row: ScoringRow) -> list[str] | Score:
+    """The gold lines, folded, without blank and duplicate ones; or the score if there is nothing to score."""
     if not isinstance(row.prediction, str):
-        return Verdict(None, False, grader="strict", detail="no reply: the prediction is no text")
+        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
     given = row.answers if isinstance(row.answers, list) else [row.answers]
     gold = list(dict.fromkeys(filter(None, (fold(one) for one in given if isinstance(one, str)))))
-    return gold or Verdict(None, False, grader="strict", detail="no gold answer to compare with")
+    return gold or Score(None, False, grader="strict", detail="no gold answer to compare with")
 
 
 def strict_pairwise(gold: Sequence[str], said: Sequence[str]) -> float:
-    """Pairs of gold lines that stand in the right order, as a share of all pairs of gold lines.
+    """Pairs of gold lines in the correct order, as a share of all pairs of gold lines.
 
-    A single gold line has no pairs: there it counts whether it is named.
+    A single gold line has no pairs: it counts if it is named.
     """
     if len(gold) < 2:
         return float(gold[0] in said)
@@ -203,59 +200,59 @@ def strict_pairwise(gold: Sequence[str], said: Sequence[str]) -> float:
 # ------------------------------------------------------------------------------------------------ summaries
 
 
-def strict_summary_texts(row: ScoringRow) -> tuple[str, list[str]] | Verdict:
-    """The folded summary after the marker, "" where there is none, and its folded references."""
+def strict_summary_texts(row: ScoringRow) -> tuple[str, list[str]] | Score:
+    """The folded summary after the marker, or "", and its folded references."""
     gold = _gold(row)
-    if isinstance(gold, Verdict):
+    if isinstance(gold, Score):
         return gold
     return fold(answered(str(row.prediction)).areas[0]), gold
 
 
 def strict_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> float:
-    """The best ROUGE-L of a folded reply, without the limit of recursion; references without a sentence are left out.
+    """The best ROUGE-L of a folded reply, without recursion limit; references without a sentence are left out.
 
     Args:
         reply: The reply, folded.
         references: The references, folded.
-        chinese: Whether words are cut as in Chinese.
+        chinese: Whether to split into Chinese words.
     """
     cut = spaced if chinese else str
     words = cut(reply)
     return max((rouge_l(words, cut(one)) or 0.0 for one in references), default=0.0)
 
 
-def _strict_rouge_half(row: ScoringRow) -> Verdict:
+def _strict_rouge_half(row: ScoringRow) -> Score:
     found = strict_summary_texts(row)
-    if isinstance(found, Verdict):
+    if isinstance(found, Score):
         return found
     reply, references = found
     value = strict_rouge_l(reply, references, is_chinese(row.language))
-    return Verdict(value, answered(str(row.prediction)).valid, reply or None, "strict")
+    return Score(value, answered(str(row.prediction)).valid, reply or None, "strict")
 
 
-def _official_summary(row: ScoringRow) -> Verdict:
+def _official_summary(row: ScoringRow) -> Score:
     found = summary_texts(row)
-    if isinstance(found, Verdict):
+    if isinstance(found, Score):
         return found
     reply, references = found
     if not reply or not references:
-        return Verdict(0.0, False, grader="official")
+        return Score(0.0, False, grader="official")
     rouge = max_rouge_l(reply, references, is_chinese(row.language))
     return _by_characters("official", released.has_answer(str(row.prediction)), reply, references, rouge)
 
 
-def _strict_summary(row: ScoringRow) -> Verdict:
+def _strict_summary(row: ScoringRow) -> Score:
     found = strict_summary_texts(row)
-    if isinstance(found, Verdict):
+    if isinstance(found, Score):
         return found
     reply, references = found
     rouge = strict_rouge_l(reply, references, is_chinese(row.language))
     return _by_characters("strict", answered(str(row.prediction)).valid, reply, references, rouge)
 
 
-def _by_characters(rule: str, valid: bool, reply: str, references: Sequence[str], rouge: float) -> Verdict:
+def _by_characters(rule: str, valid: bool, reply: str, references: Sequence[str], rouge: float) -> Score:
     similarity = nearest(reply, references)
-    return Verdict(summary_score(similarity, rouge), valid, reply or None, f"{rule} ({BY_CHARACTERS})", _NOT_THE_PAPERS)
+    return Score(summary_score(similarity, rouge), valid, reply or None, f"{rule} ({BY_CHARACTERS})", _NOT_THE_PAPERS)
 
 
 def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:

@@ -1,4 +1,4 @@
-"""The 25 secondary tasks of LongBench Pro, and what else its records say of themselves.
+"""The 25 secondary tasks of LongBench Pro, and the other labels of its records.
 
 Source: table 2 of the paper (Chen et al. 2026, arXiv:2601.02872); the names are those of the records.
 """
@@ -25,7 +25,7 @@ METRIC_NAMES: Mapping[Metric, str] = {
 """Names of metrics in the records, and in our tasks."""
 REQUIREMENTS = ("Full", "Partial")
 DIFFICULTIES = ("Easy", "Moderate", "Hard", "Extreme")
-# A summary counts as right above this score, which a ROUGE-L of 0.5 and a similarity of 0.8 give.
+# A summary passes above this score, which results from a ROUGE-L of 0.5 and a similarity of 0.8.
 SUMMARY_PASSES_ABOVE = 0.65
 
 PRIMARY = (
@@ -64,12 +64,12 @@ class SecondaryTask:
 
     @property
     def primary(self) -> str:
-        """The primary task that it belongs to."""
+        """Its primary task."""
         return PRIMARY[int(self.code[1:].split(".")[0]) - 1]
 
     @property
     def task(self) -> str:
-        """Name of the task here: ``pro_t1_1``."""
+        """Name of its task in fathom: ``pro_t1_1``."""
         return "pro_" + self.code.lower().replace(".", "_")
 
 

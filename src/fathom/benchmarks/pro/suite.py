@@ -1,4 +1,4 @@
-"""LongBench Pro: 25 tasks in English and Chinese at six lengths, and benchmarks of one's own in its form."""
+"""LongBench Pro: 25 tasks in English and Chinese at six lengths, and users' own benchmarks in its form."""
 
 from fathom.benchmarks.pro.records import NAME
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS, SECONDARY
@@ -11,7 +11,7 @@ SUITES = (
         lengths=tuple(LENGTHS.values()),
         description="the 1,500 questions of LongBench Pro, each once at the length that it states",
         source="Chen et al. (2026), LongBench Pro, arXiv:2601.02872",
-        # More than any task has: benchmarks of one's own can be larger than the published one.
+        # More than any task has: users' own benchmarks can be larger than the published one.
         items=100_000,
         corpus="",
         sources={"record": (NAME,)},

@@ -1,9 +1,9 @@
-"""LongBench Pro: 25 tasks on texts in English and Chinese, asked in the words of their records.
+"""LongBench Pro: 25 tasks on texts in English and Chinese, with the prompts of their records.
 
-Chen et al. (2026), arXiv:2601.02872. A prompt is the context, four newlines and the question, without the blanks around
-the whole, as the released code has it. Every record has two questions: one that asks for the answer at once, and one
-that asks for thoughts before it (``Sample.thinking``). A record stands at the length that it states, however many
-tokens the tokenizer of the suite finds in it, and is never cut in a build.
+Chen et al. (2026), arXiv:2601.02872. A prompt is the context, four newlines and the question, stripped, as in the
+released code. Every record has two questions: one that asks for the answer at once, and one that asks for thoughts
+before it (``Sample.thinking``). A record has the length that it states, whatever its tokens, and builds never truncate
+it.
 """
 
 import math
@@ -15,7 +15,8 @@ from fathom.benchmarks.pro.secondary_tasks import LENGTHS, METRIC_NAMES, SECONDA
 from fathom.score.registry import get_scorer, row_of
 from fathom.types import (
     Arranged,
-    Card,
+    Candidate,
+    CandidatePool,
     Document,
     Draw,
     Ending,
@@ -23,12 +24,11 @@ from fathom.types import (
     Json,
     Measure,
     Plan,
+    Resources,
     Sample,
-    Scene,
+    Score,
     Span,
-    Stock,
     Task,
-    Verdict,
     Whole,
 )
 
@@ -42,39 +42,39 @@ _MARK = re.compile(r"\[(?:Answer|答案)\]")
 _EXAMPLE = re.compile(r"[A-Z]+(?:/[A-Z]+)*")
 
 
-def stock(scene: Scene, task: SecondaryTask) -> Stock:
-    """The records of a task in the order of their files, each at the length that it states."""
-    records = [record for record in scene.documents if _is_of(record, task)]
-    cards = [
-        Card(record, (_whole(record),), lengths=(length,), name=str(record.meta["id"]))
+def pool(resources: Resources, task: SecondaryTask) -> CandidatePool:
+    """The records of a task in the order of their files, each at its stated length."""
+    records = [record for record in resources.documents if _is_of(record, task)]
+    candidates = [
+        Candidate(record, (_whole(record),), lengths=(length,), name=str(record.meta["id"]))
         for record in records
-        if (length := LENGTHS[str(record.meta["token_length"])]) in scene.lengths
+        if (length := LENGTHS[str(record.meta["token_length"])]) in resources.lengths
     ]
-    # How many were published says nothing of somebody's own benchmark, which has the same form.
-    return Stock((), cards, shuffled=False, stated=True, elsewhere=len(records) - len(cards))
+    # The published number does not apply to users' own benchmarks, which have the same form.
+    return CandidatePool((), candidates, shuffled=False, stated=True, elsewhere=len(records) - len(candidates))
 
 
 def plan(draw: Draw, task: SecondaryTask) -> Plan:
     """The prompt of one record, whatever its tokens."""
-    assert draw.card is not None
-    return Whole(partial(_arranged, draw.card.document, task), over=math.inf)
+    assert draw.candidate is not None
+    return Whole(partial(_arranged, draw.candidate.document, task), over=math.inf)
 
 
-def score(reply: str, sample: Sample, metric: str) -> Verdict:
+def score(reply: str, sample: Sample, metric: str) -> Score:
     """The ``strict`` rule of a metric of LongBench Pro; see ``fathom.benchmarks.pro.scoring``."""
     return get_scorer(metric, "strict")(row_of(reply, sample))
 
 
 def chance_of(question: str, answers: list[str]) -> float:
-    """The chance of a guess among the options that a question lists.
+    """The chance level of guessing among the options of a question.
 
     Args:
-        question: The question with its options, A, B, C, ... at the beginnings of lines.
-        answers: The lines of the right answer.
+        question: The question with its options, A, B, C, ... at the start of lines.
+        answers: The lines of the correct answer.
 
     Returns:
-        One over the number of options; where the answer or the question's example of one has several letters, one over
-        the number of ways to choose some of them. 0 where the answer is no such letters.
+        One divided by the number of options; if the answer or the example in the question has several letters, one
+        divided by the number of combinations. 0 if the answer does not consist of such letters.
     """
     letters = options_of(question)
     answer = answers[0].strip() if len(answers) == 1 else ""
@@ -85,7 +85,7 @@ def chance_of(question: str, answers: list[str]) -> float:
 
 
 def options_of(question: str) -> str:
-    """The letters of the longest list of options in a question, from A on without a gap; "" where there is none."""
+    """The letters of the longest list of options in a question, from A without gaps; "" if there is none."""
     best = run = ""
     for line in question.splitlines():
         if found := _OPTION.match(line):
@@ -99,7 +99,7 @@ def options_of(question: str) -> str:
 
 
 def _shows_several(question: str) -> bool:
-    """Whether the example of an answer at the end of a question has several letters, as in ``A/AC/BCD``."""
+    """Whether the example answer at the end of a question has several letters, as in ``A/AC/BCD``."""
     _, *examples = _MARK.split(question)
     lines = (line.strip() for example in examples for line in example.splitlines())
     shown = [letters for line in lines if _EXAMPLE.fullmatch(line) for letters in line.split("/")]
@@ -153,7 +153,7 @@ def _task(task: SecondaryTask) -> Task:
         max_output_tokens=OUTPUT_TOKENS,
         description=f"{task.name}, {task.requirement.lower()} context",
         source=f"LongBench Pro, {task.primary}",
-        stock=partial(stock, task=task),
+        pool=partial(pool, task=task),
         data=(NAME,),
         needs="records of LongBench Pro, or of the same form",
         gold=("record",),

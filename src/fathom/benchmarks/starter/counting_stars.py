@@ -1,14 +1,14 @@
 """Counting stars: four counts hidden in the text; which option lists them in order?
 
-100-LongBench, appendix A.2, after Counting-Stars. Its code puts a fixed option first and may offer the same list twice;
-here the five options differ and their order is random. In the ``corrected`` variant each count is first given wrong.
+100-LongBench, appendix A.2, after Counting-Stars. Its code puts a fixed option first and may offer duplicates; here the
+five options are different and in random order. In the ``corrected`` variant each count is first stated wrongly.
 """
 
 from functools import partial
 
 from fathom.score.answers import choice_number
 from fathom.tasks import depths
-from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Task, Verdict
+from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task
 
 STARS = 4
 OPTIONS = 5
@@ -38,7 +38,7 @@ PROMPTS = {
 
 def plan(draw: Draw, corrected: bool) -> Plan:
     """Four different counts at random depths, and five different lists to choose from."""
-    prompts, suffix = PROMPTS[draw.scene.language], "_corrected" if corrected else ""
+    prompts, suffix = PROMPTS[draw.resources.language], "_corrected" if corrected else ""
     numbers = draw.rng.sample(range(1, 101), 2 * STARS + 1)
     counts, wrong, other = numbers[:STARS], numbers[STARS : 2 * STARS], numbers[-1]
     options = _options(draw, counts, wrong if corrected else None, other)
@@ -70,10 +70,10 @@ def _options(draw: Draw, counts: list[int], wrong: list[int] | None, other: int)
     return options
 
 
-def score(reply: str, sample: Sample) -> Verdict:
+def score(reply: str, sample: Sample) -> Score:
     """1 if the reply chooses the right option; valid if it chooses one."""
     found = choice_number(reply, OPTIONS)
-    return Verdict(float(found in sample.targets), found is not None, found, "option number")
+    return Score(float(found in sample.targets), found is not None, found, "option number")
 
 
 TASKS = tuple(
@@ -88,7 +88,7 @@ TASKS = tuple(
         source="100-LongBench, A.2",
         gold=(),
         noise=("qa", "news", "noise"),
-        official="100longbench/first_number",
+        official="hundred/first_number",
     )
     for corrected in (False, True)
 )

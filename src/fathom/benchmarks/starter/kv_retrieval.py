@@ -1,12 +1,13 @@
 """KV retrieval: three pairs of UUIDs hidden in the text, each value the key of the next pair; one value is asked for.
 
-100-LongBench, appendix A.2. Unlike in its code, the pairs lie anywhere in the text and any of the three may be asked.
+100-LongBench, appendix A.2. Unlike in its code, the pairs are anywhere in the text and any of the three may be asked
+for.
 """
 
 from uuid import UUID
 
 from fathom.score.answers import last_uuid
-from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Task, Verdict
+from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task
 
 PAIRS = 3
 
@@ -25,8 +26,8 @@ PROMPTS = {
 
 
 def plan(draw: Draw) -> Plan:
-    """Three chained pairs; the asked one lies at the wanted depth, the others anywhere."""
-    prompts = PROMPTS[draw.scene.language]
+    """Three chained pairs; the one in question is at the requested depth, the others anywhere."""
+    prompts = PROMPTS[draw.resources.language]
     ids = [str(UUID(int=draw.rng.getrandbits(128), version=4)) for _ in range(PAIRS + 1)]
     asked = draw.rng.randrange(PAIRS)
     places = [draw.depth if pair == asked else draw.rng.random() for pair in range(PAIRS)]
@@ -41,10 +42,10 @@ def plan(draw: Draw) -> Plan:
     )
 
 
-def score(reply: str, sample: Sample) -> Verdict:
+def score(reply: str, sample: Sample) -> Score:
     """1 if the last UUID of the reply is the value; valid if there is a UUID (official rule: the last one counts)."""
     found = last_uuid(reply)
-    return Verdict(float(found in sample.targets), found is not None, found, "last UUID")
+    return Score(float(found in sample.targets), found is not None, found, "last UUID")
 
 
 TASKS = (
@@ -61,6 +62,6 @@ TASKS = (
         positioned=True,
         gold=(),
         noise=("qa", "news", "noise"),
-        official="100longbench/last_uuid",
+        official="hundred/last_uuid",
     ),
 )

@@ -1,4 +1,4 @@
-"""Passage count: how many different paragraphs are there, when some stand there two or three times?
+"""Passage count: the number of different paragraphs, some of which occur two or three times.
 
 100-LongBench, appendix A.2. Its code may draw a document twice and then counts it twice; here documents are drawn
 without replacement.
@@ -8,7 +8,7 @@ from functools import partial
 
 from fathom.score.answers import count_number
 from fathom.tasks import passages
-from fathom.types import Draw, Ending, Layout, Passages, Plan, Sample, Scene, Stock, Task, Verdict
+from fathom.types import CandidatePool, Draw, Ending, Layout, Passages, Plan, Resources, Sample, Score, Task
 
 MOST_COPIES = 3
 SHARE = 1 / 8  # of the shortest length that one paragraph may take
@@ -28,14 +28,14 @@ PROMPTS = {
 }
 
 
-def stock(scene: Scene) -> Stock:
-    """The corpus in paragraphs of equal size, several of which fit the shortest length."""
-    return Stock(passages(scene, max(16, int(scene.shortest * SHARE))))
+def pool(resources: Resources) -> CandidatePool:
+    """The documents in paragraphs of equal size, several of which fit the shortest length."""
+    return CandidatePool(passages(resources, max(16, int(resources.shortest * SHARE))))
 
 
 def plan(draw: Draw) -> Plan:
-    """Paragraphs in random order, each with one to three copies scattered over the context."""
-    prompts = PROMPTS[draw.scene.language]
+    """Paragraphs in random order, with one to three scattered copies each."""
+    prompts = PROMPTS[draw.resources.language]
     return Passages(
         intro=prompts["intro"],
         header=prompts["header"],
@@ -47,16 +47,16 @@ def plan(draw: Draw) -> Plan:
 
 
 def finish(layout: Layout, question: str) -> tuple[Ending, ...]:
-    """The answer, and the chance of a guess among the counts that so many paragraphs allow."""
+    """The answer, and the chance of guessing among the counts that so many paragraphs allow."""
     total, different = len(layout.spans), len(set(layout.fillers))
     fewest = -(-total // MOST_COPIES)
     return (Ending(question, (str(different),), 1 / (total - fewest + 1), {"passages": total}),)
 
 
-def score(reply: str, sample: Sample) -> Verdict:
-    """1 if the number that the reply counts is right; valid if it gives one (the official rule takes the first)."""
+def score(reply: str, sample: Sample) -> Score:
+    """1 if the number that the reply counts is correct; valid if it gives one (the official rule uses the first)."""
     found = count_number(reply)
-    return Verdict(float(found in sample.targets), found is not None, found, "count")
+    return Score(float(found in sample.targets), found is not None, found, "count")
 
 
 TASKS = (
@@ -69,9 +69,9 @@ TASKS = (
         description="the number of different paragraphs, some of which are repeated",
         answer="count",
         source="100-LongBench, A.2",
-        stock=stock,
+        pool=pool,
         gold=(),
         noise=("qa", "news", "noise"),
-        official="100longbench/first_number",
+        official="hundred/first_number",
     ),
 )

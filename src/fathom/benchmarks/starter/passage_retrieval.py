@@ -9,7 +9,8 @@ from fathom.score.answers import passage_number
 from fathom.tasks import passages, passages_of
 from fathom.tasks.evidence import content_words, requests_of
 from fathom.types import (
-    Card,
+    Candidate,
+    CandidatePool,
     Counter,
     Document,
     Draw,
@@ -17,16 +18,15 @@ from fathom.types import (
     Layout,
     Passages,
     Plan,
+    Resources,
     Sample,
-    Scene,
+    Score,
     Span,
-    Stock,
     Task,
-    Verdict,
 )
 
-SHARE = 1 / 8  # of the shortest length that one passage, and the summary, may take
-KEPT = 0.3  # share of the summary's content words that the gold passage must hold of those in the whole document
+SHARE = 1 / 8  # share of the shortest length for one passage, and for the summary
+KEPT = 0.3  # minimum share of the summary's content words in the document that the gold passage must contain
 
 PROMPTS = {
     "en": {
@@ -43,27 +43,25 @@ PROMPTS = {
 }
 
 
-def stock(scene: Scene) -> Stock:
-    """An item of every document that has a summary; pieces of all documents as distractors.
+def pool(resources: Resources) -> CandidatePool:
+    """A candidate for every document with a summary; pieces of all documents as distractors.
 
-    The gold passage is a piece of its document like all others, so that nothing but what it says gives it away: the one
-    that holds most of the summary. Documents of which no piece holds enough of it are left out.
+    The gold passage is a piece of its document like all others, so that only its content identifies it: the piece with
+    most of the summary. Documents without a piece that has enough of it are left out.
     """
-    limit = _limit(scene)
-    summarised = [document for document in scene.documents if _summary_of(document)]
-    found = [(document, _piece(document, limit, scene)) for document in summarised]
-    cards = [Card(document, (span,)) for document, span in found if span]
-    lost = len(summarised) - len(cards)
+    limit = _limit(resources)
+    summarised = [document for document in resources.documents if _summary_of(document)]
+    found = [(document, _piece(document, limit, resources)) for document in summarised]
+    candidates = [Candidate(document, (span,)) for document, span in found if span]
+    lost = len(summarised) - len(candidates)
     notes = (
-        (f"{lost} of {len(summarised)} documents left out: no piece holds enough of what the summary says",)
-        if lost
-        else ()
+        (f"{lost} of {len(summarised)} documents left out: no piece contains enough of the summary",) if lost else ()
     )
-    return Stock(passages(scene, limit), cards, notes)
+    return CandidatePool(passages(resources, limit), candidates, notes)
 
 
-def _limit(scene: Scene) -> int:
-    return max(32, int(scene.shortest * SHARE))
+def _limit(resources: Resources) -> int:
+    return max(32, int(resources.shortest * SHARE))
 
 
 def _summary_of(document: Document) -> str:
@@ -72,11 +70,11 @@ def _summary_of(document: Document) -> str:
     return requests[0].answers[0] if requests else ""
 
 
-def _piece(document: Document, limit: int, scene: Scene) -> Span | None:
-    pieces = passages_of(document, limit, scene.counter)
+def _piece(document: Document, limit: int, resources: Resources) -> Span | None:
+    pieces = passages_of(document, limit, resources.counter)
     if len(pieces) == 1:
         return pieces[0]
-    wanted = content_words(_shortened(document, limit, scene.counter)) & content_words(document.text)
+    wanted = content_words(_shortened(document, limit, resources.counter)) & content_words(document.text)
     held = [len(wanted & content_words(document.text[piece.start : piece.end])) for piece in pieces]
     best = max(range(len(pieces)), key=lambda n: held[n])
     return pieces[best] if wanted and held[best] >= KEPT * len(wanted) else None
@@ -84,9 +82,9 @@ def _piece(document: Document, limit: int, scene: Scene) -> Span | None:
 
 def plan(draw: Draw) -> Plan:
     """One summarised passage, and pieces of the other documents as distractors."""
-    prompts, gold = PROMPTS[draw.scene.language], draw.card
+    prompts, gold = PROMPTS[draw.resources.language], draw.candidate
     assert gold is not None
-    summary = _shortened(gold.document, _limit(draw.scene), draw.scene.counter)
+    summary = _shortened(gold.document, _limit(draw.resources), draw.resources.counter)
     return Passages(
         intro=prompts["intro"],
         header=prompts["header"],
@@ -96,7 +94,7 @@ def plan(draw: Draw) -> Plan:
 
 
 def _shortened(gold: Document, limit: int, counter: Counter) -> str:
-    """The summary, or its first sentences where it is longer than ``limit`` tokens."""
+    """The summary, or its first sentences if it is longer than ``limit`` tokens."""
     text = _summary_of(gold)
     span = counter.head(Document(f"{gold.id}/summary", text, gold.source, gold.language), limit)
     return text[span.start : span.end]
@@ -108,10 +106,10 @@ def finish(layout: Layout, question: str) -> tuple[Ending, ...]:
     return (Ending(question, (str(number),), 1 / len(layout.spans), {"passages": len(layout.spans), "gold": number}),)
 
 
-def score(reply: str, sample: Sample) -> Verdict:
-    """1 if the passage that the reply names is the right one; valid if it names one."""
+def score(reply: str, sample: Sample) -> Score:
+    """1 if the reply names the correct passage; valid if it names one."""
     found = passage_number(reply)
-    return Verdict(float(found in sample.targets), found is not None, found, "passage number")
+    return Score(float(found in sample.targets), found is not None, found, "passage number")
 
 
 TASKS = (
@@ -125,11 +123,11 @@ TASKS = (
         answer="passage",
         source="100-LongBench, A.2",
         positioned=True,
-        stock=stock,
+        pool=pool,
         needs="a summary of each document",
         gold=("summary", "news"),
         noise=("summary", "news", "noise"),
-        official="100longbench/first_number",
+        official="hundred/first_number",
         version=2,
     ),
 )

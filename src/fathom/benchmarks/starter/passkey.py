@@ -1,4 +1,4 @@
-"""Passkey: a number of N digits hidden once in the text; the model has to repeat it.
+"""Passkey: a number of N digits hidden once in the text, to be repeated.
 
 LongLeader, table 3 (passkeys of 5, 100 and 1,000 digits), after the passkey test of InfiniteBench.
 """
@@ -6,7 +6,7 @@ LongLeader, table 3 (passkeys of 5, 100 and 1,000 digits), after the passkey tes
 from functools import partial
 
 from fathom.score.answers import digits
-from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Task, Verdict
+from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task
 
 PROMPTS = {
     "en": {
@@ -25,8 +25,8 @@ PROMPTS = {
 
 
 def plan(draw: Draw, size: int) -> Plan:
-    """One passkey at the wanted depth; keys of more than ten digits are stated once only."""
-    prompts = PROMPTS[draw.scene.language]
+    """One passkey at the requested depth; keys of more than ten digits are stated once only."""
+    prompts = PROMPTS[draw.resources.language]
     key = str(draw.rng.randint(1, 9)) + "".join(str(draw.rng.randint(0, 9)) for _ in range(size - 1))
     needle = prompts["needle" if size <= 10 else "long"].format(key=key)
     return Haystack(
@@ -36,10 +36,10 @@ def plan(draw: Draw, size: int) -> Plan:
     )
 
 
-def score(reply: str, sample: Sample) -> Verdict:
+def score(reply: str, sample: Sample) -> Score:
     """1 if the digits of the reply are the passkey; valid if there are digits."""
     found = digits(reply, int(sample.inputs.get("digits", 0)))
-    return Verdict(float(found in sample.targets), found is not None, found, "exact match")
+    return Score(float(found in sample.targets), found is not None, found, "exact match")
 
 
 TASKS = tuple(

@@ -1,6 +1,6 @@
 """Single-document QA: questions about one named passage among many.
 
-100-LongBench, appendix A.2. Without a judge it is scored by token F1 against the nearest gold answer (the "original
+100-LongBench, appendix A.2. Without a judge, the score is token F1 against the nearest gold answer (the "original
 metric" of its code). Questions about the same passage share one context.
 """
 
@@ -10,9 +10,10 @@ from functools import partial
 from fathom.score.answers import short_answer
 from fathom.score.text import token_f1
 from fathom.tasks import scattered, whole_documents
-from fathom.tasks.evidence import cards_of_questions, distinct
+from fathom.tasks.evidence import candidates_of_questions, distinct
 from fathom.types import (
-    Card,
+    Candidate,
+    CandidatePool,
     Document,
     Draw,
     Ending,
@@ -20,15 +21,14 @@ from fathom.types import (
     Passages,
     Plan,
     Question,
+    Resources,
     Sample,
-    Scene,
-    Stock,
+    Score,
     Task,
-    Verdict,
 )
 
-SHARE = 2 / 5  # of the shortest length that the gold passage may take
-QUESTIONS = 4  # asked over one context
+SHARE = 2 / 5  # share of the shortest length for the gold passage
+QUESTIONS = 4  # maximum number over one context
 
 PROMPTS = {
     "en": {
@@ -49,34 +49,34 @@ PROMPTS = {
 }
 
 
-def stock(scene: Scene) -> Stock:
-    """Items of up to four questions about one passage; whole documents as distractors.
+def pool(resources: Resources) -> CandidatePool:
+    """Candidates with up to four questions about one passage; whole documents as distractors.
 
-    A passage that would not fit the shortest length is cut to whole sentences around the evidence; questions whose
-    evidence is unknown or too wide for that are left out.
+    A passage that does not fit the shortest length is truncated to whole sentences around the evidence; questions whose
+    evidence is unknown or too far apart are left out.
     """
-    limit = max(48, int(scene.shortest * SHARE))
-    cards = cards_of_questions(scene.documents, scene, limit, QUESTIONS)
-    return Stock(whole_documents(scene), cards, left_out(scene.documents, cards))
+    limit = max(48, int(resources.shortest * SHARE))
+    candidates = candidates_of_questions(resources.documents, resources, limit, QUESTIONS)
+    return CandidatePool(whole_documents(resources), candidates, left_out(resources.documents, candidates))
 
 
-def left_out(documents: Sequence[Document], cards: Sequence[Card]) -> tuple[str, ...]:
-    """How many questions are on no card, for the notes of a stock."""
+def left_out(documents: Sequence[Document], candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    """A note on questions without a candidate."""
     there = sum(len(distinct(document.questions)) for document in documents)
-    lost = there - sum(len(card.questions) for card in cards)
-    why = "the text does not fit the shortest length, and where the answer stands is not known; or they are too long"
+    lost = there - sum(len(candidate.questions) for candidate in candidates)
+    why = "the text does not fit the shortest length, and the location of the answer is unknown; or they are too long"
     return (f"{lost} of {there} questions left out: {why}",) if lost else ()
 
 
 def plan(draw: Draw) -> Plan:
     """One passage with its questions, and the other documents as distractors."""
-    prompts, card = PROMPTS[draw.scene.language], draw.card
-    assert card is not None
+    prompts, candidate = PROMPTS[draw.resources.language], draw.candidate
+    assert candidate is not None
     return Passages(
         intro=prompts["intro"],
         header=prompts["header"],
-        gold=((card.spans[0], draw.depth),),
-        finish=partial(finish, prompts=prompts, questions=card.questions),
+        gold=((candidate.spans[0], draw.depth),),
+        finish=partial(finish, prompts=prompts, questions=candidate.questions),
         shuffle=scattered(draw),
     )
 
@@ -103,12 +103,12 @@ def kind_of(question: Question) -> dict[str, str]:
     return {"kind": kind} if isinstance(kind, str) else {}
 
 
-def score(reply: str, sample: Sample) -> Verdict:
+def score(reply: str, sample: Sample) -> Score:
     """Token F1 with the nearest gold answer; valid if there is an answer."""
     found = short_answer(reply)
     if found is None:
-        return Verdict(0.0, False, None, "token F1")
-    return Verdict(max(token_f1(found, target, sample.language) for target in sample.targets), True, found, "token F1")
+        return Score(0.0, False, None, "token F1")
+    return Score(max(token_f1(found, target, sample.language) for target in sample.targets), True, found, "token F1")
 
 
 TASKS = (
@@ -122,13 +122,13 @@ TASKS = (
         description="questions about one named passage",
         source="100-LongBench, A.2",
         positioned=True,
-        stock=stock,
+        pool=pool,
         needs="questions with answers",
         gold=("qa",),
         noise=("qa", "noise"),
         gold_alone=True,
         rubric="qa",
-        official="100longbench/qa_f1",
+        official="hundred/qa_f1",
         version=2,
     ),
 )

@@ -1,4 +1,4 @@
-"""Threads of Stack Exchange: questions with their answers, from the official data dump or from JSONL."""
+"""Stack Exchange threads: questions with their answers, from the official data dump or from JSONL."""
 
 from fathom.corpus.stackexchange.documents import ThreadCorpus, case_documents, document_of, thread_documents
 from fathom.corpus.stackexchange.markup import PostText, post_text

@@ -1,4 +1,4 @@
-"""Threads as documents: which are taken, and one text each with the spans of the question and of every answer."""
+"""Converts threads to documents: selects them, and joins each to one text with spans of the question and answers."""
 
 import heapq
 import re
@@ -22,22 +22,22 @@ TOP_OF_TAG = 2_500
 
 @dataclass(frozen=True, slots=True)
 class ThreadCorpus:
-    """Documents made of threads, and what was left out."""
+    """Documents made from threads, and what was left out."""
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
 
 
 def thread_documents(spec: str, progress: Progress | None = None) -> ThreadCorpus:
-    """The threads of a file or folder as documents.
+    """Convert the threads of a file or folder to documents.
 
     Args:
-        spec: ``PATH`` of what ``read_threads`` reads, with ``?tags=python,c&top=2500`` where not the most popular
-            threads of all are wanted; see ``selected``.
+        spec: ``PATH`` for ``read_threads``, optionally with ``?tags=python,c&top=2500`` to select the most popular
+            threads by tag; see ``selected``.
         progress: See ``read_threads``.
 
     Raises:
-        FathomError: There is nothing to read, or the query asks for what cannot be.
+        FathomError: There is nothing to read, or the query is invalid.
     """
     name, choices = parse_spec(spec)
     wanted, path = wanted_threads(spec, choices), path_of(name)
@@ -50,8 +50,8 @@ def document_of(thread: Thread, source: str) -> Document:
     """A thread as one text: the title and the question, then the answers by date.
 
     ``passages`` are the spans of the question, title included, and of the answers. ``meta`` holds ``thread`` and
-    ``site``, the ``tags``, the index of the ``accepted`` answer (None if there is none), and for each answer the time
-    at which it was ``answered`` and whether it has ``images``.
+    ``site``, the ``tags``, the index of the ``accepted`` answer (or None), and for each answer the time at which it was
+    ``answered`` and whether it has ``images``.
     """
     parts = ["\n\n".join(filter(None, [thread.title, thread.question])), *(answer.text for answer in thread.answers)]
     text, spans = joined(parts)
@@ -85,35 +85,35 @@ def case_documents(spec: str) -> ThreadCorpus:
         spec: A JSONL file; see ``read_cases``.
 
     Raises:
-        FathomError: There is no such file.
+        FathomError: The file does not exist.
     """
     name, choices = parse_spec(spec)
     if choices:
-        raise FathomError(f"{spec}: a file of published cases takes no choices, not {', '.join(sorted(choices))}.")
+        raise FathomError(f"{spec}: a file of published cases takes no query, but has {', '.join(sorted(choices))}.")
     found = list(read_cases(path_of(name)))
     cases = tuple(one for one in found if isinstance(one, Document))
     return ThreadCorpus(cases, tuple(one for one in found if isinstance(one, Problem)))
 
 
 class _BadCaseError(Exception):
-    """A line that is no case; the message says why."""
+    """A line that is not a case; the message says why."""
 
 
 def read_cases(path: Path) -> Iterator[Document | Problem]:
-    """Yield the cases of a file in its order, and apart from them what was left out.
+    """Yield the cases of a file in order, and problems with others.
 
     Args:
         path: A file of ``fathom.records.TABLES``, also with ``.gz`` or ``.zst``; each row has ``question_id``,
             ``question``, ``all_answers`` (a list) and ``answer`` (``A1`` for the first of them); ``tags`` are optional.
 
     Raises:
-        FathomError: There is no such file.
+        FathomError: The file does not exist.
     """
     if not path.is_file():
         raise FathomError(f"{path_text(path)}: no such file; name a file of published cases, such as a .jsonl.")
     if format_of(path.name) not in TABLES:
-        raise FathomError(f"{path_text(path)}: published cases are a file that ends in {', '.join(TABLES)}.")
-    faults = Problems(path, "lines that are no cases")
+        raise FathomError(f"{path_text(path)}: unknown format; files of published cases end in {', '.join(TABLES)}.")
+    faults = Problems(path, "lines that are not cases")
     lines: dict[str, int | None] = {}
     empty = True
     for record in read_records(path):
@@ -129,9 +129,9 @@ def read_cases(path: Path) -> Iterator[Document | Problem]:
         if (first := lines.setdefault(case.id, record.line)) == record.line:
             yield case
         else:
-            faults.add(record.line, f"the same question and candidates as line {first}; the first one is kept")
+            faults.add(record.line, f"the same question and candidates as line {first}; only the first is used")
     if empty:
-        faults.add(None, "there is no case in it")
+        faults.add(None, "the file has no cases")
     yield from faults.listed()
 
 
@@ -167,7 +167,7 @@ def _case(record: Mapping[str, object], source: str) -> Document:
 
 
 def joined(parts: list[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Texts as one, with the span of each."""
+    """Join texts; returns the span of each."""
     spans: list[tuple[int, int]] = []
     for part in parts:
         start = spans[-1][1] + len(GAP) if spans else 0
@@ -176,7 +176,7 @@ def joined(parts: list[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def _text(value: object, field: str) -> str:
-    """A published text: as it is but for blanks at its ends, line ends, and halves of characters."""
+    """A published text without surrounding blanks, with normalised line ends and without lone surrogates."""
     if not isinstance(value, str):
         raise _BadCaseError(f"the field {field!r} should be a string")
     text = value.encode(errors="replace").decode().replace("\r\n", "\n").replace("\r", "\n").strip()
@@ -187,11 +187,11 @@ def _text(value: object, field: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which threads are taken.
+    """Which threads to select.
 
     Attributes:
         tags: Only threads with one of these tags; empty for any.
-        top: At most so many of each tag, or of all: those with the highest scores.
+        top: At most so many of each tag, or overall: those with the highest scores.
     """
 
     tags: tuple[str, ...] = ()
@@ -200,42 +200,42 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The documents of the threads that were taken, in the order in which they came, and what was left out."""
+    """The documents of the selected threads in the order read, and what was left out."""
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
 
 
 def wanted_threads(spec: str, choices: Mapping[str, str]) -> Wanted:
-    """What the query of a specification asks for: ``tags=python,c`` and ``top=2500``.
+    """Parse the query of a specification: ``tags=python,c`` and ``top=2500``.
 
     Raises:
-        FathomError: It asks for something else, ``top`` is no whole number from 1 on, or ``tags`` names none.
+        FathomError: It has another name, ``top`` is not a positive whole number, or ``tags`` is empty.
     """
     if unknown := sorted(set(choices) - {"tags", "top"}):
-        raise FathomError(f"{spec}: threads are chosen by tags=A,B and top=N, not by {', '.join(unknown)}.")
+        raise FathomError(f"{spec}: unknown option {', '.join(unknown)}; threads are selected by tags=A,B and top=N.")
     tags = tuple(dict.fromkeys(tag.strip().lower() for tag in choices.get("tags", "").split(",") if tag.strip()))
     if "tags" in choices and not tags:
-        raise FathomError(f"{spec}: tags= names no tag; write tags=python,c or leave it out.")
+        raise FathomError(f"{spec}: tags= is empty; write tags=python,c or leave it out.")
     top = choices.get("top", str(TOP_OF_TAG if tags else TOP))
     if not (top.isascii() and top.isdigit() and len(top) <= 9 and int(top) > 0):
-        raise FathomError(f"{spec}: top={top} is not a whole number from 1 on.")
+        raise FathomError(f"{spec}: top={top} is not a positive whole number.")
     return Wanted(tags, int(top))
 
 
 def selected(
     found: Iterable[Thread | Problem], wanted: Wanted, name: str, document_of: Callable[[Thread], Document]
 ) -> Selected:
-    """The most popular threads of a stream, of which no more than these are held.
+    """Select the most popular threads of a stream; only these are held in memory.
 
-    Threads without any answer can serve nothing and are passed over; those whose asker accepted none stay, since their
-    answers are distractors.
+    Threads without answers are skipped; those without an accepted answer are kept, since their answers are
+    distractors.
 
     Args:
         found: What ``read_threads`` yields.
-        wanted: Which threads are taken.
-        name: What the stream is called in problems.
-        document_of: Makes a document of a thread.
+        wanted: Which threads to select.
+        name: Name of the stream in problems.
+        document_of: Converts a thread to a document.
     """
     # For each tag ("" for any) a heap whose first entry is the least popular thread.
     heaps: dict[str, list[tuple[tuple[int, int, str], int, Document]]] = {tag: [] for tag in wanted.tags or ("",)}
@@ -265,16 +265,16 @@ def selected(
 
 
 def popularity(thread: Thread) -> tuple[int, int, str]:
-    """What threads are ranked by: score, then the older number."""
+    """The sort key of threads: score, then age by number."""
     number = thread.id.rpartition(":")[2]
     return thread.score, -int(number) if number.isdecimal() else 0, thread.id
 
 
 def _passed_over(threads: int, taken: int, unanswered: int, wanted: Wanted) -> list[str]:
-    """One line about the threads that were not taken; none where all were."""
+    """A line about the threads that were not selected, if any."""
     if threads == taken:
         return []
     of_tag = f"each of the tags {', '.join(wanted.tags)}" if wanted.tags else "all"
     others = threads - taken - unanswered
-    rule = f"; the {wanted.top:,} most popular of {of_tag} are taken (tags=A,B and top=N change that)" if others else ""
-    return [f"{threads - taken:,} of {threads:,} threads passed over, {unanswered:,} without any answer{rule}"]
+    rule = f"; the {wanted.top:,} most popular of {of_tag} are used (tags=A,B and top=N change that)" if others else ""
+    return [f"{threads - taken:,} of {threads:,} threads skipped, {unanswered:,} without any answer{rule}"]

@@ -1,6 +1,6 @@
-"""The official data dump as threads: its posts are sorted on disk, so that memory does not grow with them.
+"""Reads threads from the official data dump: posts are sorted on disk, so that memory use does not grow.
 
-The dump is ``Posts.xml`` as it is, compressed, or inside a ``.7z``; damage is reported and the rows around it are kept.
+The dump is ``Posts.xml``, plain, compressed, or inside a ``.7z``; damage is reported and the other rows are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fathom.types import FathomError
 
 QUESTION, ANSWER = "1", "2"
 LARGEST_NUMBER = 2**63 - 1
-# Nothing of this outlives the process, so that nothing need be safe against a crash.
+# The database does not outlive the process, so it need not survive a crash.
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
@@ -35,25 +35,25 @@ CREATE TABLE answers (id INTEGER PRIMARY KEY, created TEXT, score INTEGER, text 
 BEGIN;
 """
 ROW = b"<row "
-# Ten times the longest post there can be; the time that the parser takes grows with the square of a row's length.
+# Ten times the longest possible post; the parser's time grows with the square of a row's length.
 LONGEST_ROW = 1 << 24
 POSTS = "posts.xml"
 PIECE_BYTES = 1 << 20
 
 
 def read_dump(path: Path, progress: Progress | None = None) -> Iterator[Thread | Problem]:
-    """Yield the threads of a dump by number, and what was left out.
+    """Yield the threads of a dump by number, and problems with others.
 
-    Other posts than questions and answers are passed over. Answers may stand anywhere in the file. A thread whose
-    accepted answer is not in the dump is reported and left out. The texts are kept in a temporary folder (``TMPDIR``)
-    of about the size of ``Posts.xml`` until the last thread is taken.
+    Posts other than questions and answers are skipped. Answers may be anywhere in the file. A thread whose accepted
+    answer is not in the dump is reported and skipped. The texts are kept in a temporary folder (``TMPDIR``) of about
+    the size of ``Posts.xml`` until the last thread is read.
 
     Args:
         path: ``Posts.xml``, also with ``.gz`` or ``.zst``, or a ``.7z`` with it.
         progress: Called while the dump is read, which comes before the first thread.
 
     Raises:
-        FathomError: There is no post in it, it cannot be opened, or the disk is full.
+        FathomError: It has no posts, cannot be opened, or the disk is full.
     """
     with TemporaryDirectory(prefix="fathom-posts-", ignore_cleanup_errors=True) as folder:
         database = sqlite3.connect(Path(folder, "posts.sqlite"), isolation_level=None)
@@ -72,7 +72,7 @@ def read_dump(path: Path, progress: Progress | None = None) -> Iterator[Thread |
 
 
 def site_of(path: Path) -> str:
-    """The site of a dump, by the name of its archive or folder: ``alcohol`` for ``alcohol.stackexchange.com.7z``."""
+    """The site of a dump, from the name of its archive or folder: ``alcohol`` for ``alcohol.stackexchange.com.7z``."""
     name = path.name
     for suffix in COMPRESSED:
         name = name.removesuffix(suffix)
@@ -81,7 +81,7 @@ def site_of(path: Path) -> str:
 
 
 class _Reader:
-    """Puts the posts of one dump into the database."""
+    """Loads the posts of one dump into the database."""
 
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         self._path = path
@@ -112,10 +112,10 @@ class _Reader:
         number, body, created = _number(post.get("Id")), post.get("Body"), post.get("CreationDate")
         question = _number(post.get("ParentId"))
         if number is None or body is None or created is None:
-            self._faults.add(line, "a post without Id, Body or CreationDate; it is left out")
+            self._faults.add(line, "a post without Id, Body or CreationDate; skipped")
             return
         if kind == ANSWER and question is None:
-            self._faults.add(line, f"answer {number} has no ParentId; it is left out")
+            self._faults.add(line, f"answer {number} has no ParentId; skipped")
             return
         content = post_text(body)
         facts = (number, created, _number(post.get("Score")) or 0, content.text, content.has_images)
@@ -125,7 +125,7 @@ class _Reader:
             title, tags = " ".join(post.get("Title", "").split()), " ".join(_tags(post.get("Tags", "")))
             new = self._insert("questions", (*facts, line, _number(post.get("AcceptedAnswerId")), title, tags))
         if not new:
-            self._faults.add(line, f"post {number} came before; the first one is kept")
+            self._faults.add(line, f"duplicate post {number}; only the first is used")
 
     def _insert(self, table: str, values: tuple[object, ...]) -> bool:
         places = ", ".join("?" * len(values))
@@ -146,7 +146,7 @@ def _threads(path: Path, database: sqlite3.Connection) -> Iterator[Thread | Prob
             for answer, words, posted, votes, pictures in found
         )
         if accepted is not None and not any(answer.accepted for answer in answers):
-            faults.add(line, f"question {number}: its accepted answer {accepted} is missing; the thread is left out")
+            faults.add(line, f"question {number}: its accepted answer {accepted} is missing; the thread is skipped")
             continue
         yield Thread(f"{site}:{number}", title, text, tuple(tags.split()), created, score, bool(images), answers)
     yield from faults.listed()
@@ -154,13 +154,11 @@ def _threads(path: Path, database: sqlite3.Connection) -> Iterator[Thread | Prob
         "SELECT count(*) FROM answers WHERE question NOT IN (SELECT id FROM questions)"
     ).fetchone()
     if orphans:
-        yield Problem(
-            path_text(path), None, f"{orphans:,} answers whose question is missing; they are left out", orphans
-        )
+        yield Problem(path_text(path), None, f"{orphans:,} answers whose question is missing; skipped", orphans)
 
 
 def _number(value: str | None) -> int | None:
-    """A whole number that a database can hold, or None."""
+    """A whole number that fits a database column, or None."""
     if value is None or not re.fullmatch("-?[0-9]{1,19}", value):
         return None
     number = int(value)
@@ -173,11 +171,11 @@ def _tags(value: str) -> list[str]:
 
 
 class EntitiesError(Exception):
-    """The XML declares entities; the message says so, in words that follow the file's name."""
+    """The XML declares entities; the message follows the file's name."""
 
 
 class PostsParser:
-    """Takes the bytes of a dump piece by piece and hands on its rows. Entities are refused, nothing is loaded.
+    """Parses the bytes of a dump incrementally and passes on its rows. Entities are refused, nothing is loaded.
 
     Args:
         take: Called with the line and the attributes of every ``row``.
@@ -202,30 +200,28 @@ class PostsParser:
             try:
                 self._parser.Parse(data, False)
             except ExpatError as error:
-                self._report(
-                    self._line + error.lineno - 1, f"not XML: {_words(error)}; reading goes on at the next row"
-                )
+                self._report(self._line + error.lineno - 1, f"not XML: {_words(error)}; continuing at the next row")
                 data = self._after_damage(data)
                 continue
             self._fed += len(data)
             if self._fed - self._parser.CurrentByteIndex > LONGEST_ROW:
                 self._line += self._parser.CurrentLineNumber - 1
-                self._report(self._line, f"a row of more than {LONGEST_ROW >> 20} MiB; reading goes on at the next row")
+                self._report(self._line, f"a row of more than {LONGEST_ROW >> 20} MiB; continuing at the next row")
                 self._seeking = True
             return
 
     def close(self) -> None:
-        """Say that no more bytes come."""
+        """Finish parsing."""
         if self._seeking:
             return
         try:
             self._parser.Parse(b"", True)
         except ExpatError as error:
             line = self._line + error.lineno - 1
-            self._report(line, "the file ends in the middle of the posts; what came before is kept; fetch it again")
+            self._report(line, "the file ends in the middle of the posts; earlier posts are kept; download it again")
 
     def _start(self, opening: bytes = b"") -> XMLParserType:
-        # Bytes come as UTF-8, whatever the file's first line says it was.
+        # The bytes are UTF-8, whatever the XML declaration said.
         parser = ParserCreate("UTF-8")
         parser.StartElementHandler = self._element
         parser.EntityDeclHandler = _refuse_entities
@@ -239,17 +235,17 @@ class PostsParser:
             self._take(self._line + self._parser.CurrentLineNumber - 1, attributes)
 
     def _after_damage(self, data: bytes) -> bytes:
-        """The bytes of the piece from the damage on; at least one byte less, so that it always goes on."""
+        """The bytes of the piece after the damage; at least one byte less, to guarantee progress."""
         position = max(self._parser.ErrorByteIndex - self._fed, 1)
         self._line += self._parser.ErrorLineNumber - 1
         self._seeking = True
         return data[position:]
 
     def _seek(self, data: bytes) -> bytes:
-        """The bytes from the next row on, given to a new parser; none where no row begins in this piece."""
+        """The bytes from the next row on, given to a new parser; empty if no row begins in this piece."""
         data = self._tail + data
         start = data.find(ROW)
-        # What is kept for later may hold the start of a row, and never a line end that was counted.
+        # The bytes kept may contain the start of a row, but no line end that was counted.
         passed = start if start >= 0 else max(len(data) - len(ROW) + 1, 0)
         self._line += data.count(b"\n", 0, passed)
         self._tail = b"" if start >= 0 else data[passed:]
@@ -265,11 +261,11 @@ def _words(error: ExpatError) -> str:
 
 
 def _refuse_entities(*_: object) -> None:
-    raise EntitiesError("declares entities, which no dump of Stack Exchange does; fetch it from its publisher.")
+    raise EntitiesError("declares entities, which no Stack Exchange dump does; download it from its publisher.")
 
 
 def pour_posts(path: Path, feed: Callable[[bytes], None], progress: Progress | None = None) -> None:
-    """Give the bytes of ``Posts.xml`` to ``feed``, piece by piece.
+    """Pass the bytes of ``Posts.xml`` to ``feed``, piece by piece.
 
     Args:
         path: ``Posts.xml``, also with ``.gz`` or ``.zst``, or a ``.7z`` with a file of that name in it.
@@ -277,8 +273,8 @@ def pour_posts(path: Path, feed: Callable[[bytes], None], progress: Progress | N
         progress: Called after every piece.
 
     Raises:
-        DamagedError: The bytes cannot be read to their end; what came before has been fed.
-        FathomError: The archive cannot be opened, has no posts, or py7zr is not there.
+        DamagedError: The bytes cannot be read to their end; earlier ones have been passed on.
+        FathomError: The archive cannot be opened, has no posts, or py7zr is not installed.
     """
     if path.suffix.lower() == ".7z":
         _pour_archive(path, feed, progress)
@@ -293,12 +289,12 @@ def pour_posts(path: Path, feed: Callable[[bytes], None], progress: Progress | N
 
 
 def content_size(path: Path) -> int | None:
-    """The bytes that a file will give, or None where it is compressed and does not say."""
+    """The unpacked size of a file, or None if unknown."""
     return None if path.suffix.lower() in COMPRESSED else path.stat().st_size
 
 
 class _Pipe:
-    """Hands on what py7zr unpacks; it is never read back. The methods are those of ``py7zr.Py7zIO``."""
+    """Passes on what py7zr unpacks; it is never read back. The methods are those of ``py7zr.Py7zIO``."""
 
     def __init__(self, feed: Callable[[bytes], None], progress: Progress | None, total: int) -> None:
         self._feed = feed
@@ -307,7 +303,7 @@ class _Pipe:
         self._written = 0
 
     def create(self, filename: str) -> _Pipe:
-        """What ``py7zr.WriterFactory`` asks for: a single file is unpacked, into this."""
+        """Implements ``py7zr.WriterFactory`` for a single file."""
         return self
 
     def write(self, data: bytes | bytearray) -> int:
@@ -341,7 +337,7 @@ def _pour_archive(path: Path, feed: Callable[[bytes], None], progress: Progress 
         file = path.open("rb")
     except OSError as error:
         raise DamagedError(f"cannot be read: {error.strerror or error}") from error
-    # An open file rather than its path: py7zr then unpacks in this thread.
+    # Given an open file instead of its path, py7zr unpacks in this thread.
     with file:
         try:
             archive = py7zr.SevenZipFile(file)
@@ -349,7 +345,7 @@ def _pour_archive(path: Path, feed: Callable[[bytes], None], progress: Progress 
         except py7zr.exceptions.PasswordRequired as error:
             raise FathomError(f"{path_text(path)}: the archive has a password; unpack it first.") from error
         except (*damage, LookupError, TypeError, AssertionError, struct.error) as error:
-            reason = "not a .7z that can be read, or cut off before the table at its end; fetch it again"
+            reason = "not a readable .7z, or truncated before its file table; download it again"
             raise FathomError(f"{path_text(path)}: {reason}.") from error
         with archive:
             name = next((name for name in sizes if PurePosixPath(name).name.lower() == POSTS), None)
@@ -361,7 +357,7 @@ def _pour_archive(path: Path, feed: Callable[[bytes], None], progress: Progress 
             except py7zr.exceptions.PasswordRequired as error:
                 raise FathomError(f"{path_text(path)}: the archive has a password; unpack it first.") from error
             except damage as error:
-                raise DamagedError(f"is damaged ({type(error).__name__}); fetch it again") from error
+                raise DamagedError(f"is damaged ({type(error).__name__}); download it again") from error
 
 
 def _library(path: Path) -> Any:

@@ -1,10 +1,10 @@
-"""Posts as plain text: HTML in, readable text out, code kept as it stands."""
+"""Converts posts from HTML to plain text, keeping code unchanged."""
 
 import html
 import re
 from dataclasses import dataclass, field
 
-# Possessive throughout, and no part runs over the start of another tag: the time is linear in the length.
+# Possessive quantifiers, and no part crosses the start of another tag: the time is linear in the length.
 _TOKEN = re.compile(
     r"<!--(?:.*?-->|.*)"
     r"|<[!?][^<>]*+>"
@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"""\b(alt|href|start)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))""", re.IGNORECASE)
-# Half of a surrogate pair, which JSON can spell, is in no UTF-8 text.
+# Lone surrogates, which JSON can encode, are not valid UTF-8.
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ud800-\udfff]")
 _TICKS = re.compile("`+")
 _IMAGE_LINK = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp)(?:[?#].*)?$", re.IGNORECASE | re.DOTALL)
@@ -40,7 +40,7 @@ class PostText:
 
     Attributes:
         text: Paragraphs with a blank line between them.
-        has_images: Whether it shows an image or links to one.
+        has_images: Whether it contains an image or a link to one.
     """
 
     text: str
@@ -48,18 +48,18 @@ class PostText:
 
 
 def post_text(source: str) -> PostText:
-    """Turn the HTML of a post into text that a person would have typed.
+    """Convert the HTML of a post to text as a person would have typed it.
 
-    Blocks of code stand between fences of backticks, letter by letter; code within a line stands between backticks.
-    Quotes begin with ``>``, items of lists with ``-`` or their number, cells of a table are parted by ``|``. A link
-    is its text; an image is ``[image]`` with its description where it has one. Powers and indices get ``^`` and
-    ``_``. Entities are resolved; control characters, comments, scripts and styles are dropped. Nothing is loaded.
+    Code blocks are fenced with backticks, verbatim; inline code is in backticks. Quotes begin with ``>``, list items
+    with ``-`` or their number, table cells are separated by ``|``. A link becomes its text; an image ``[image]`` with
+    its description, if any. Superscripts and subscripts get ``^`` and ``_``. Entities are resolved; control characters,
+    comments, scripts and styles are removed. Nothing is loaded.
 
     Args:
-        source: HTML, sound or not.
+        source: HTML, valid or not.
 
     Returns:
-        The text, and whether there are images. Any string gives a result; the time is linear in its length.
+        The text, and whether there are images. Any string is accepted; the time is linear in its length.
     """
     page = _Page()
     for token in _TOKEN.finditer(source):
@@ -74,7 +74,7 @@ def post_text(source: str) -> PostText:
 
 @dataclass(slots=True)
 class _Box:
-    """A quote, a list or an item: what its first line and its other lines begin with."""
+    """A quote, a list or an item: the prefix of its first line and of its other lines."""
 
     tag: str
     prefix: str = ""
@@ -84,7 +84,7 @@ class _Box:
 
 @dataclass(slots=True)
 class _Page:
-    """The lines so far, and the line that is being written."""
+    """The finished lines, and the current one."""
 
     lines: list[str] = field(default_factory=list)
     has_images: bool = False
@@ -149,7 +149,7 @@ class _Page:
             self.pieces.append(f"[image: {alt}]" if alt and alt.lower() != _DEFAULT_ALT else "[image]")
 
     def _inside_list(self, tag: str) -> bool:
-        """A list within an item follows it without a blank line."""
+        """A nested list follows its item without a blank line."""
         return tag in ("ul", "ol") and any(box.tag == "li" for box in self.boxes)
 
     def _start_block(self, tag: str, attributes: str) -> None:
@@ -205,7 +205,7 @@ class _Page:
         self.blank_due = True
 
     def _end_line(self, blank: bool) -> None:
-        """Put down the text that waits; ``blank``: a blank line is due before the next one."""
+        """Write the pending text; ``blank``: a blank line must precede the next one."""
         lines = [" ".join(line.split()) for line in "".join(self.pieces).split(_LINE_BREAK)] if self.pieces else []
         self.pieces.clear()
         self.code_from = None
@@ -233,5 +233,5 @@ def _attributes(source: str) -> dict[str, str]:
 
 
 def _unused_ticks(code: str, least: int) -> int:
-    """How many backticks in a row, at least ``least``, do not occur in the code."""
+    """The number of backticks, at least ``least``, that does not occur in a row in the code."""
     return max([least, *(len(run) + 1 for run in _TICKS.findall(code))])

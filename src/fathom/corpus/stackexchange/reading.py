@@ -1,4 +1,4 @@
-"""Threads from files: a dump, JSONL, or a folder of either."""
+"""Reads threads from a dump, JSONL, or a folder of either."""
 
 import json
 import sqlite3
@@ -17,66 +17,66 @@ READABLE = "Posts.xml or .jsonl, each also with .gz or .zst, or a .7z with Posts
 
 
 def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Thread | Problem]:
-    """Yield the threads of a file or of all such files of a folder, and apart from them what was left out.
+    """Yield the threads of a file or folder, and problems with what is left out.
 
     Args:
-        path: ``Posts.xml`` of the official data dump, plain or in a ``.7z``; JSONL with one thread a line; or a folder
-            with such files, read in the order of their names.
-        progress: Called with the bytes read and the bytes in all, for each file from 0 on.
+        path: ``Posts.xml`` of the official data dump, plain or in a ``.7z``; JSONL with one thread per line; or a
+            folder of such files, read in the order of their names.
+        progress: Called with the bytes read and the size, for each file from 0.
 
     Yields:
-        Threads with distinct ids, accepted answer or not; and a ``Problem`` for whatever was left out: a thread whose
-        accepted answer is missing, a bad line, the end of a truncated file.
+        Threads with distinct ids, with or without an accepted answer; and a ``Problem`` for everything left out: a
+        thread whose accepted answer is missing, a bad line, the end of a truncated file.
 
     Raises:
-        FathomError: There is nothing to read, or a dump cannot be opened. One file of several that cannot be opened
-            is left out instead.
+        FathomError: There is nothing to read, or a dump cannot be opened. One of several files that cannot be opened is
+            skipped instead.
     """
     seen: set[str] = set()
     files, others = _files(path)
     for file in files:
-        repeated = Problems(file, "threads that came before")
+        repeated = Problems(file, "duplicate threads")
         try:
             for found in _read(file, progress):
                 if isinstance(found, Thread) and found.id in seen:
-                    repeated.add(None, f"thread {found.id} came before; the first one is kept")
+                    repeated.add(None, f"duplicate thread {found.id}; only the first is used")
                     continue
                 if isinstance(found, Thread):
                     seen.add(found.id)
                 yield found
         except FathomError as error:
-            # Where the machine is at fault, and not the file, the next file would fare no better.
+            # An error of the machine, not of the file, would also affect the next file.
             if len(files) == 1 or isinstance(error.__cause__, sqlite3.Error | ModuleNotFoundError):
                 raise
-            yield Problem(path_text(file), None, f"left out: {str(error).removeprefix(f'{path_text(file)}: ')}")
+            yield Problem(path_text(file), None, f"skipped: {str(error).removeprefix(f'{path_text(file)}: ')}")
         yield from repeated.listed()
     yield from unread(path, others, f"threads are in {READABLE}")
 
 
 def _read(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
-    """What a file holds; a file without a thread or a word about it says so."""
+    """The threads of a file; reports a file without any."""
     empty = True
     for found in (_read_jsonl if _kind(path) == JSONL else read_dump)(path, progress):
         empty = False
         yield found
     if empty:
-        yield Problem(path_text(path), None, "there is no thread in it")
+        yield Problem(path_text(path), None, "it contains no threads")
 
 
 def _files(path: Path) -> tuple[list[Path], list[str]]:
     """The files with threads, and the names of the others in their folder."""
     if path.is_file():
         if _kind(path) is None:
-            raise FathomError(f"{path_text(path)}: cannot tell how to read it; it should be {READABLE}.")
+            raise FathomError(f"{path_text(path)}: unknown format; it should be {READABLE}.")
         return [path], []
     if not path.is_dir():
         raise FathomError(f"{path_text(path)}: no such file or folder. Name {READABLE}, or a folder of them.")
-    # A dump that was unpacked holds users, votes and comments beside its posts.
+    # An unpacked dump also contains users, votes and comments.
     inside = sorted(path.iterdir())
     kinds = {one: _kind(one) for one in inside if one.is_file() and not one.name.startswith(".")}
     found = [one for one, kind in kinds.items() if kind and (kind != XML or one.name.lower().startswith("posts."))]
     if not found:
-        raise FathomError(f"{path_text(path)}: the folder holds no threads; it needs {READABLE}.")
+        raise FathomError(f"{path_text(path)}: the folder contains no threads; it needs {READABLE}.")
     return found, [one.name for one in inside if one not in found]
 
 
@@ -88,11 +88,11 @@ def _kind(path: Path) -> str | None:
 
 
 class _BadThreadError(Exception):
-    """A line that is no thread; the message says why."""
+    """A line that is not a thread; the message says why."""
 
 
 def _read_jsonl(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
-    faults = Problems(path, "lines that are no threads")
+    faults = Problems(path, "lines that are not threads")
     number = read = 0
     size = content_size(path)
     try:
@@ -124,7 +124,7 @@ def _thread(record: object) -> Thread:
     gold = sum(answer.accepted for answer in answers)
     name = _line(record, "id")
     if accepted is not None and not gold:
-        raise _BadThreadError(f"thread {name}: its accepted answer {accepted} is missing; the thread is left out")
+        raise _BadThreadError(f"thread {name}: its accepted answer {accepted} is missing; the thread is skipped")
     if gold > 1:
         raise _BadThreadError(f"thread {name}: {gold} answers are accepted; expected one")
     body = _body(record, "question")
@@ -139,14 +139,14 @@ def _thread(record: object) -> Thread:
 def _answer(record: Mapping[str, object], accepted: object) -> Answer:
     number = record.get("answer_id")
     if not isinstance(number, int):
-        raise _BadThreadError("an answer has no whole number 'answer_id'")
+        raise _BadThreadError("an answer without a whole number 'answer_id'")
     chosen = record.get("accepted") is True if accepted is None else number == accepted
     body = _body(record, "text")
     return Answer(number, body.text, chosen, _line(record, "creation_date"), _score(record), body.has_images)
 
 
 def _body(record: Mapping[str, object], field: str) -> PostText:
-    """The text of a post: from its HTML where it is there, since that knows code and images."""
+    """The text of a post: from its HTML if available, which has code and images."""
     markup = record.get("question_html" if field == "question" else "html")
     if isinstance(markup, str):
         return post_text(markup)
@@ -159,7 +159,7 @@ def _body(record: Mapping[str, object], field: str) -> PostText:
 def _line(record: Mapping[str, object], field: str) -> str:
     value = record.get(field)
     if not isinstance(value, str) or not value.strip():
-        raise _BadThreadError(f"the field {field!r} should be a string with something in it")
+        raise _BadThreadError(f"the field {field!r} should be a non-empty string")
     return " ".join(normalise(_storable(value)).split())
 
 
@@ -169,5 +169,5 @@ def _score(record: Mapping[str, object]) -> int:
 
 
 def _storable(text: str) -> str:
-    """Text without the halves of characters that JSON can spell and UTF-8 cannot hold."""
+    """Text without lone surrogates, which JSON can encode and UTF-8 cannot."""
     return text.encode(errors="replace").decode()

@@ -1,10 +1,10 @@
-"""A thread of Stack Exchange: one question and its answers."""
+"""Stack Exchange threads: one question and its answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 Progress = Callable[[int, int | None], None]
-"""Told the bytes of content read so far, and those in all (None where a compressed file does not say)."""
+"""Called with the bytes read so far and the size (None if unknown)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,12 +12,12 @@ class Answer:
     """One answer.
 
     Attributes:
-        id: The site's number for it.
+        id: The site's number of it.
         text: Plain text; see ``post_text``.
         accepted: Whether the asker accepted it.
-        created: When it was posted, in UTC, as ISO 8601 (``2014-01-21T20:27:29.797``); these sort as text.
-        score: Votes for it less votes against it.
-        has_images: Whether it shows an image or links to one, so that its text alone may not be the answer.
+        created: Posting time in UTC, as ISO 8601 (``2014-01-21T20:27:29.797``); such strings sort by time.
+        score: Upvotes minus downvotes.
+        has_images: Whether it contains an image or a link to one, so that its text may be incomplete.
     """
 
     id: int
@@ -35,11 +35,11 @@ class Thread:
     Attributes:
         id: ``SITE:NUMBER``, for example ``alcohol:2``.
         title: The question in one line.
-        question: The body of the question as plain text.
+        question: Body of the question as plain text.
         tags: Its tags, in their order.
         created: When it was asked, in UTC, as ISO 8601.
-        score: Votes for the question less votes against it.
-        has_images: Whether the question shows an image or links to one.
+        score: Upvotes minus downvotes.
+        has_images: Whether the question contains an image or a link to one.
         answers: By date, and by number within one date. At most one is accepted.
     """
 
@@ -54,5 +54,5 @@ class Thread:
 
     @property
     def accepted(self) -> Answer | None:
-        """The accepted answer, or None where the asker accepted none."""
+        """The accepted answer, or None."""
         return next((answer for answer in self.answers if answer.accepted), None)

@@ -1,10 +1,10 @@
-"""``world``: a generated corpus that needs no download and never ends.
+"""``world``: a generated corpus that needs no download and has no end.
 
-Facts first (``facts`` and ``deeds``, drawn by ``cast`` and ``happenings``), text second: each article kind is
-one outline function (``biography``, ``portrait`` ...) that says what to tell and what to ask, and sentence plans
-of each language lie in the folders ``en`` and ``zh``.
+Facts are drawn first (``facts``, ``cluster``), text is written second: each kind of article is one outline function
+(``biography``, ``portrait`` ...) with the facts to tell and the questions to ask; the sentence plans of each language
+are in the folders ``en`` and ``zh``.
 """
 
-from fathom.corpus.world.press import article, generate
+from fathom.corpus.world.generator import article, generate
 
 __all__ = ["article", "generate"]

@@ -1,7 +1,7 @@
-"""The fact model: what is true in the world, before a word is written.
+"""The fact model of the generated world.
 
-Values are in the language of their world (names, trades), numbers and dates in none. A cluster is a small
-valley with a shared cast, so that its articles can speak of each other and agree.
+Values are in the language of their world (names, trades); numbers and dates have none. A cluster is a small valley with
+shared people, so that its articles can refer to each other and agree.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Trade:
-    """A way of earning a living: who does it, what is made, the house that makes it, the skill."""
+    """An occupation: who does it, its products, its business, its skill."""
 
     worker: str
     goods: str
@@ -38,7 +38,7 @@ class Trade:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in a year: inhabitants, hands, takings."""
+    """A number in a year: inhabitants, employees, revenue."""
 
     year: int
     value: int
@@ -46,7 +46,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Tenure:
-    """Someone at the head of something from ``start`` to ``end`` (years)."""
+    """Someone who led something from ``start`` to ``end`` (years)."""
 
     name: Name
     start: int
@@ -55,7 +55,7 @@ class Tenure:
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A building of note: built in a year, by someone, at a cost."""
+    """A notable building: year, builder, cost."""
 
     name: str
     built: int
@@ -65,7 +65,7 @@ class Landmark:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A settlement. ``full`` is unique in the world of a seed; ``away`` is the distance to the valley's chief place."""
+    """A settlement. ``full`` is unique in the world of a seed; ``away`` is the distance to the valley's main place."""
 
     name: str
     full: str
@@ -92,7 +92,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """The frame of a life, drawn before anything else so that all that happens fits into it."""
+    """The dates of a life, drawn first so that everything else fits."""
 
     name: Name
     born: date
@@ -113,7 +113,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Something a person made and is remembered for."""
+    """Something a person made and is known for."""
 
     title: str
     year: int
@@ -122,7 +122,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Award:
-    """An honour given in a year."""
+    """An award received in a year."""
 
     name: str
     year: int
@@ -182,7 +182,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A daughter house of a firm."""
+    """A branch of a firm."""
 
     place: Place
     year: int
@@ -191,7 +191,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Firm:
-    """A business: ``full`` is unique; takings (``revenue``) are by year, in order."""
+    """A business: ``full`` is unique; ``revenue`` is by year, in order."""
 
     name: str
     full: str
@@ -211,7 +211,7 @@ class Firm:
 
     @property
     def founder_left(self) -> int:
-        """Year in which the founder gave up the lead."""
+        """Year in which the founder left the management."""
         return self.heads[0].end
 
 
@@ -226,7 +226,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened once. ``figures`` are its other numbers by name; ``shares`` have different values."""
+    """An event. ``figures`` are its other numbers by name; ``shares`` have different values."""
 
     kind: str
     name: str
@@ -271,7 +271,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A dated step of a chronicle; ``key`` names what happened, ``number`` its number, ``spent`` its cost."""
+    """A dated step of a chronicle; ``key`` names it, ``number`` is its number, ``spent`` its cost."""
 
     day: date
     key: str
@@ -305,7 +305,7 @@ class Chronicle:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A valley and all that is known of it."""
+    """A valley and its facts."""
 
     number: int
     language: str

@@ -1,4 +1,4 @@
-"""How values are written in each language, and which written forms of an answer are accepted."""
+"""How values are written in each language, and the accepted written forms of answers."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -38,16 +38,16 @@ DIGITS = "〇一二三四五六七八九"
 
 
 class Forms(Protocol):
-    """Writes values; one object an article, so that its habits (date style, currency) hold throughout."""
+    """Writes values; one object per article, so that its style (dates, currency) is consistent."""
 
     currency: str
 
     def show(self, value: object) -> str:
-        """Write a value as running text has it."""
+        """Write a value as in running text."""
         ...
 
     def shape(self, value: object, attr: str) -> str | None:
-        """Write ``value`` as ``attr`` asks (``year``, ``money``, ``th`` ...); None where ``attr`` is no such word."""
+        """Write ``value`` as ``attr`` specifies (``year``, ``money``, ``th`` ...); None if ``attr`` is unknown."""
         ...
 
     def accepted(self, value: object, how: str) -> tuple[str, ...]:
@@ -60,14 +60,14 @@ class Forms(Protocol):
 
 
 class EnglishForms:
-    """English: words up to ten, commas in thousands, two habits of writing dates."""
+    """English: words up to ten, thousands separators, two date formats."""
 
     def __init__(self, currency: str, style: float) -> None:
         self.currency = currency
         self._month_first = style > 0.6
 
     def show(self, value: object) -> str:
-        """Write a value as running text has it."""
+        """Write a value as in running text."""
         if isinstance(value, date):
             month = MONTHS[value.month - 1]
             return f"{month} {value.day}, {value.year}" if self._month_first else f"{value.day} {month} {value.year}"
@@ -76,7 +76,7 @@ class EnglishForms:
         return str(value)
 
     def shape(self, value: object, attr: str) -> str | None:
-        """Write ``value`` as ``attr`` asks; None where ``attr`` is no such word."""
+        """Write ``value`` as ``attr`` specifies; None if ``attr`` is unknown."""
         if isinstance(value, date):
             month = MONTHS[value.month - 1]
             if attr == "year":
@@ -121,14 +121,14 @@ class EnglishForms:
 
 
 class ChineseForms:
-    """Chinese: 汉字 for small numbers, and articles that write years either 一八七三年 or 1873年."""
+    """Chinese: 汉字 for small numbers; years as 一八七三年 or 1873年, by article."""
 
     def __init__(self, currency: str, style: float) -> None:
         self.currency = currency
         self._characters = style > 0.55
 
     def show(self, value: object) -> str:
-        """Write a value as running text has it."""
+        """Write a value as in running text."""
         if isinstance(value, date):
             return hanzi_date(value) if self._characters else f"{value.year}年{value.month}月{value.day}日"
         if isinstance(value, int):
@@ -136,7 +136,7 @@ class ChineseForms:
         return str(value)
 
     def shape(self, value: object, attr: str) -> str | None:
-        """Write ``value`` as ``attr`` asks; None where ``attr`` is no such word."""
+        """Write ``value`` as ``attr`` specifies; None if ``attr`` is unknown."""
         if isinstance(value, date):
             if attr == "year":
                 return self._year(value.year)
@@ -203,7 +203,7 @@ def hanzi(value: int) -> str:
 
 
 def hanzi_digits(value: int) -> str:
-    """Write a year figure by figure: 一八七三."""
+    """Write a year digit by digit: 一八七三."""
     return "".join(DIGITS[int(figure)] for figure in str(value))
 
 

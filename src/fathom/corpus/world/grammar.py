@@ -1,4 +1,4 @@
-"""Sentence plans and word lists, read from the text files beside this module.
+"""Sentence plans and word lists, read from the text files in this folder.
 
 A file is a list of rules::
 
@@ -6,8 +6,8 @@ A file is a list of rules::
     one alternative a line, with {slots} and [inline|choices|of any depth]
     = short rule: word | word | word
 
-``#`` starts a comment line. ``{slot}`` is a fact (``{person.born.year}``), something of the discourse (``{S}``)
-or another rule; ``{^slot}`` has a capital; ``{#3-9}`` is a number drawn in that range.
+``#`` starts a comment line. ``{slot}`` is a fact (``{person.born.year}``), part of the discourse (``{S}``) or another
+rule; ``{^slot}`` is capitalised; ``{#3-9}`` is a random number in that range.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fathom.types import FathomError
 
 
 class Slot(NamedTuple):
-    """A place to fill: ``rule`` is all of it, ``base`` names a fact and ``attrs`` walk from it."""
+    """A place to fill: ``rule`` is all of it, ``base`` names a fact and ``attrs`` are attributes of it."""
 
     rule: str
     base: str
@@ -42,7 +42,7 @@ _TOKEN = re.compile(r"\{[^{}]*\}|[\[\]|]|[^\[\]{}|]+")
 
 
 class Grammar:
-    """The rules of one language; a rule is parsed when it is first used."""
+    """The rules of one language; a rule is parsed on first use."""
 
     def __init__(self, rules: Mapping[str, tuple[str, ...]], synonyms: Synonyms) -> None:
         self._rules = rules
@@ -57,7 +57,7 @@ class Grammar:
         return tuple(self._rules)
 
     def words(self, rule: str) -> tuple[str, ...]:
-        """The alternatives of a rule as they are written."""
+        """The alternatives of a rule as written."""
         try:
             return self._rules[rule]
         except KeyError:
@@ -68,21 +68,21 @@ class Grammar:
         found = self._plans.get(rule)
         if found is None:
             lines = self.words(rule)
-            if not rule.startswith("q."):  # questions are worded as they stand
+            if not rule.startswith("q."):  # questions get no synonyms
                 lines = tuple(self._synonyms.spread(line) for line in lines)
             found = self._plans[rule] = tuple(parse(line) for line in lines)
         return found
 
 
 class Synonyms:
-    """Groups of words that may stand for each other, written into sentence plans as inline choices."""
+    """Groups of interchangeable words, inserted into sentence plans as inline choices."""
 
     def __init__(self, lines: Iterable[str], spaced: bool) -> None:
         groups = [[word.strip() for word in line.split("|")] for line in lines]
         self._choice = {word: f"[{'|'.join(group)}]" for group in groups for word in group}
         words = "|".join(sorted(map(re.escape, self._choice), key=len, reverse=True)) or r"(?!)"
         edge = r"\b" if spaced else ""
-        # Slots are matched too, and left alone.
+        # Slots are matched too, and left unchanged.
         self._pattern = re.compile(rf"\{{[^{{}}]*\}}|{edge}(?:{words}){edge}")
 
     def spread(self, line: str) -> str:
@@ -127,7 +127,7 @@ def load(language: str) -> Grammar:
     """Read the grammar of a language, ``en`` or ``zh``."""
     folder = files(__package__).joinpath(language)
     if not folder.is_dir():
-        raise FathomError(f"world: no language {language!r}; there are 'en' and 'zh'")
+        raise FathomError(f"world: unknown language {language!r}; expected 'en' or 'zh'")
     rules: dict[str, list[str]] = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".txt"):
@@ -145,7 +145,7 @@ def _read(text: str, file: str, rules: dict[str, list[str]]) -> None:
         if line.startswith("= "):
             name, colon, words = line[2:].partition(": ")
             if name in rules:
-                raise FathomError(f"world: {file}, line {number}: rule {name!r} is there twice")
+                raise FathomError(f"world: {file}, line {number}: duplicate rule {name!r}")
             current = rules[name] = [word.strip() for word in words.split("|")] if colon else []
         else:
             current.append(line)

@@ -1,17 +1,17 @@
-"""What an article is going to say: sections to tell, questions to ask, and how to refer to the subject."""
+"""The plan of an article: sections to tell, questions to ask, and how to refer to the subject."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fathom.corpus.world.draws import KeyedRandom
 from fathom.corpus.world.facts import Cluster, Name, Place
 from fathom.corpus.world.grammar import Grammar
 from fathom.corpus.world.prose import Beat, Section, Subject
-from fathom.corpus.world.scribe import Dice
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A value that the text told under ``tag`` must show before a question about it may be asked."""
+    """A value that the text under ``tag`` must state before a question about it is asked."""
 
     tag: str
     value: object
@@ -20,7 +20,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question: ``rule`` words it, ``answer`` is written as ``how`` says, ``needs`` is its evidence."""
+    """A question: ``rule`` words it, ``answer`` is written as ``how`` specifies, ``needs`` is its evidence."""
 
     kind: str
     rule: str
@@ -32,7 +32,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The plan of one article; ``slots`` are the facts of its title and its summary."""
+    """The plan of one article; ``slots`` are the facts of its title and summary."""
 
     kind: str
     subject: Subject
@@ -42,11 +42,11 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What an outline is drawn from: the cluster, the chance of the article, the words of the language."""
+class Context:
+    """The input of an outline: cluster, random generator and words of the language."""
 
     cluster: Cluster
-    dice: Dice
+    rng: KeyedRandom
     grammar: Grammar
 
     def person(self, name: Name, others: str, **slots: str) -> Subject:
@@ -68,30 +68,30 @@ def _four(words: tuple[str, ...]) -> tuple[str, str, str, str]:
 
 
 def beat(tag: str, rule: str = "", /, **slots: object) -> Beat:
-    """Tell ``slots`` by ``rule``, or by the rule that has the tag's own name."""
+    """Tell ``slots`` by ``rule``, or by the rule named like the tag."""
     return Beat(tag, rule or tag.partition(":")[0], slots)
 
 
-def look(kind: str, rule: str, tag: str, value: object, how: str = "text", /, **slots: object) -> Ask:
-    """Ask for a value that the text states."""
+def stated(kind: str, rule: str, tag: str, value: object, how: str = "text", /, **slots: object) -> Ask:
+    """Ask for a value stated in the text."""
     return Ask(kind, rule, slots, value, how, (Need(tag, value, how),))
 
 
-def work_out(kind: str, rule: str, answer: object, how: str, /, *needs: Need, **slots: object) -> Ask:
-    """Ask for something that follows from several values that the text states."""
+def derived(kind: str, rule: str, answer: object, how: str, /, *needs: Need, **slots: object) -> Ask:
+    """Ask for something that follows from several values stated in the text."""
     return Ask(kind, rule, slots, answer, how, needs)
 
 
-def scenes(desk: Desk, about: str, place: Place, count: int) -> list[Section]:
-    """Paragraphs of colour: what was seen, said and thought, for articles that have room.
+def scenes(context: Context, about: str, place: Place, count: int) -> list[Section]:
+    """Descriptive paragraphs on what was seen, said and thought, for articles that have room.
 
     Args:
-        desk: The article's desk.
-        about: What is spoken of: ``person``, ``place``, ``firm`` or ``event``.
-        place: Where the scene is set.
+        context: The article's context.
+        about: The subject: ``person``, ``place``, ``firm`` or ``event``.
+        place: The location.
         count: Number of paragraphs.
     """
-    dice = desk.dice
+    rng = context.rng
     orders = (
         ("scene.weather", "scene.street", f"voice.{about}"),
         (f"voice.{about}", "voice.reply", "voice.judge"),
@@ -102,21 +102,21 @@ def scenes(desk: Desk, about: str, place: Place, count: int) -> list[Section]:
         ("scene.people", f"voice.{about}", "voice.reply"),
         ("scene.paper", f"voice.{about}", "voice.judge"),
     )
-    drawn = [order for _ in range(count // len(orders) + 1) for order in dice.shuffled(orders)][:count]
+    drawn = [order for _ in range(count // len(orders) + 1) for order in rng.shuffled(orders)][:count]
     return [Section(tuple(beat("scene", rule, place=place) for rule in order)) for order in drawn]
 
 
-def asides(desk: Desk, *told: object) -> list[Section]:
-    """A paragraph on other people, firms, events and works of the cluster, with the facts of their own articles.
+def asides(context: Context, *told: object) -> list[Section]:
+    """A paragraph on other people, firms, events and works of the cluster, with facts from their articles.
 
     Args:
-        desk: The article's desk.
-        told: Names of what the article tells of already.
+        context: The article's context.
+        told: Names already mentioned in the article.
     """
-    cluster, dice = desk.cluster, desk.dice
+    cluster, rng = context.cluster, context.rng
     beats = [beat("aside", "aside.person", p=person) for person in cluster.people if person.name not in told]
     beats += [beat("aside", "aside.firm", f=firm) for firm in cluster.firms if firm.name not in told]
     beats += [beat("aside", "aside.event", e=event) for event in cluster.events if event.name not in told]
     beats += [beat("aside", "aside.built", h=work) for work in cluster.chronicles if work.name not in told]
-    drawn = dice.shuffled(beats)
+    drawn = rng.shuffled(beats)
     return [Section(tuple(drawn[:2]))]

@@ -1,13 +1,13 @@
-"""Turns beats (a fact and the rule that tells it) into paragraphs, minding pronouns, repetition and spelling."""
+"""Turns beats (a fact and the rule that tells it) into paragraphs, with pronouns, variation and spelling."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fathom.corpus.world.draws import KeyedRandom
 from fathom.corpus.world.facts import Name
 from fathom.corpus.world.forms import Forms
 from fathom.corpus.world.grammar import Choice, Grammar, Plan, Slot
-from fathom.corpus.world.scribe import Dice
 
 _SPACES = re.compile(r" +([,.;:?!’”)]| )")
 _START = re.compile(r"(^|\. |\.” |[?!] |\n)([“‘(]?)([a-z])")
@@ -21,7 +21,7 @@ LINES = ("- ", "· ")
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """One thing to tell: ``rule`` names its sentence plans, ``slots`` its facts, ``tag`` names it for questions."""
+    """One thing to tell: ``rule`` names its sentence plans, ``slots`` its facts; questions refer to ``tag``."""
 
     tag: str
     rule: str
@@ -30,7 +30,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Beats of one paragraph; sections that are not ``core`` are told only in articles that are long enough."""
+    """Beats of one paragraph; sections that are not ``core`` are only used in long articles."""
 
     beats: tuple[Beat, ...]
     core: bool = False
@@ -56,15 +56,15 @@ class Writer:
     Attributes:
         grammar: Sentence plans of the language.
         forms: How values are written.
-        dice: Chance of this article.
+        rng: Random generator of this article.
         subject: What the article is about.
-        someone: Gives a new name for a bystander.
-        spaced: Whether words are divided by spaces.
+        someone: Returns a new name for a minor person.
+        spaced: Whether words are separated by spaces.
     """
 
     grammar: Grammar
     forms: Forms
-    dice: Dice
+    rng: KeyedRandom
     subject: Subject
     someone: Callable[[], Name]
     spaced: bool
@@ -77,7 +77,7 @@ class Writer:
     _witness: Name | None = None
 
     def paragraph(self, beats: Sequence[Beat]) -> list[Unit]:
-        """Write one paragraph: the units of text of its beats with their tags, in order."""
+        """Write one paragraph: the text units of its beats with their tags, in order."""
         self._met = set()
         self._focus = self._opened = False
         units = []
@@ -88,14 +88,14 @@ class Writer:
         return units
 
     def phrase(self, rule: str, slots: Mapping[str, object], capital: bool = True) -> str:
-        """Write one phrase outside the article's text, such as a question (with a capital) or a part of one."""
+        """Write one phrase outside the article's text, such as a question (capitalised) or a part of one."""
         self._slots = slots
         self._met = set()
         return self._tidy(self._rule(rule), capital)
 
     def _unit(self, beat: Beat) -> str:
         if beat.tag == "scene" and self._used.get(beat.rule) == []:
-            return ""  # every plan was used in this article: better silent than the same again
+            return ""  # every plan was used in this article: do not repeat one
         self._slots = beat.slots
         state = (self._focus, self._opened, set(self._met))
         for _ in range(TRIES):
@@ -114,7 +114,7 @@ class Writer:
             return self._expand(plans[0])
         bag = self._used.get(rule)
         if not bag:
-            bag = self._used[rule] = self.dice.shuffled(range(len(plans)))
+            bag = self._used[rule] = self.rng.shuffled(range(len(plans)))
         return self._expand(plans[bag.pop()])
 
     def _expand(self, plan: Plan) -> str:
@@ -126,7 +126,7 @@ class Writer:
                 text = self._fill(part)
                 parts.append(text[:1].upper() + text[1:] if part.capital else text)
             elif isinstance(part, Choice):
-                parts.append(self._expand(part.plans[int(self.dice.random() * len(part.plans))]))
+                parts.append(self._expand(part.plans[int(self.rng.random() * len(part.plans))]))
         return "".join(parts)
 
     def _fill(self, slot: Slot) -> str:
@@ -146,7 +146,7 @@ class Writer:
             return self._show(witness, slot.attrs)
         if base[0] == "#":
             low, _, high = base[1:].partition("-")
-            return self._show(self.dice.between(int(low), int(high)), slot.attrs)
+            return self._show(self.rng.between(int(low), int(high)), slot.attrs)
         return _plural(self._rule(slot.rule.removesuffix(".s")))
 
     def _show(self, value: object, attrs: tuple[str, ...]) -> str:
@@ -170,11 +170,11 @@ class Writer:
     def refer(self, form: int) -> str:
         """Refer to the subject: as ``form`` 0 (she), 1 (her), 2 (her), 3 (herself) or by a name."""
         subject = self.subject
-        roll = self.dice.random()
+        roll = self.rng.random()
         if self._focus and roll < 0.72:
             return subject.pronouns[form]
         if self._opened and roll > 0.84 and subject.others:
-            text = self.dice.pick(subject.others)
+            text = self.rng.pick(subject.others)
         else:
             text = subject.short if self._opened or roll < 0.7 else subject.full
         self._focus = self._opened = True
@@ -183,7 +183,7 @@ class Writer:
         return _possessive(text) if self.spaced else text + "的"
 
     def pronoun(self, form: int) -> str:
-        """Give the subject's pronoun where the sentence leaves no doubt."""
+        """The subject's pronoun, if the sentence is unambiguous."""
         return self.subject.pronouns[form]
 
     def _tidy(self, text: str, capital: bool = True) -> str:
@@ -220,7 +220,7 @@ def _pronoun(name: Name, attr: str, spaced: bool) -> str:
 
 
 def _closed(text: str, spaced: bool) -> str:
-    """End a unit with a full stop where its last choice left it open; lines of a list stay as they are."""
+    """End a unit with a full stop if needed; list items are unchanged."""
     inner = text.rstrip("”’")[-1:]
     return text if inner in ".?!:。？！：" or text[:2] in LINES else text + ("." if spaced else "。")
 

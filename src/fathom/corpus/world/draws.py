@@ -1,4 +1,4 @@
-"""Dice, names and words: what the builders of facts draw from, the same on every platform and Python version."""
+"""Random numbers, names and words for generating facts, the same on every platform and Python version."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ NAMES_PER_CLUSTER = 2048
 LIVES = 3
 
 
-class Dice:
-    """Draws keyed by a path of words and numbers.
+class KeyedRandom:
+    """A random generator seeded by a sequence of words and numbers.
 
-    Only ``Random.random`` is promised to be stable between Python versions, so every draw is built on it.
+    Only ``Random.random`` is guaranteed to be stable between Python versions, so every draw is based on it.
     """
 
     __slots__ = ("random",)
@@ -36,7 +36,7 @@ class Dice:
         return low + int(self.random() * (high - low + 1))
 
     def chance(self, probability: float) -> bool:
-        """Say yes with the given probability."""
+        """True with the given probability."""
         return self.random() < probability
 
     def pick(self, items: Sequence[T]) -> T:
@@ -44,7 +44,7 @@ class Dice:
         return items[int(self.random() * len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """Give ``items`` in random order."""
+        """``items`` in random order."""
         result = list(items)
         for last in range(len(result) - 1, 0, -1):
             other = int(self.random() * (last + 1))
@@ -52,28 +52,28 @@ class Dice:
         return result
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
-        """Draw ``count`` different items, or all of them where there are fewer."""
+        """Draw ``count`` different items, or all if there are fewer."""
         return self.shuffled(items)[:count]
 
     def round_number(self, low: int, high: int) -> int:
-        """Draw an amount that looks like a human one: two or three leading figures, then any."""
+        """Draw a realistic amount: two or three random leading digits, then zeros."""
         value = self.between(low, high)
         return value if self.random() < 0.6 or value < 200 else value - value % 10
 
 
 @dataclass(slots=True)
-class Scribe:
-    """What is needed to invent: dice, names, words. Names of a cluster are taken one after the other."""
+class Draws:
+    """Draws names, words and dates. Names in a cluster are used one after another."""
 
-    dice: Dice
+    rng: KeyedRandom
     namer: Namer
     number: int
     taken: int = 0
     reserved: tuple[str, ...] = ()
 
     def name(self, sex: Sex | None = None) -> Name:
-        """Take the next unused name of the cluster that cannot be mistaken for one of its heroes."""
-        drawn: Sex = sex or ("f" if self.dice.chance(0.45) else "m")
+        """The next unused name of the cluster that differs from those of its main people."""
+        drawn: Sex = sex or ("f" if self.rng.chance(0.45) else "m")
         while True:
             name = self.namer.extra(self.number * NAMES_PER_CLUSTER + self.taken, drawn)
             self.taken += 1
@@ -81,18 +81,18 @@ class Scribe:
                 return name
 
     def hero(self, rank: int) -> Name:
-        """Name hero ``rank`` of the cluster and keep that name free."""
-        name = self.namer.hero(self.number * LIVES + rank, "f" if self.dice.chance(0.5) else "m")
+        """The name of main person ``rank`` of the cluster, which is then reserved."""
+        name = self.namer.hero(self.number * LIVES + rank, "f" if self.rng.chance(0.5) else "m")
         self.reserved = (*self.reserved, name.short)
         return name
 
     def word(self, rule: str) -> str:
         """Draw a word from a list of the language."""
-        return self.dice.pick(load(self.namer.language).words(rule))
+        return self.rng.pick(load(self.namer.language).words(rule))
 
     def words(self, rule: str, count: int) -> list[str]:
         """Draw ``count`` different words from a list."""
-        return self.dice.sample(load(self.namer.language).words(rule), count)
+        return self.rng.sample(load(self.namer.language).words(rule), count)
 
     def trade(self) -> Trade:
         """Draw a trade."""
@@ -101,35 +101,35 @@ class Scribe:
 
     def day(self, low: int, high: int) -> date:
         """Draw a day in the years ``low`` to ``high``."""
-        return date(self.dice.between(low, high), self.dice.between(1, 12), self.dice.between(1, 28))
+        return date(self.rng.between(low, high), self.rng.between(1, 12), self.rng.between(1, 28))
 
     def day_after(self, day: date, low: int, high: int) -> date:
         """Draw a day ``low`` to ``high`` days after ``day``."""
-        return day + timedelta(days=self.dice.between(low, high))
+        return day + timedelta(days=self.rng.between(low, high))
 
 
 class Scatter:
-    """A bijection of 0 .. size-1 that looks random: n -> (factor * n + shift) mod size."""
+    """A pseudorandom bijection of 0 .. size-1: n -> (factor * n + shift) mod size."""
 
     __slots__ = ("factor", "shift", "size")
 
     def __init__(self, size: int, *key: object) -> None:
-        dice = Dice("scatter", *key)
+        rng = KeyedRandom("scatter", *key)
         self.size = size
-        self.shift = dice.between(0, size - 1)
-        self.factor = dice.between(size // 5, size - 1)
+        self.shift = rng.between(0, size - 1)
+        self.factor = rng.between(size // 5, size - 1)
         while gcd(self.factor, size) != 1:
             self.factor += 1
 
     def __call__(self, number: int) -> tuple[int, int]:
-        """Return the scattered place of ``number`` and how often the whole range was used up before it."""
+        """The image of ``number`` and how many times the range was used up before it."""
         lap, rest = divmod(number, self.size)
         return (self.factor * rest + self.shift) % self.size, lap
 
 
 @cache
 def _joined(language: str, *rules: str) -> tuple[str, ...]:
-    """All different words made of one part from each rule."""
+    """All different words combined from one part of each rule."""
     grammar = load(language)
     words = [""]
     for rule in rules:
@@ -138,7 +138,7 @@ def _joined(language: str, *rules: str) -> tuple[str, ...]:
 
 
 class Namer:
-    """Gives names in one language for one seed."""
+    """Generates names in one language for one seed."""
 
     def __init__(self, seed: int, language: str) -> None:
         self.language = language
@@ -162,13 +162,13 @@ class Namer:
         self._house = Scatter(len(self._houses), seed, language, "house")
 
     def hero(self, number: int, sex: Sex) -> Name:
-        """Name a person who is the subject of an article: an eighth of all names is kept for such."""
+        """Name a person who is the subject of an article: an eighth of all names is reserved for them."""
         kept = self._person.size // 8
         lap, rest = divmod(number, kept)
         return self._person_at(self._person.size - kept + rest, lap, sex)
 
     def extra(self, number: int, sex: Sex) -> Name:
-        """Name anyone else; neighbours in number never share a surname, and such names come again very far away."""
+        """Name anyone else; consecutive numbers never share a surname, and names are repeated very rarely."""
         return self._person_at(number % (self._person.size - self._person.size // 8), 0, sex)
 
     def _person_at(self, number: int, lap: int, sex: Sex) -> Name:
@@ -183,7 +183,7 @@ class Namer:
         return Name(f"{first} {second} {surname}" + " the Younger" * lap, surname, sex)
 
     def place(self, number: int) -> str:
-        """Name place ``number``; when all names are used up they come again as "Upper ..." and so on."""
+        """Name place ``number``; when all names are used up they are repeated as "Upper ..." and so on."""
         index, lap = self._place(number)
         name = self._places[index]
         prefixes = load(self.language).words("names.place.prefix")
@@ -193,9 +193,9 @@ class Namer:
         return name
 
     def river(self, number: int) -> str:
-        """Name the river of cluster ``number``; rivers may come again far away."""
+        """Name the river of cluster ``number``; names of rivers may be repeated."""
         return self._rivers[self._river(number)[0]]
 
     def house(self, number: int) -> str:
-        """Name firm ``number`` where firms carry a name of their own (Chinese); such names may come again far away."""
+        """Name firm ``number`` in languages in which firms have their own name (Chinese); names may be repeated."""
         return self._houses[self._house(number)[0]]

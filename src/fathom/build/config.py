@@ -1,4 +1,4 @@
-"""Orders: all that decides the content of a suite."""
+"""Build configurations: everything that determines the content of a suite."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fathom.corpus import Fields
 from fathom.length import format_length
 from fathom.names import unknown
-from fathom.registry import get_task, suites, task_name, tasks
+from fathom.registry import get_task, suite_name, suites, task_name, tasks
 from fathom.sources.lock import LOCK, data_folder
 from fathom.tokens import DEFAULT, is_at_hand
 from fathom.types import FathomError, Grid, Role, Suite, Task
@@ -23,14 +23,14 @@ GIVEN = {
     "case": "--cases FILE with published cases of BestAnswer",
     "record": "--data FOLDER with its data sets (`fathom data fetch` gets them)",
 }
-"""How documents are given whose role no other documents can play."""
+"""The options that give documents whose role no other documents can have."""
 RECORDS: tuple[Role, ...] = ("record",)
 PROMPTS = ("own", "official")
 
 
 @dataclass(frozen=True)
-class Order:
-    """All that decides the content of a suite; equal orders give equal bytes.
+class BuildConfig:
+    """Everything that determines the content of a suite; equal configurations give reproducible suites, byte for byte.
 
     Attributes:
         suite: Name of the suite, or the names of its tasks joined by commas.
@@ -40,25 +40,25 @@ class Order:
         tokenizer: Name of the tokenizer.
         corpus: Corpus specifications: ``world``, folders or files.
         fields: Field names of the corpus files.
-        seed: Seed of all draws.
-        depths: Relative depths of gold text to sweep; empty for a random depth per item.
+        seed: Seed of all random choices.
+        depths: Relative depths of gold texts, in turn; empty for a random depth per item.
         languages: Languages of the prompts; empty for those of the corpus.
         exact: Whether to fill each budget to the last token.
-        own: Corpus specifications of documents that play some roles only.
+        own: Corpus specifications of documents for certain roles only.
         threads: Dumps or JSONL files of Stack Exchange threads; see ``fathom.corpus.stackexchange``.
         cases: Files with published cases of BestAnswer.
-        data: Folders in which the suite's data sources are looked for.
-        sources: Names of the data sources that play each role.
-        closed_book: Whether questions are also asked without any context.
-        alone: Whether questions are also asked over their gold text alone, without distractors.
-        common: Whether only items are made that stand at every length.
-        truncate: Lengths in tokens, ascending, to which the prompts of the longest length are also cut.
-        prompts: Whose words records of published benchmarks are asked in: ``own``, or ``official`` for the publishers'
-            templates, which are looked for in ``data``.
-        only: Names of the items to make; empty for all.
-        where: Only samples with one of these values of each facet named; see ``fathom.suitefile.is_where``.
-        skip_bad: Whether to go on without the rows of published records that cannot be used.
-        grids: Items, lengths and depths of the tasks that have their own.
+        data: Folders with the suite's data sources.
+        sources: Names of the data sources for each role.
+        closed_book: Whether to add closed-book questions.
+        alone: Whether to add questions over their gold text alone, without distractors.
+        common: Whether to build only items that fit every length.
+        truncate: Lengths in tokens, ascending, to which prompts of the longest length are also truncated.
+        prompts: Wording of the prompts of published records: ``own``, or ``official`` for the publishers' templates
+            from ``data``.
+        only: Names of the items to build; empty for all.
+        where: Only samples with one of the given values of each facet; see ``fathom.suitefile.is_where``.
+        skip_bad: Whether to skip unusable rows of published records.
+        grids: Items, lengths and depths of tasks with their own.
     """
 
     suite: str
@@ -87,22 +87,22 @@ class Order:
     skip_bad: bool = False
     grids: tuple[tuple[str, Grid], ...] = ()
 
-    def of(self, task: str) -> Order:
-        """The order as it is for one task: with its own items and lengths where it has them."""
+    def of(self, task: str) -> BuildConfig:
+        """The configuration for one task, with its own items and lengths if it has any."""
         grid = dict(self.grids).get(task)
         return self if grid is None else replace(self, items=grid.items, lengths=grid.lengths)
 
     def depth_of(self, task: str, index: int) -> float | None:
-        """The depth that the gold text of an item has because of its number; None where it is drawn."""
+        """The fixed depth of the gold text of an item; None if it is random."""
         grid = dict(self.grids).get(task)
         return grid.depths[index % len(grid.depths)] if grid and grid.depths else None
 
     def given(self) -> tuple[str, ...]:
-        """All that the suite is made from, as it was named."""
+        """All specifications of documents, as given."""
         return (*self.corpus, *(spec for _, spec in self.own), *self.threads, *self.cases, *self.data)
 
 
-def order(
+def configure(
     target: str,
     *,
     lengths: Sequence[int] | None = None,
@@ -128,39 +128,21 @@ def order(
     prompts: str = "own",
     where: Mapping[str, Sequence[str]] | None = None,
     skip_bad: bool = False,
-) -> Order:
-    """An order for a suite or for tasks by name; what is None is left to the suite or to the defaults.
+) -> BuildConfig:
+    """The build configuration for a suite or for tasks by name.
 
     Args:
         target: Name of a suite, or names of tasks joined by commas.
-        lengths: See ``Order``, as for all that follow.
-        items: Items.
-        tokenizer: Tokenizer.
-        corpus: Corpus specifications.
-        fields: Field names.
-        seed: Seed.
-        depths: Depths.
-        languages: Languages.
-        exact: Exact.
-        data: Folders with the suite's data sources.
+        lengths: This and all that follow: see ``BuildConfig``; None for the suite's value or the default.
         qa: Corpus specifications of documents with questions.
         summaries: Corpus specifications of documents with summaries.
         noise: Corpus specifications of documents to fill contexts with.
         books: Corpus specifications of books.
-        threads: Dumps or JSONL files of Stack Exchange threads.
-        cases: Files with published cases of BestAnswer.
-        closed_book: Closed book; None leaves it to the suite.
-        alone: Alone.
-        common: Common.
-        truncate: Truncate.
-        prompts: Prompts.
-        where: Where.
-        skip_bad: Skip bad.
 
     Raises:
-        FathomError: No suite or task has that name, or a choice is impossible.
+        FathomError: The suite or task is unknown, or an option is invalid.
     """
-    suite = suites().get(target) or _suite_of_tasks(target)
+    suite = suites().get(suite_name(target)) or _suite_of_tasks(target)
     chosen, count = lengths, items
     lengths = suite.lengths if lengths is None else lengths
     if not lengths:
@@ -172,24 +154,24 @@ def order(
     if truncate and max(truncate) >= max(lengths):
         raise FathomError(
             f"--truncate {format_length(max(truncate))}: prompts of the longest length, {format_length(max(lengths))}, "
-            "are cut; choose lengths below it, or build longer prompts with --lengths"
+            "are truncated; choose lengths below it, or build longer prompts with --lengths"
         )
     roles_of = ((QA, qa), (SUMMARIES, summaries), (NOISE, noise), (BOOKS, books))
     own = tuple((roles, spec) for roles, specs in roles_of for spec in specs or ())
     if data and not suite.sources:
         raise FathomError(f"--data: {suite.name} has no data sources of its own; give its documents with --corpus")
     named = bool(corpus or own or threads or cases or data)
-    # Published records and threads stand beside a corpus whose text fills the contexts of other tasks.
+    # Published records and threads are used in addition to a corpus, whose text fills the contexts of other tasks.
     beside = bool(suite.corpus) and set(suite.sources) == set(RECORDS)
     if not data and (beside or not (named or suite.corpus)) and suite.sources and (data_folder() / LOCK).is_file():
-        data = (str(data_folder()),)  # what `fathom data fetch` brought
+        data = (str(data_folder()),)  # from `fathom data fetch`
     filled = not own if beside else not (named or data)  # by the suite's own corpus
     if not (named or data or suite.corpus):
         raise FathomError(
-            f"{suite.name}: what should it be made from? Give `fathom build {suite.name}` {_wanted_of(suite)}; "
+            f"{suite.name}: no documents given; use `fathom build {suite.name}` {_wanted_of(suite)}; "
             "`fathom run` takes the folder that it writes"
         )
-    return Order(
+    return BuildConfig(
         suite=suite.name,
         tasks=suite.tasks,
         lengths=tuple(sorted(set(lengths))),
@@ -219,7 +201,7 @@ def order(
 
 
 def _grids(suite: Suite, lengths: Sequence[int] | None, items: int | None) -> tuple[tuple[str, Grid], ...]:
-    """The grids of a suite's tasks; items that are asked for hold for them too, and lengths up to their longest."""
+    """The grids of a suite's tasks, with the requested items and lengths; lengths beyond a grid's longest drop out."""
     return tuple(
         (
             name,
@@ -235,7 +217,7 @@ def _grids(suite: Suite, lengths: Sequence[int] | None, items: int | None) -> tu
 
 
 def _within(lengths: Sequence[int], longest: int) -> tuple[int, ...]:
-    """The lengths up to the longest one of a task; its 32,000 and somebody's 32k, which is 32,768, are the same."""
+    """The lengths up to a task's longest; 32,000 and 32k (32,768) count as equal."""
     return tuple(length for length in sorted(set(lengths)) if 1000 * length <= 1024 * longest)
 
 
@@ -243,7 +225,7 @@ def _checked(prompts: str, suite: Suite) -> str:
     if prompts not in PROMPTS:
         raise FathomError(f"--prompts {prompts}: expected {' or '.join(PROMPTS)}")
     if prompts == "official" and not any(get_task(name).gold == RECORDS for name in suite.tasks):
-        raise FathomError(f"--prompts official: {suite.name} has prompts of its own words only; leave it out")
+        raise FathomError(f"--prompts official: {suite.name} has no official prompts; leave it out")
     return prompts
 
 
@@ -261,21 +243,21 @@ def _wanted_of(suite: Suite) -> str:
 
 
 def _only_given(task: str) -> str:
-    """The option that gives a task its documents, where others cannot play their role."""
+    """The option that gives a task its documents, if no other documents can have their role."""
     roles = get_task(task).gold
     return GIVEN.get(roles[0], "") if len(roles) == 1 else ""
 
 
-def not_given(wanted: Order, task: Task) -> str:
-    """The option that gives a task its documents, where nothing was given that could be any of them; "" otherwise."""
+def not_given(wanted: BuildConfig, task: Task) -> str:
+    """The option that gives a task its documents, if none were given; else ""."""
     given = {"thread": wanted.threads, "case": wanted.cases, "record": wanted.data}
     return "" if len(task.gold) != 1 or given.get(task.gold[0], True) else GIVEN[task.gold[0]]
 
 
 def _suite_of_tasks(names: str) -> Suite:
-    """A suite of tasks named one by one, at the lengths of everyday use.
+    """A suite of individual tasks at common lengths.
 
-    Its corpus is ``world`` unless a task can be made only from documents that the world does not have.
+    Its corpus is ``world`` unless a task needs documents that ``world`` does not have.
     """
     wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
@@ -283,9 +265,9 @@ def _suite_of_tasks(names: str) -> Suite:
     if len(wanted) == 1 and task_name(wanted[0]) not in tasks():
         raise unknown("suite or task", wanted[0], {**suites(), **tasks()})
     known = tuple(dict.fromkeys(get_task(name).name for name in wanted))
-    # Tasks of a suite that has data sources can be made from them one by one too.
+    # Tasks of a suite with data sources can be built from them individually too.
     home = next((suite for suite in suites().values() if suite.sources and set(known) <= set(suite.tasks)), None)
-    if home and set(home.sources) == set(RECORDS):  # records have the lengths that they have
+    if home and set(home.sources) == set(RECORDS):  # records have fixed lengths
         corpus = "" if all(map(_only_given, known)) else home.corpus
         return replace(home, name=",".join(known), tasks=known, only=(), corpus=corpus)
     corpus = "" if any(map(_only_given, known)) else "world"
@@ -294,7 +276,7 @@ def _suite_of_tasks(names: str) -> Suite:
 
 
 def _records_of(names: Sequence[str]) -> Mapping[Role, tuple[str, ...]]:
-    """The data sources of the tasks among these that are about published records, whichever suites they stand in."""
+    """The data sources of those of the tasks that use published records, from any suite."""
     found: dict[str, None] = {}
     for name in names:
         if get_task(name).gold == RECORDS:

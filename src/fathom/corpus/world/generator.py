@@ -1,4 +1,4 @@
-"""Makes articles: cluster, outline, prose, questions, document."""
+"""Generates articles: cluster, outline, prose, questions, document."""
 
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fathom.corpus.text import document_id
 from fathom.corpus.world.articles import accounts, annals, biography, event_report, firm_history, portrait
 from fathom.corpus.world.cluster import cluster_of, namer_of
+from fathom.corpus.world.draws import NAMES_PER_CLUSTER, KeyedRandom
 from fathom.corpus.world.facts import Name
 from fathom.corpus.world.forms import ChineseForms, EnglishForms, Forms
 from fathom.corpus.world.grammar import load
-from fathom.corpus.world.outline import Ask, Desk, Outline
+from fathom.corpus.world.outline import Ask, Context, Outline
 from fathom.corpus.world.prose import LINES, Subject, Unit, Writer
-from fathom.corpus.world.scribe import NAMES_PER_CLUSTER, Dice
 from fathom.types import Document, Question
 
-# Who is written about in a cluster, in the order in which articles are numbered before they are shuffled.
+# The subjects of a cluster, in the order in which articles are numbered before they are shuffled.
 # A new article kind is one outline function and its entries here.
-ARTICLES: tuple[tuple[Callable[[Desk, int], Outline], int], ...] = (
+ARTICLES: tuple[tuple[Callable[[Context, int], Outline], int], ...] = (
     *((biography, rank) for rank in range(3)),
     *((portrait, rank) for rank in range(4)),
     *((firm_history, rank) for rank in range(2)),
@@ -34,18 +34,18 @@ Tagged = Mapping[str, tuple[int, int]]
 
 
 def article(seed: int, language: str, index: int) -> Document:
-    """Write one article of the world.
+    """Generate one article of the world.
 
     Args:
-        seed: Names the world; every seed is another one.
+        seed: Seed of the world.
         language: ``en`` or ``zh``.
-        index: Number of the article, from 0 without end.
+        index: Number of the article, from 0 without limit.
 
     Returns:
-        The article with its questions and summary; it depends on the three arguments and nothing else.
+        The article with its questions and summary; it depends only on the three arguments.
 
     Raises:
-        FathomError: There is no such language.
+        FathomError: The language is unknown.
     """
     outline, writer = _begin(seed, language, index)
     title = writer.phrase(f"{outline.kind}.title", outline.slots)
@@ -69,13 +69,13 @@ def article(seed: int, language: str, index: int) -> Document:
 
 
 def heading(seed: int, language: str, index: int) -> tuple[str, str]:
-    """Give the title of an article and its kind, without writing it: cheap, for catalogues of many thousands."""
+    """The title and the kind of an article, without generating it: fast, for listing many thousands."""
     outline, writer = _begin(seed, language, index)
     return writer.phrase(f"{outline.kind}.title", outline.slots), outline.kind
 
 
 def generate(seed: int, language: str) -> Iterator[Document]:
-    """Write the world from its first article on, without end."""
+    """Yield the articles of the world without end."""
     index = 0
     while True:
         yield article(seed, language, index)
@@ -83,29 +83,29 @@ def generate(seed: int, language: str) -> Iterator[Document]:
 
 
 def _begin(seed: int, language: str, index: int) -> tuple[Outline, Writer]:
-    """Draw what article ``index`` will say, and who writes it."""
+    """The outline and the writer of article ``index``."""
     number, place = divmod(index, len(ARTICLES))
-    order = Dice("order", seed, language, number).shuffled(range(len(ARTICLES)))
+    order = KeyedRandom("order", seed, language, number).shuffled(range(len(ARTICLES)))
     outline_of, rank = ARTICLES[order[place]]
     grammar = load(language)
-    dice = Dice("article", seed, language, index)
+    rng = KeyedRandom("article", seed, language, index)
     cluster = cluster_of(seed, language, number)
-    outline = outline_of(Desk(cluster, dice, grammar), rank)
-    style = dice.random()
+    outline = outline_of(Context(cluster, rng, grammar), rank)
+    style = rng.random()
     forms: Forms = ChineseForms(cluster.currency, style) if language == "zh" else EnglishForms(cluster.currency, style)
-    strangers = _bystanders(seed, language, index, outline.subject, dice)
-    return outline, Writer(grammar, forms, dice, outline.subject, strangers, spaced=language != "zh")
+    strangers = _bystanders(seed, language, index, outline.subject, rng)
+    return outline, Writer(grammar, forms, rng, outline.subject, strangers, spaced=language != "zh")
 
 
-def _bystanders(seed: int, language: str, index: int, subject: Subject, dice: Dice) -> Callable[[], Name]:
-    """Give new names to people who only pass through this article."""
+def _bystanders(seed: int, language: str, index: int, subject: Subject, rng: KeyedRandom) -> Callable[[], Name]:
+    """Names for minor people in this article."""
     namer = namer_of(seed, language)
     number, place = divmod(index, len(ARTICLES))
     next_one = iter(range((number + 1) * NAMES_PER_CLUSTER - (place + 1) * BYSTANDERS, 1 << 62))
 
     def someone() -> Name:
         while True:
-            name = namer.extra(next(next_one), "f" if dice.chance(0.45) else "m")
+            name = namer.extra(next(next_one), "f" if rng.chance(0.45) else "m")
             if name.short != subject.short:
                 return name
 
@@ -115,10 +115,10 @@ def _bystanders(seed: int, language: str, index: int, subject: Subject, dice: Di
 def _paragraphs(writer: Writer, outline: Outline, language: str) -> list[list[Unit]]:
     """Write the core sections, then others in random order until the article is long enough."""
     shortest, longest = LENGTHS[language]
-    dice, sections = writer.dice, outline.sections
-    goal = shortest * (longest / shortest) ** (((dice.random() + dice.random()) / 2) ** 1.3)
+    rng, sections = writer.rng, outline.sections
+    goal = shortest * (longest / shortest) ** (((rng.random() + rng.random()) / 2) ** 1.3)
     order = [place for place, section in enumerate(sections) if section.core]
-    order += dice.shuffled([place for place, section in enumerate(sections) if not section.core])
+    order += rng.shuffled([place for place, section in enumerate(sections) if not section.core])
     written: dict[int, list[Unit]] = {}
     size = 0
     for place in order:
@@ -130,7 +130,7 @@ def _paragraphs(writer: Writer, outline: Outline, language: str) -> list[list[Un
 
 
 def _compose(paragraphs: Sequence[Sequence[Unit]], spaced: bool) -> tuple[str, Tagged]:
-    """Join units to a text and say where each tag was told."""
+    """Join units to a text; returns it with the spans of each tag."""
     parts: list[str] = []
     spans: dict[str, tuple[int, int]] = {}
     size = 0
@@ -146,7 +146,7 @@ def _compose(paragraphs: Sequence[Sequence[Unit]], spaced: bool) -> tuple[str, T
 
 
 def _questions(writer: Writer, outline: Outline, text: str, spans: Tagged) -> Iterator[Question]:
-    """Ask what the text really tells: a question whose evidence was not told is left out."""
+    """Questions whose evidence is in the text."""
     asked: list[tuple[Ask, list[tuple[int, int]], list[str]]] = []
     for ask in outline.asks:
         places, shown = [], []
@@ -158,7 +158,7 @@ def _questions(writer: Writer, outline: Outline, text: str, spans: Tagged) -> It
                 shown.append(form)
         if len(places) == len(ask.needs):
             asked.append((ask, places, shown))
-    chosen = writer.dice.sample(range(len(asked)), MOST_QUESTIONS)
+    chosen = writer.rng.sample(range(len(asked)), MOST_QUESTIONS)
     for number in sorted(chosen):
         ask, places, shown = asked[number]
         yield Question(
@@ -184,7 +184,7 @@ def _accepted(writer: Writer, value: object, how: str, slots: Mapping[str, objec
 
 
 def _shown(forms: Forms, value: object, how: str, text: str) -> str | None:
-    """Find the written form of a value in a text."""
+    """The written form of a value that occurs in a text."""
     candidates = (value.full, value.short) if isinstance(value, Name) else forms.accepted(value, how)
     if isinstance(value, int) or how in ("date", "year"):
         return next((form for form in candidates if _stands(form, text)), None)
@@ -192,7 +192,7 @@ def _shown(forms: Forms, value: object, how: str, text: str) -> str | None:
 
 
 def _stands(form: str, text: str) -> bool:
-    """Say whether a number or date stands in the text as a word of its own."""
+    """Whether a number or date occurs in the text as a separate word."""
     start = text.find(form)
     while start >= 0:
         before, after = text[max(0, start - 1) : start], text[start + len(form) : start + len(form) + 1]

@@ -1,4 +1,4 @@
-"""The shelf that composing reads from: documents, and the tokens of their pieces."""
+"""Token counts of the document pieces that prompts are composed of."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from fathom.types import Document, Part, Span
 
 
 def measure(parts: Sequence[Part], documents: Mapping[str, Document], counter: TokenCounter) -> int:
-    """Tokens of the concatenation of ``parts``, without tokenizing it."""
+    """Tokens of the concatenation of ``parts``, computed without tokenizing it."""
     total, tail = 0, ""
     for part in parts:
         if isinstance(part, str):
@@ -28,13 +28,13 @@ def measure(parts: Sequence[Part], documents: Mapping[str, Document], counter: T
 
 
 def bounds(length: int, exact: bool) -> tuple[int, int]:
-    """The fewest and the most tokens that prompts of a length aim at."""
+    """Minimum and maximum tokens for prompts of a length."""
     return (length, length) if exact else (-(-length * 99 // 100), length - length // 256)
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """What composing reads: documents by id, and the counter of their tokens."""
+class CountedTexts:
+    """Documents by id, and the counter of their tokens."""
 
     documents: Mapping[str, Document]
     counter: TokenCounter
@@ -48,18 +48,18 @@ class Shelf:
         return len(self.documents[span.doc].text)
 
     def measure(self, parts: Sequence[Part]) -> int:
-        """Tokens of parts joined: added up, unless a document of them cannot be counted in pieces."""
+        """Tokens of joined parts: added up, unless one of their documents can only be counted as a whole."""
         borrowed = {part.doc for part in parts if isinstance(part, Span)}
         if all(self.counter.outline(self.documents[name]).additive for name in borrowed):
             return measure(parts, self.documents, self.counter)
         return self.retokenize(parts)
 
     def counting(self, exact: bool) -> Callable[[Sequence[Part]], int]:
-        """How the tokens of prompts are counted: tokenized whole where every token of the budget matters."""
+        """The function that counts prompts: tokenized as a whole if every token of the budget matters."""
         return self.retokenize if exact else self.measure
 
     def retokenize(self, parts: Sequence[Part]) -> int:
-        """Tokens of parts joined, the slow and sure way."""
+        """Tokens of joined parts by tokenizing them: slow and exact."""
         return self.counter.tokenizer.count(
             "".join(p if isinstance(p, str) else self.documents[p.doc].text[p.start : p.end] for p in parts)
         )
