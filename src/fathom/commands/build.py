@@ -5,9 +5,9 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Build, Lengths, Recorded, Several, Terminal, Where
+from fathom.commands.shared import Build, Lengths, Recorded, Terminal, Where
 from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
-from fathom.options.values import folders_of, lengths_of
+from fathom.options.values import Several, folders_of, lengths_of
 
 if TYPE_CHECKING:
     from fathom.build import Built

@@ -1,41 +1,25 @@
 """Options that several commands have."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from fathom.options.declare import Config, Options, Read, arg, at_least, given, hidden, line_only, opt, unset
 from fathom.options.values import (
+    ManyPaths,
+    MaybePath,
+    Names,
+    Pairs,
+    Several,
+    Tokens,
     depths_of,
     length_of,
-    lengths_of,
-    names_of,
-    pairs_of,
-    paths_of,
     temperature_or_default,
     where_of,
 )
 
 if TYPE_CHECKING:
-    from fathom.run import Progress
+    from fathom.run import Preflight, Progress
 
-# Types that several options have, with what their options say alike.
-MaybePath: TypeAlias = Annotated[Read[Path | str | None, Path | None], opt(metavar="FILE")]
-Names: TypeAlias = Annotated[
-    Read[Sequence[str] | str | None, tuple[str, ...] | None], opt(metavar="NAME,...", read=names_of)
-]
-Several: TypeAlias = Annotated[Read[Sequence[str | Path] | str | Path | None, tuple[str, ...] | None], opt(many=True)]
-ManyPaths: TypeAlias = Annotated[Iterable[Path | str] | Path | str, opt(many=True, read=paths_of)]
-Paths: TypeAlias = Annotated[
-    Read[Iterable[Path | str] | Path | str, tuple[Path, ...]], opt(metavar="FOLDER", many=True, read=paths_of)
-]
-Tokens: TypeAlias = Annotated[
-    Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None], opt(metavar="TOKENS,...", read=lengths_of)
-]
-Pairs: TypeAlias = Annotated[
-    Read[Mapping[str, Any] | Sequence[str] | None, dict[str, Any] | None],
-    opt(metavar="NAME=VALUE", many=True, read=pairs_of),
-]
 Where: TypeAlias = Annotated[
     Read[Mapping[str, Sequence[str] | str] | Sequence[str] | None, dict[str, tuple[str, ...]] | None],
     opt(
@@ -67,10 +51,16 @@ ReasoningEffort: TypeAlias = Annotated[
     Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None,
     opt("Effort of reasoning: none, minimal, low, medium, high, xhigh or max.", metavar="EFFORT"),
 ]
+BaseUrl: TypeAlias = Annotated[
+    str | None, opt("Address of a server such as http://127.0.0.1:8000/v1; it needs no key.", metavar="URL")
+]
 RunFolder: TypeAlias = Annotated[
     MaybePath, opt("Run folder; by default runs/SUITE/MODEL, after the suite's folder.", "-o", metavar="FOLDER")
 ]
 Backoff: TypeAlias = Annotated[float, hidden("Seconds before the first retry; doubles with each.")]
+Confirm: TypeAlias = Annotated[
+    Callable[["Preflight"], bool] | None, hidden("Called with what is ahead before any request; False stops.")
+]
 OnReply: TypeAlias = Annotated[Callable[["Progress"], None] | None, hidden("Called with the state after every reply.")]
 ReasoningTokens: TypeAlias = Annotated[int | None, opt("Tokens for reasoning.", metavar="TOKENS", check=at_least(0))]
 
@@ -86,7 +76,7 @@ class Build(Options, kw_only=True):
         opt(
             "Documents: world, world?seed=7, a folder, or a file: .txt, .md, .jsonl, .json, .csv, .tsv, .parquet or "
             ".arrow, also with .gz or .zst, or in a .zip; may be given more than once. Field names follow a question "
-            "mark: FILE.jsonl?text=input&questions=instructions&answers=outputs.",
+            "mark: FILE.jsonl?text=body&answers=gold.",
             metavar="SPEC",
         ),
     ] = unset
@@ -124,9 +114,7 @@ class Choice(Options, kw_only=True):
 class Sampling(Options, kw_only=True):
     """Model."""
 
-    model_base_url: Annotated[
-        str | None, opt("Address of a server such as http://127.0.0.1:8000/v1; it needs no key.", metavar="URL")
-    ] = None
+    model_base_url: BaseUrl = None
     temperature: Annotated[
         Read[float | str | None, float | Literal["default"] | None],
         opt(

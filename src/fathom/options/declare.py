@@ -103,7 +103,7 @@ class Option:
     A type that several options have may say a part of it, such as ``read``; what an option says itself goes before.
 
     Attributes:
-        help: One or two sentences.
+        help: One or two sentences; by default the values of a ``Literal``.
         short: A short name such as ``-m``.
         flag: The long name where it does not follow from the field's, such as ``--json`` for ``as_json``. One that
             begins with ``--no-`` turns off what is on by default, and has no counterpart that turns it on.
@@ -135,7 +135,7 @@ def opt(help: str = "", short: str = "", **rest: Any) -> Option:
     return Option(help=help, short=short, **rest)
 
 
-def arg(help: str, **rest: Any) -> Option:
+def arg(help: str = "", **rest: Any) -> Option:
     """An argument, which is given by its place on the command line."""
     return Option(help=help, position=True, **rest)
 
@@ -306,7 +306,10 @@ def _fields_of(options: Any) -> tuple[Field, ...]:
         option = Option(**{name: value for one in said for name, value in vars(one).items() if value != _NOTHING[name]})
         default = field.default if field.default_factory is MISSING else field.default_factory()
         title = owners[field.name].__doc__.strip().rstrip(".")
-        found.append(Field(field.name, kind.__origin__, default, option, title, not field.init))
+        made = Field(field.name, kind.__origin__, default, option, title, not field.init)
+        if not option.help:  # of a Literal, whose values say it all
+            made = dataclasses.replace(made, option=dataclasses.replace(option, help=f"{', '.join(made.choices)}."))
+        found.append(made)
     return tuple(sorted(found, key=lambda one: options.__mro__.index(owners[one.name])))
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.board.shared import Published, Title
-from fathom.commands.shared import Json, JudgeOfRows, ManyPaths, MaybePath, Paths, Several, Terminal, Unanswered
+from fathom.commands.shared import Json, JudgeOfRows, Terminal, Unanswered
 from fathom.options.declare import arg, command, given, hidden, opt, unset
-from fathom.options.values import paths_of
+from fathom.options.values import ManyPaths, MaybePath, Paths, Several, paths_of
 
 if TYPE_CHECKING:
     from fathom.board.build import Built

@@ -10,6 +10,7 @@ from fathom.commands.compress.shared import half_width
 from fathom.commands.shared import (
     Asking,
     Backoff,
+    Confirm,
     Epochs,
     Json,
     Limits,
@@ -46,9 +47,7 @@ class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
         Callable[[int, float, float], None] | None,
         hidden("Told (items asked, estimate, half-width) after every round."),
     ] = None
-    confirm: Annotated[
-        Callable[["Preflight"], bool] | None, hidden("Shown what is ahead before each round; False stops.")
-    ] = None
+    confirm: Confirm = None
     progress: OnReply = None
 
 

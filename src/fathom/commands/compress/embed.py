@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated
 
+from fathom.commands.shared import BaseUrl
 from fathom.options.declare import Options, arg, command, hidden, opt
 
 
@@ -15,14 +16,7 @@ class EmbedOptions(Options):
     model: Annotated[
         str, opt("tfidf, sentence-transformers/NAME, or openai/NAME for a server.", "-m", metavar="NAME")
     ] = "tfidf"
-    base_url: Annotated[
-        str | None,
-        opt(
-            "Address of a server such as http://127.0.0.1:8000/v1; it needs no key.",
-            flag="--model-base-url",
-            metavar="URL",
-        ),
-    ] = None
+    base_url: Annotated[BaseUrl, opt(flag="--model-base-url")] = None
     tell: Annotated[Callable[[str], None] | None, hidden("Told how many texts were cut.")] = None
 
 

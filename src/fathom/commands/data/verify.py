@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.data.shared import Names, Suite, data_sources
-from fathom.commands.shared import Json, MaybePath
+from fathom.commands.shared import Json
 from fathom.options.declare import command, given, opt, unset
+from fathom.options.values import MaybePath
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
