@@ -16,10 +16,10 @@ GAP, SHORT, NARROW = 2, 24, 5
 
 
 class Bars(Protocol):
-    """Makes progress bars that appear when they are first told of something."""
+    """Makes progress bars that appear with their first progress."""
 
     def __call__(self, title: str, *, in_bytes: bool = False) -> Callable[[int, int | None], None] | None:
-        """A bar as a function of (done, all); None where nobody looks at it."""
+        """A bar as a function of (done, all); None where standard error is no terminal."""
         ...
 
 
@@ -49,14 +49,14 @@ def progress_bars(quiet: bool) -> Iterator[Bars]:
 
 @contextmanager
 def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int | None], None] | None]:
-    """A progress bar on standard error, as a function of (done, all); None where nobody looks at it."""
+    """A progress bar on standard error, as a function of (done, all); None where standard error is no terminal."""
     with progress_bars(quiet) as bars:
         yield bars(title)
 
 
 @contextmanager
 def download_bar(quiet: bool) -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """A bar in bytes on standard error, as a function of (file, done, all); None where nobody looks at it."""
+    """A bar in bytes on standard error, as a function of (file, done, all); None where that is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

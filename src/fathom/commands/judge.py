@@ -63,7 +63,7 @@ class JudgeOptions(Limits, Asking):
 def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
     """Have a model judge the answers and summaries of runs.
 
-    A model that chats and one of embeddings judge different tasks; each passes over those of the other.
+    Chat models and embedding models judge different tasks; each skips those of the other.
 
     Before the first request it says how many replies are to be judged and what that may cost. Stopped or killed, the
     same command judges only what is missing. `fathom rows`, `report` and `analyze` then show the judge's scores.

@@ -52,9 +52,9 @@ class RunOptions(Choice, Sampling, Reasoning, Limits, Build, Recorded, Judge, As
     backoff: Backoff = 1.0
     confirm: Confirm = None
     progress: OnReply = None
-    building: Annotated[
-        Callable[[int, int], None] | None, hidden("Told (samples made, samples in all) while the suite is built.")
-    ] = None
+    building: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, samples in all).")] = (
+        None
+    )
 
 
 @command(RunOptions)

@@ -31,7 +31,7 @@ Where: TypeAlias = Annotated[
     ),
 ]
 Lengths: TypeAlias = Annotated[Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).")]
-Retries: TypeAlias = Annotated[int, opt("Further attempts after a failure that may pass.", check=at_least(0))]
+Retries: TypeAlias = Annotated[int, opt("Further attempts after a temporary failure.", check=at_least(0))]
 Timeout: TypeAlias = Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))]
 Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.")]
 Epochs: TypeAlias = Annotated[int, opt("How often each sample is asked.", check=at_least(1))]
@@ -82,7 +82,7 @@ class Build(Options, kw_only=True):
     ] = unset
     tokenizer: Annotated[
         str | None,
-        opt("What lengths are counted in: tekken, tiktoken:NAME, hf:NAME, words, chars, a path.", metavar="NAME"),
+        opt("Tokenizer that counts lengths: tekken, tiktoken:NAME, hf:NAME, words, chars, or a path.", metavar="NAME"),
     ] = None
     languages: Annotated[
         Names, opt("en, zh or en,zh; by default the languages of the corpus.", former=("--language",))
@@ -90,8 +90,8 @@ class Build(Options, kw_only=True):
     depths: Annotated[
         Read[Sequence[float | str] | str | float, tuple[float, ...]],
         opt(
-            "Where gold text lies: random or as the suite says, or depths to sweep: front, middle, end, or 0 to 1, "
-            "such as 0,0.25,1.",
+            "Position of the gold text: random (or as in the suite), or depths to sweep: front, middle, end, or 0 to "
+            "1, such as 0,0.25,1.",
             metavar="DEPTH,...",
             read=depths_of,
             former=("--depth",),
@@ -135,7 +135,7 @@ class Sampling(Options, kw_only=True):
     on_overflow: Annotated[
         Literal["refuse", "middle", "left", "right"] | None,
         opt(
-            "Prompts beyond the window: refuse them (they are not sent), or cut out their middle, left or right. By "
+            "Prompts beyond the window: refuse them (they are not sent), or drop their middle, left or right part. By "
             "default refuse, or with --thinking middle."
         ),
     ] = None
@@ -143,7 +143,7 @@ class Sampling(Options, kw_only=True):
         Literal["always", "by-task", "never"],
         opt(
             "Which prompts reach the model through its chat template: always, by-task (all but examples or code to be "
-            "continued), or never. The others go to the /completions of --model-base-url as they are."
+            "continued), or never. The others are sent without it to /completions of --model-base-url."
         ),
     ] = "always"
 
@@ -221,7 +221,7 @@ Unanswered: TypeAlias = Annotated[
     ),
 ]
 Seed: TypeAlias = Annotated[int, opt("Seed of the bootstrap.", check=at_least(0))]
-Tell: TypeAlias = Annotated[Callable[[str], None] | None, hidden("Told what the reader of the results must know.")]
+Tell: TypeAlias = Annotated[Callable[[str], None] | None, hidden("Called with notes that readers of the results need.")]
 THRESHOLD = 0.5
 """Score without any context from which on a question is known; that of ``fathom.analysis.known``."""
 

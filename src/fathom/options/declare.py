@@ -98,7 +98,7 @@ def line_only(default: Value, *, init: Literal[False] = False) -> Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What is said of an option beside its name, type and default.
+    """What an option declares beside its name, type and default.
 
     A type that several options have may say a part of it, such as ``read``; what an option says itself goes before.
 
@@ -131,7 +131,7 @@ class Option:
 
 
 def opt(help: str = "", short: str = "", **rest: Any) -> Option:
-    """An option, or without ``help`` what is said of all options of a type."""
+    """An option, or without ``help`` what all options of a type share."""
     return Option(help=help, short=short, **rest)
 
 
@@ -183,7 +183,7 @@ class Field:
         name: Its name in Python.
         kind: The type of what it keeps.
         default: ``dataclasses.MISSING`` where it is required.
-        option: What was said of it.
+        option: What it declares.
         group: The title under which help shows it.
         line_only: Whether the command line alone has it.
     """

@@ -270,7 +270,7 @@ def run_line(group: click.Command, words: list[str]) -> int:
         The exit code: 2 with one message on standard error where the line is wrong.
 
     Raises:
-        FathomError: The command failed in a way that its user can mend.
+        FathomError: The command failed with a user-fixable error.
     """
     try:
         return group.main(words, prog_name="fathom", standalone_mode=False) or 0

@@ -18,9 +18,7 @@ class BuildOptions(Terminal, Json):
     results: Annotated[
         ManyPaths, arg("Run folders, rows files, bundles, and folders of bundles or runs; none for the papers'.")
     ] = ()
-    out: Annotated[Path | str, opt("Folder of the site; one that is there is replaced.", "-o", metavar="FOLDER")] = (
-        "site"
-    )
+    out: Annotated[Path | str, opt("Folder of the site; an existing one is replaced.", "-o", metavar="FOLDER")] = "site"
     _: KW_ONLY
     boards: Annotated[
         Several,
@@ -52,9 +50,7 @@ class BuildOptions(Terminal, Json):
     ] = "official"
     unanswered: Unanswered = "zero"
     judge: JudgeOfRows = None
-    progress: Annotated[
-        Callable[[int, int], None] | None, hidden("Told what is done and how much there is in all.")
-    ] = None
+    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (pages written, pages in all).")] = None
 
 
 @command(BuildOptions)

@@ -75,7 +75,7 @@ class ServeOptions(Accepted, Limited):
             many=True,
         ),
     ] = given(())
-    ready: Annotated[Callable[[str], None] | None, hidden("Told the address once the server listens.")] = None
+    ready: Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")] = None
 
 
 @command(ServeOptions)

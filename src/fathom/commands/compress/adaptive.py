@@ -45,7 +45,7 @@ class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
     backoff: Backoff = 1.0
     told: Annotated[
         Callable[[int, float, float], None] | None,
-        hidden("Told (items asked, estimate, half-width) after every round."),
+        hidden("Called with (items asked, estimate, half-width) after every round."),
     ] = None
     confirm: Confirm = None
     progress: OnReply = None
@@ -99,5 +99,5 @@ def main(line: AdaptiveOptions) -> None:
     if outcomes := found.outcomes():
         print(outcomes)
     if not found.reached:
-        tell(f"the interval is not as narrow as {line.width:g}: raise --budget, and the same command goes on")
+        tell(f"the interval is not as narrow as {line.width:g}: raise --budget and repeat the command")
     tell(f"`fathom compress estimate {found.rounds[0].parent}/round-*/ --subset {found.subset}` gives the categories")

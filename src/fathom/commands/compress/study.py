@@ -80,7 +80,7 @@ class StudyOptions(Terminal, Json):
     seed: Annotated[int, opt("Seed of all draws.", check=at_least(0))] = 0
     out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the whole table.", "-o")] = unset
     plot: Annotated[MaybePath, opt("A .svg, .png, .pdf, .html or .json file for a figure.")] = unset
-    tell: Annotated[Callable[[str], None] | None, hidden("Told of each setting before it is tried.")] = None
+    tell: Annotated[Callable[[str], None] | None, hidden("Called with each setting before it is tried.")] = None
 
 
 @command(StudyOptions)

@@ -41,7 +41,7 @@ class ValidateOptions(Terminal, Json):
     out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the table of every draw.", "-o")] = unset
     plot: Annotated[MaybePath, opt("A figure of the comparison: .svg, .png, .pdf, .html or .json.")] = unset
     categories: Annotated[bool, opt("Show every category too.")] = line_only(False)
-    progress: Annotated[Callable[[int, int], None] | None, hidden("Told (draws made, draws in all).")] = None
+    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (draws done, draws in all).")] = None
 
 
 @command(ValidateOptions)

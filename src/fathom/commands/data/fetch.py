@@ -27,7 +27,7 @@ class FetchOptions(Terminal, Json):
     ] = unset
     _: KW_ONLY
     suite: Suite = None
-    progress: Annotated["Progress | None", hidden("Told how far a download is.")] = None
+    progress: Annotated["Progress | None", hidden("Called with the progress of each download.")] = None
     fetched: Annotated[Callable[["Fetched"], None] | None, hidden("Called with each file once it is there.")] = None
 
 
@@ -65,7 +65,7 @@ def main(line: FetchOptions) -> None:
             print_json(files)
         elif files:
             print_records([_record(file, folder) for file in files])
-            print(f"files lie in {folder}")
+            print(f"files are in {folder}")
 
 
 def _record(file: "Fetched", folder: Path) -> dict[str, object]:

@@ -43,7 +43,7 @@ def data_verify(options: VerifyOptions) -> "list[Checked]":
 
 
 def main(line: VerifyOptions) -> int:
-    """Print how each file stands; 1 where one is changed or missing."""
+    """Print the status of each file; 1 if one is changed or missing."""
     from fathom.sources.lock import data_folder
     from fathom.terminal import print_json, print_records
 
