@@ -16,10 +16,10 @@ GAP, SHORT, NARROW = 2, 24, 5
 
 
 class Bars(Protocol):
-    """Makes progress bars that appear when they are first told of something."""
+    """Makes progress bars that appear with their first progress."""
 
     def __call__(self, title: str, *, in_bytes: bool = False) -> Callable[[int, int | None], None] | None:
-        """A bar as a function of (done, all); None where nobody looks at it."""
+        """A bar as a function of (done, all); None where standard error is no terminal."""
         ...
 
 
@@ -49,9 +49,38 @@ def progress_bars(quiet: bool) -> Iterator[Bars]:
 
 @contextmanager
 def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int | None], None] | None]:
-    """A progress bar on standard error, as a function of (done, all); None where nobody looks at it."""
+    """A progress bar on standard error, as a function of (done, all); None where standard error is no terminal."""
     with progress_bars(quiet) as bars:
         yield bars(title)
+
+
+@contextmanager
+def download_bar(quiet: bool) -> Iterator[Callable[[str, int, int | None], None] | None]:
+    """A bar in bytes on standard error, as a function of (file, done, all); None where that is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        job, shown = bar.add_task("asking the hub", total=None), ""
+
+        def show(what: str, done: int, total: int | None) -> None:
+            nonlocal shown
+            if what != shown:  # another file: its speed is its own
+                shown = what
+                bar.reset(job, description=what, total=total)
+            bar.update(job, completed=done, total=total)
+
+        yield show
 
 
 def tell(note: str) -> None:
@@ -91,6 +120,27 @@ def confirmed(plan: Plan, *, yes: bool, quiet: bool) -> bool:
     import click
 
     return click.confirm("Start?", default=True, err=True)
+
+
+class Summary(Protocol):
+    """What came of work that may be stopped; ``str`` says it in words."""
+
+    @property
+    def stopped(self) -> str:
+        """Why it was stopped; "" if it was not."""
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """What the user may want to know."""
+
+
+def print_summary(summary: Summary) -> int:
+    """Print what came of work, and its hints; 1 where it was stopped."""
+    for hint in summary.hints:
+        tell_below(hint)
+    if words := str(summary):
+        print(words, file=sys.stderr if summary.stopped else sys.stdout)
+    return int(bool(summary.stopped))
 
 
 def as_json(value: Any) -> str:

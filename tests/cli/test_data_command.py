@@ -78,7 +78,7 @@ def test_fetch_says_what_came_from_where_and_under_which_licence(hub: LoopbackHu
     assert "pinned" in out
     assert "newest" in out
     assert "someone--texts/large.jsonl" in out
-    assert out.endswith("files lie in data\n")
+    assert out.endswith("files are in data\n")
     assert hub.heads["someone/texts"][:12] in out
     assert hub.heads["someone/others"][:12] in out
     assert "CC-BY-4.0" in out

@@ -231,8 +231,15 @@ def test_help_fits_a_terminal_and_cuts_nothing(call: Call, monkeypatch: pytest.M
         assert code == 0
         assert "…" not in told
         assert max(map(len, told.splitlines())) <= 80
+        words = " ".join(told.split())
         for one in fields_of(MOVED[name].line):
-            assert one.option.hidden or one.option.position or one.flag in told
+            if one.option.hidden:
+                continue
+            assert one.option.position or one.flag in told
+            assert one.metavar in told or one.option.position or one.switch
+            # Examples, names with hyphens and commands in backticks stand in one line.
+            assert one.option.help in words
+            assert all(syntax in told for syntax in re.findall(r"`[^`]*`", one.option.help))
 
 
 def test_a_group_alone_shows_its_help(call: Call) -> None:

@@ -27,7 +27,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
@@ -390,3 +390,14 @@ def _notes(labelled: pl.DataFrame, codes: NDArray[np.int64], asked_of_any: int) 
     if known.any():
         same = sum(LABELS[code] == name for code, name in zip(codes, stated, strict=True))
         yield f"{same} of {int(known.sum())} questions have the same label as in their records."
+
+
+def difficulty_record(found: Difficulty) -> dict[str, Any]:
+    """The result as an object for JSON, which has no pairs as keys."""
+    return {
+        "counts": dict(found.counts),
+        "agreement": found.agreement,
+        "moved": [{"from": one, "to": other, "share": share} for (one, other), share in found.moved.items()],
+        "notes": list(found.notes),
+        "labels": label_table(found).to_dicts(),
+    }

@@ -10,9 +10,9 @@ from fathom.types import FathomError
 
 
 def main() -> None:
-    """Run the command line; a failure that the user can mend is one message on standard error and exit code 2.
+    """Run the command line; a user-fixable error is one message on standard error and exit code 2.
 
-    What nobody foresaw is one message too, and exit code 70; with the environment variable ``FATHOM_TRACEBACK`` set to
+    A bug is one message too, and exit code 70; with the environment variable ``FATHOM_TRACEBACK`` set to
     1 its traceback goes before it.
     """
     from fathom.cli.app import command
@@ -23,7 +23,7 @@ def main() -> None:
     except FathomError as error:
         _end(str(error))
     except KeyboardInterrupt:
-        _end("interrupted; the same command goes on where it stopped", 130)
+        _end("interrupted; the same command resumes", 130)
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stderr.close()
         sys.exit(141)

@@ -5,9 +5,9 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Build, Lengths, Recorded, Several, Terminal, Where
+from fathom.commands.shared import Build, Lengths, Recorded, Terminal, Where
 from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
-from fathom.options.values import folders_of, lengths_of
+from fathom.options.values import Several, folders_of, lengths_of
 
 if TYPE_CHECKING:
     from fathom.build import Built
@@ -46,19 +46,17 @@ class BuildOptions(Build, Recorded, Terminal):
         ),
     ] = unset
     cases: Annotated[
-        Several,
-        opt("Published cases of BestAnswer, which are taken as they are (.jsonl or another table).", metavar="FILE"),
+        Several, opt("Published cases of BestAnswer, used unchanged (.jsonl or another table).", metavar="FILE")
     ] = unset
     closed_book: Annotated[
-        bool | None,
-        opt("Also ask questions without any context, to tell what is known already; by default as the suite says."),
+        bool | None, opt("Also ask questions closed-book (without context); by default as in the suite.")
     ] = None
-    alone: Annotated[bool, opt("Also ask questions over their own document alone, without distractors.")] = False
-    common: Annotated[bool, opt("Only items that can stand at every length: the same questions at all.")] = False
+    alone: Annotated[bool, opt("Also ask questions with their own document only, without distractors.")] = False
+    common: Annotated[bool, opt("Only items that fit every length: the same questions at all lengths.")] = False
     truncate: Annotated[
         Read[Sequence[int | str] | str | int, tuple[int, ...]],
         opt(
-            "Also cut the longest prompts to these lengths, out of their middle, for instance 2k,4k,8k.",
+            "Also truncate the longest prompts in the middle to these lengths, for instance 2k,4k,8k.",
             metavar="TOKENS,...",
             read=lengths_of,
         ),
@@ -71,10 +69,10 @@ class BuildOptions(Build, Recorded, Terminal):
         ),
     ] = "own"
     where: Where = unset
-    skip_bad: Annotated[bool, opt("Go on without the rows of published records that cannot be used.")] = False
+    skip_bad: Annotated[bool, opt("Skip rows of published records that cannot be used.")] = False
     force: Annotated[bool, opt("Replace another suite in the folder, or an earlier format of this one.")] = False
     fields: Annotated["Fields | None", hidden("Names of the fields in corpus files.")] = None
-    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples made, samples in all).")] = None
+    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, all samples).")] = None
     reading: Annotated[
         Callable[[int, int | None], None] | None,
         hidden("Called with the bytes read of a file of threads and the bytes in all, None where that is not known."),

@@ -1,6 +1,5 @@
 """Have a model judge the answers and summaries of runs."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
@@ -8,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 from fathom.commands.shared import (
     Asking,
     Backoff,
+    BaseUrl,
     Generation,
     Limits,
-    ManyPaths,
     ModelArgs,
     ReasoningEffort,
     ReasoningTokens,
 )
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
-from fathom.options.values import temperature_of
+from fathom.options.values import ManyPaths, temperature_of
 
 if TYPE_CHECKING:
     from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
@@ -35,14 +34,7 @@ class JudgeOptions(Limits, Asking):
         ),
     ]
     _: KW_ONLY
-    model_base_url: Annotated[
-        str | None,
-        opt(
-            "Address of a server such as http://127.0.0.1:8000/v1; it needs no key.",
-            flag="--judge-base-url",
-            metavar="URL",
-        ),
-    ] = None
+    model_base_url: Annotated[BaseUrl, opt(flag="--judge-base-url")] = None
     temperature: Annotated[
         Read[float | str | None, float | None],
         opt("Sampling temperature; negative leaves it to the provider.", metavar="NUMBER", read=temperature_of),
@@ -62,19 +54,16 @@ class JudgeOptions(Limits, Asking):
     again: Annotated[bool, opt("Ask once more for judgements that could not be read.")] = False
     backoff: Backoff = 1.0
     confirm: Annotated[
-        Callable[["JudgePlan"], bool] | None,
-        hidden("Shown, for each run, what is ahead before any request; False stops there."),
+        Callable[["JudgePlan"], bool] | None, hidden("Called with what is ahead of each run; False stops.")
     ] = None
-    progress: Annotated[Callable[["JudgeProgress"], None] | None, hidden("Told the state after every judgement.")] = (
-        None
-    )
+    progress: Annotated[Callable[["JudgeProgress"], None] | None, hidden("Called after every judgement.")] = None
 
 
 @command(JudgeOptions)
 def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
     """Have a model judge the answers and summaries of runs.
 
-    A model that chats and one of embeddings judge different tasks; each passes over those of the other.
+    Chat models and embedding models judge different tasks; each skips those of the other.
 
     Before the first request it says how many replies are to be judged and what that may cost. Stopped or killed, the
     same command judges only what is missing. `fathom rows`, `report` and `analyze` then show the judge's scores.
@@ -100,7 +89,7 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 
 def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
-    from fathom.terminal import confirmed, progress_bar
+    from fathom.terminal import confirmed, print_summary, progress_bar
 
     with progress_bar("judging", line.quiet) as bar:
         asked = line.but(
@@ -108,23 +97,4 @@ def main(line: JudgeOptions) -> int:
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
         )
         summaries = judge.body(asked)
-    for summary in summaries:
-        _print_summary(summary)
-    return int(bool(summaries and summaries[-1].stopped))
-
-
-def _print_summary(summary: "JudgeSummary") -> None:
-    from fathom.terminal import tell_below
-
-    for hint in summary.hints:
-        tell_below(hint)
-    if summary.stopped:
-        print(f"{summary.folder}: stopped: {summary.stopped}", file=sys.stderr)
-        return
-    spent = summary.spent
-    money = "unknown price" if spent.cost is None else f"${spent.cost:,.4f}"
-    unknown = f" and {spent.unpriced:,} requests of unknown price" if spent.cost and spent.unpriced else ""
-    print(
-        f"{summary.folder}: {summary.judged:,} judged, {summary.unreadable:,} unreadable, {summary.missing:,} missing; "
-        f"the judge read {spent.tokens_in:,} and wrote {spent.tokens_out:,} tokens, {money}{unknown}"
-    )
+    return max(map(print_summary, summaries), default=0)

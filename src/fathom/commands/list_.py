@@ -19,10 +19,7 @@ _SHOWN = {
 
 
 class ListOptions(Json):
-    kind: Annotated[
-        Literal["suites", "tasks", "metrics", "boards", "models", "settings", "data"],
-        arg("suites, tasks, metrics, boards, models, settings or data."),
-    ]
+    kind: Annotated[Literal["suites", "tasks", "metrics", "boards", "models", "settings", "data"], arg()]
 
 
 @command(ListOptions)

@@ -4,16 +4,15 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from fathom.commands.shared import JudgeOfRows, Known, ManyPaths, MaybePath, Tell
+from fathom.commands.shared import JudgeOfRows, Known, Tell
 from fathom.options.declare import arg, command, given, opt, unset
-from fathom.options.values import paths_of
-from fathom.types import FathomError
+from fathom.options.values import ManyPaths, MaybePath, paths_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-o")]
 ORIGINS = ("fathom", "inspect", "lm-eval", "longbench-pro")
+Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-o")]
 
 
 class RowsOptions(Known):
@@ -33,23 +32,10 @@ class RowsOptions(Known):
 @command(RowsOptions)
 def rows(options: RowsOptions) -> "pl.DataFrame":
     """Turn runs, logs of other harnesses, or published results into one table of scored replies."""
-    import polars
-
     from fathom import rows as table
-    from fathom.registry import results
     from fathom.report.reading import without_known
 
-    paths, origin, tell = paths_of(options.sources), options.origin, options.tell
-    if origin == "fathom":
-        frame = table.load(paths, options.rule, options.judge)
-    elif origin == "inspect":
-        frame = polars.concat([table.rows_from_inspect(path) for path in paths])
-    elif origin == "lm-eval":
-        frame = polars.concat([table.rows_from_lm_eval(path, tell=tell) for path in paths])
-    elif origin in results():
-        frame = polars.concat([table.rows_from_results(results()[origin], path, tell) for path in paths])
-    else:
-        raise FathomError(f"--from {origin}: choose {', '.join(dict.fromkeys((*ORIGINS, *results())))}")
+    frame = table.read(paths_of(options.sources), options.origin, options.rule, options.judge, options.tell)
     if options.filter is not None or options.panel:
         frame = without_known(frame, **options.of(Known), judge=options.judge).rows
     if options.out is not None:

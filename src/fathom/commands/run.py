@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -13,6 +12,7 @@ from fathom.commands.shared import (
     Backoff,
     Build,
     Choice,
+    Confirm,
     Limits,
     OnReply,
     Reasoning,
@@ -24,7 +24,7 @@ from fathom.options.declare import Options, arg, command, fields_of, hidden, lin
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
-    from fathom.run import Preflight, RunSummary
+    from fathom.run import RunSummary
 
 
 class Judge(Options, kw_only=True):
@@ -50,13 +50,11 @@ class RunOptions(Choice, Sampling, Reasoning, Limits, Build, Recorded, Judge, As
     out: RunFolder = unset
     _: KW_ONLY
     backoff: Backoff = 1.0
-    confirm: Annotated[
-        Callable[["Preflight"], bool] | None, hidden("Shown what is ahead before any request; False stops.")
-    ] = None
+    confirm: Confirm = None
     progress: OnReply = None
-    building: Annotated[
-        Callable[[int, int], None] | None, hidden("Told (samples made, samples in all) while the suite is built.")
-    ] = None
+    building: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, samples in all).")] = (
+        None
+    )
 
 
 @command(RunOptions)
@@ -111,7 +109,7 @@ def main(line: RunOptions) -> int:
     """Run, print what came of it, and judge where that was asked for."""
     from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
-    from fathom.terminal import confirmed, progress_bar
+    from fathom.terminal import confirmed, print_summary, progress_bar
 
     judge = None if line.judge == "none" else line.judge
     if judge is not None:
@@ -128,18 +126,3 @@ def main(line: RunOptions) -> int:
         return code
     options = JudgeOptions((summary.folder,), judge, model_base_url=line.judge_base_url)
     return judge_runs(options.but(yes=line.yes, quiet=line.quiet))
-
-
-def print_summary(summary: "RunSummary") -> int:
-    """Print how many replies there are; 1 where the run was stopped."""
-    from fathom.terminal import tell_below
-
-    for hint in summary.hints:
-        tell_below(hint)
-    if summary.stopped:
-        print(f"{summary.folder}: stopped: {summary.stopped}", file=sys.stderr)
-        return 1
-    if done := summary.progress:
-        counts = ", ".join(f"{count} {status}" for status, count in done.counts.items() if count)
-        print(f"{summary.folder}: {done.finished:,} of {done.total:,} replies ({counts})")
-    return 0

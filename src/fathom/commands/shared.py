@@ -1,41 +1,25 @@
 """Options that several commands have."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from fathom.options.declare import Config, Options, Read, arg, at_least, given, hidden, line_only, opt, unset
 from fathom.options.values import (
+    ManyPaths,
+    MaybePath,
+    Names,
+    Pairs,
+    Several,
+    Tokens,
     depths_of,
     length_of,
-    lengths_of,
-    names_of,
-    pairs_of,
-    paths_of,
     temperature_or_default,
     where_of,
 )
 
 if TYPE_CHECKING:
-    from fathom.run import Progress
+    from fathom.run import Preflight, Progress
 
-# Types that several options have, with what their options say alike.
-MaybePath: TypeAlias = Annotated[Read[Path | str | None, Path | None], opt(metavar="FILE")]
-Names: TypeAlias = Annotated[
-    Read[Sequence[str] | str | None, tuple[str, ...] | None], opt(metavar="NAME,...", read=names_of)
-]
-Several: TypeAlias = Annotated[Read[Sequence[str | Path] | str | Path | None, tuple[str, ...] | None], opt(many=True)]
-ManyPaths: TypeAlias = Annotated[Iterable[Path | str] | Path | str, opt(many=True, read=paths_of)]
-Paths: TypeAlias = Annotated[
-    Read[Iterable[Path | str] | Path | str, tuple[Path, ...]], opt(metavar="FOLDER", many=True, read=paths_of)
-]
-Tokens: TypeAlias = Annotated[
-    Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None], opt(metavar="TOKENS,...", read=lengths_of)
-]
-Pairs: TypeAlias = Annotated[
-    Read[Mapping[str, Any] | Sequence[str] | None, dict[str, Any] | None],
-    opt(metavar="NAME=VALUE", many=True, read=pairs_of),
-]
 Where: TypeAlias = Annotated[
     Read[Mapping[str, Sequence[str] | str] | Sequence[str] | None, dict[str, tuple[str, ...]] | None],
     opt(
@@ -47,7 +31,7 @@ Where: TypeAlias = Annotated[
     ),
 ]
 Lengths: TypeAlias = Annotated[Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).")]
-Retries: TypeAlias = Annotated[int, opt("Further attempts after a failure that may pass.", check=at_least(0))]
+Retries: TypeAlias = Annotated[int, opt("Further attempts after a temporary failure.", check=at_least(0))]
 Timeout: TypeAlias = Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))]
 Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.")]
 Epochs: TypeAlias = Annotated[int, opt("How often each sample is asked.", check=at_least(1))]
@@ -67,10 +51,16 @@ ReasoningEffort: TypeAlias = Annotated[
     Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None,
     opt("Effort of reasoning: none, minimal, low, medium, high, xhigh or max.", metavar="EFFORT"),
 ]
+BaseUrl: TypeAlias = Annotated[
+    str | None, opt("Address of a server such as http://127.0.0.1:8000/v1; it needs no key.", metavar="URL")
+]
 RunFolder: TypeAlias = Annotated[
     MaybePath, opt("Run folder; by default runs/SUITE/MODEL, after the suite's folder.", "-o", metavar="FOLDER")
 ]
 Backoff: TypeAlias = Annotated[float, hidden("Seconds before the first retry; doubles with each.")]
+Confirm: TypeAlias = Annotated[
+    Callable[["Preflight"], bool] | None, hidden("Called with what is ahead before any request; False stops.")
+]
 OnReply: TypeAlias = Annotated[Callable[["Progress"], None] | None, hidden("Called with the state after every reply.")]
 ReasoningTokens: TypeAlias = Annotated[int | None, opt("Tokens for reasoning.", metavar="TOKENS", check=at_least(0))]
 
@@ -86,13 +76,13 @@ class Build(Options, kw_only=True):
         opt(
             "Documents: world, world?seed=7, a folder, or a file: .txt, .md, .jsonl, .json, .csv, .tsv, .parquet or "
             ".arrow, also with .gz or .zst, or in a .zip; may be given more than once. Field names follow a question "
-            "mark: FILE.jsonl?text=input&questions=instructions&answers=outputs.",
+            "mark: FILE.jsonl?text=body&answers=gold.",
             metavar="SPEC",
         ),
     ] = unset
     tokenizer: Annotated[
         str | None,
-        opt("What lengths are counted in: tekken, tiktoken:NAME, hf:NAME, words, chars, a path.", metavar="NAME"),
+        opt("Tokenizer that counts lengths: tekken, tiktoken:NAME, hf:NAME, words, chars, or a path.", metavar="NAME"),
     ] = None
     languages: Annotated[
         Names, opt("en, zh or en,zh; by default the languages of the corpus.", former=("--language",))
@@ -100,8 +90,8 @@ class Build(Options, kw_only=True):
     depths: Annotated[
         Read[Sequence[float | str] | str | float, tuple[float, ...]],
         opt(
-            "Where gold text lies: random or as the suite says, or depths to sweep: front, middle, end, or 0 to 1, "
-            "such as 0,0.25,1.",
+            "Position of the gold text: random (or as in the suite), or depths to sweep: front, middle, end, or 0 to "
+            "1, such as 0,0.25,1.",
             metavar="DEPTH,...",
             read=depths_of,
             former=("--depth",),
@@ -124,9 +114,7 @@ class Choice(Options, kw_only=True):
 class Sampling(Options, kw_only=True):
     """Model."""
 
-    model_base_url: Annotated[
-        str | None, opt("Address of a server such as http://127.0.0.1:8000/v1; it needs no key.", metavar="URL")
-    ] = None
+    model_base_url: BaseUrl = None
     temperature: Annotated[
         Read[float | str | None, float | Literal["default"] | None],
         opt(
@@ -147,7 +135,7 @@ class Sampling(Options, kw_only=True):
     on_overflow: Annotated[
         Literal["refuse", "middle", "left", "right"] | None,
         opt(
-            "Prompts beyond the window: refuse them (they are not sent), or cut out their middle, left or right. By "
+            "Prompts beyond the window: refuse them (they are not sent), or drop their middle, left or right part. By "
             "default refuse, or with --thinking middle."
         ),
     ] = None
@@ -155,7 +143,7 @@ class Sampling(Options, kw_only=True):
         Literal["always", "by-task", "never"],
         opt(
             "Which prompts reach the model through its chat template: always, by-task (all but examples or code to be "
-            "continued), or never. The others go to the /completions of --model-base-url as they are."
+            "continued), or never. The others are sent without it to /completions of --model-base-url."
         ),
     ] = "always"
 
@@ -233,7 +221,7 @@ Unanswered: TypeAlias = Annotated[
     ),
 ]
 Seed: TypeAlias = Annotated[int, opt("Seed of the bootstrap.", check=at_least(0))]
-Tell: TypeAlias = Annotated[Callable[[str], None] | None, hidden("Told what the reader of the results must know.")]
+Tell: TypeAlias = Annotated[Callable[[str], None] | None, hidden("Called with notes that readers of the results need.")]
 THRESHOLD = 0.5
 """Score without any context from which on a question is known; that of ``fathom.analysis.known``."""
 

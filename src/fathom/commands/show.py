@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fathom.commands.shared import Json
 from fathom.options.declare import arg, command, opt
-from fathom.types import FathomError
 
 
 class ShowOptions(Json):
@@ -20,43 +19,11 @@ class ShowOptions(Json):
 @command(ShowOptions)
 def show(options: ShowOptions) -> dict[str, Any]:
     """Show one sample: its facts and where its text comes from, or its prompt."""
-    from fathom.length import render
-    from fathom.length import thinking as with_thinking
     from fathom.suitefile import open_suite
-    from fathom.types import Span
+    from fathom.suitefile.records import facts_of
 
     suite = open_suite(Path(options.folder))
-    found = suite.sample(options.sample)
-    if options.thinking:
-        if not found.thinking_tokens:
-            raise FathomError(
-                f"{options.folder}: sample {found.id!r} has no prompt that asks for thoughts; show it without "
-                "--thinking"
-            )
-        found = with_thinking(found)
-    borrowed = list(dict.fromkeys(part.doc for part in found.parts if isinstance(part, Span)))
-    there = suite.documents(borrowed)
-    if missing := [name for name in borrowed if name not in there]:
-        raise FathomError(f"sample {found.id}: document {missing[0]} is missing; build the suite again with --force")
-    documents = {name: there[name] for name in borrowed}
-    facts: dict[str, Any] = {
-        "id": found.id,
-        "item": found.item,
-        "task": found.task,
-        "language": found.language,
-        "length": found.length,
-        "tokens": found.tokens,
-        "tokenizer": suite.manifest["tokenizer"],
-        "targets": list(found.targets),
-        "chance": found.chance,
-        "facets": dict(found.facets),
-        "inputs": dict(found.inputs),
-        "parts": len(found.parts),
-        "documents": [f"{one.title or '-'} ({one.source})" for one in documents.values()],
-    }
-    if options.text:
-        facts["prompt"] = render(found, {name: document.text for name, document in documents.items()})
-    return facts
+    return facts_of(suite, options.sample, text=options.text, thoughts=options.thinking)
 
 
 def main(line: ShowOptions) -> None:

@@ -98,12 +98,12 @@ def line_only(default: Value, *, init: Literal[False] = False) -> Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What is said of an option beside its name, type and default.
+    """What an option declares beside its name, type and default.
 
     A type that several options have may say a part of it, such as ``read``; what an option says itself goes before.
 
     Attributes:
-        help: One or two sentences.
+        help: One or two sentences; by default the values of a ``Literal``.
         short: A short name such as ``-m``.
         flag: The long name where it does not follow from the field's, such as ``--json`` for ``as_json``. One that
             begins with ``--no-`` turns off what is on by default, and has no counterpart that turns it on.
@@ -131,11 +131,11 @@ class Option:
 
 
 def opt(help: str = "", short: str = "", **rest: Any) -> Option:
-    """An option, or without ``help`` what is said of all options of a type."""
+    """An option, or without ``help`` what all options of a type share."""
     return Option(help=help, short=short, **rest)
 
 
-def arg(help: str, **rest: Any) -> Option:
+def arg(help: str = "", **rest: Any) -> Option:
     """An argument, which is given by its place on the command line."""
     return Option(help=help, position=True, **rest)
 
@@ -183,7 +183,7 @@ class Field:
         name: Its name in Python.
         kind: The type of what it keeps.
         default: ``dataclasses.MISSING`` where it is required.
-        option: What was said of it.
+        option: What it declares.
         group: The title under which help shows it.
         line_only: Whether the command line alone has it.
     """
@@ -306,7 +306,10 @@ def _fields_of(options: Any) -> tuple[Field, ...]:
         option = Option(**{name: value for one in said for name, value in vars(one).items() if value != _NOTHING[name]})
         default = field.default if field.default_factory is MISSING else field.default_factory()
         title = owners[field.name].__doc__.strip().rstrip(".")
-        found.append(Field(field.name, kind.__origin__, default, option, title, not field.init))
+        made = Field(field.name, kind.__origin__, default, option, title, not field.init)
+        if not option.help:  # of a Literal, whose values say it all
+            made = dataclasses.replace(made, option=dataclasses.replace(option, help=f"{', '.join(made.choices)}."))
+        found.append(made)
     return tuple(sorted(found, key=lambda one: options.__mro__.index(owners[one.name])))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -56,7 +58,7 @@ class Command(click.Command):
                 config,
             ],
             callback=self._call,
-            help=function.body.__doc__,
+            help=_unbroken(inspect.getdoc(function.body) or ""),
             context_settings=SETTINGS,
         )
 
@@ -100,6 +102,10 @@ class Command(click.Command):
             shown = shown if len(str(shown)) <= _LONG else f"{str(shown)[:_LONG]}..."
             raise FathomError(f"{flags.get(error.name, error.name)} {shown}: {error.expected}") from None
 
+    def get_help(self, ctx: click.Context) -> str:
+        """The help, with the spaces and hyphens that kept lines from breaking as they were."""
+        return super().get_help(ctx).translate({ord(kept): char for char, kept in _KEPT.items()})
+
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Nothing: arguments stand above the options."""
 
@@ -132,9 +138,18 @@ def _names(field: Field) -> str:
 
 def _help(field: Field) -> str:
     if field.required:
-        return field.option.help + ("" if field.option.position else "  [required]")
+        return _unbroken(field.option.help) + ("" if field.option.position else "  [required]")
     shown = f"  [default: {field.shown_default}]" if field.shown_default else ""
-    return field.option.help + shown + (f"  [env: {field.option.env}]" if field.option.env else "")
+    return _unbroken(field.option.help) + shown + (f"  [env: {field.option.env}]" if field.option.env else "")
+
+
+_KEPT = {" ": "\N{NO-BREAK SPACE}", "-": "\N{NON-BREAKING HYPHEN}"}
+
+
+def _unbroken(text: str) -> str:
+    """Text whose lines break neither at hyphens, which are part of names, nor within a command in backticks."""
+    whole = re.sub("`[^`]*`", lambda found: found[0].replace(" ", _KEPT[" "]), text)
+    return whole.replace("-", _KEPT["-"])
 
 
 class _Kind(click.ParamType[Any]):
@@ -255,7 +270,7 @@ def run_line(group: click.Command, words: list[str]) -> int:
         The exit code: 2 with one message on standard error where the line is wrong.
 
     Raises:
-        FathomError: The command failed in a way that its user can mend.
+        FathomError: The command failed with a user-fixable error.
     """
     try:
         return group.main(words, prog_name="fathom", standalone_mode=False) or 0

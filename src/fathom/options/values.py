@@ -1,12 +1,16 @@
-"""Readers of values that several options take: each takes what a command line, a TOML file or Python gives."""
+"""Types of values that several options take, and their readers.
+
+A reader takes what a command line, a TOML file or Python gives.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
+from fathom.options.declare import Read, opt
 from fathom.types import FathomError
 
 DEPTHS = {"front": 0.0, "middle": 0.5, "end": 1.0, "rear": 1.0}
@@ -129,9 +133,68 @@ def folders_of(given: Iterable[Path | str] | Path | str) -> tuple[str, ...]:
     return tuple(map(str, paths_of(given)))
 
 
+def files_of(given: Mapping[str, Path | str] | Sequence[Path | str] | Path | str) -> dict[str, Path]:
+    """Files by name: of one file, of a mapping, or of ``NAME=FILE`` texts; a file without a name has its own."""
+    if isinstance(given, Mapping):
+        return {name: Path(path) for name, path in given.items()}
+    if isinstance(given, Path | str):
+        return {Path(given).stem: Path(given)}
+    found: dict[str, Path] = {}
+    for one in map(str, given):
+        name, equals, path = one.partition("=")
+        name, path = (name, path) if equals else (Path(one).stem, one)
+        if not name or not path or name in found or name == "none":
+            raise FathomError("expected FILE or NAME=FILE, each with a name of its own")
+        found[name] = Path(path)
+    return found
+
+
+def numbers_of(given: Sequence[float] | str | float) -> tuple[float, ...]:
+    """Numbers, of ``"5,10"`` or of ``[5, 10]``."""
+    try:
+        return tuple(map(float, names_of(given if isinstance(given, Sequence) else str(given))))
+    except ValueError:
+        raise FathomError("expected numbers separated by commas") from None
+
+
+def budgets_of(given: Sequence[int] | str | int) -> tuple[int, ...]:
+    """Numbers of items, of ``"120,237"`` or of ``[120, 237]``."""
+    try:
+        found = tuple(map(int, names_of(given if isinstance(given, Sequence) else str(given))))
+    except ValueError:
+        found = ()
+    if not found:
+        raise FathomError("expected numbers of items separated by commas, for instance 120,237")
+    return found
+
+
+def methods_of(given: Sequence[str] | str) -> tuple[str, ...] | None:
+    """Names of methods; None for ``all``."""
+    return None if (found := names_of(given)) == ("all",) else found
+
+
 def _parts(given: object) -> list[Any]:
     if isinstance(given, str):
         return [part.strip() for part in given.split(",") if part.strip()]
     if isinstance(given, Sequence):
         return [inner for part in given for inner in _parts(part)]
     return [given]
+
+
+# Types that several options have, with what their options say alike.
+MaybePath: TypeAlias = Annotated[Read[Path | str | None, Path | None], opt(metavar="FILE")]
+Names: TypeAlias = Annotated[
+    Read[Sequence[str] | str | None, tuple[str, ...] | None], opt(metavar="NAME,...", read=names_of)
+]
+Several: TypeAlias = Annotated[Read[Sequence[str | Path] | str | Path | None, tuple[str, ...] | None], opt(many=True)]
+ManyPaths: TypeAlias = Annotated[Iterable[Path | str] | Path | str, opt(many=True, read=paths_of)]
+Paths: TypeAlias = Annotated[
+    Read[Iterable[Path | str] | Path | str, tuple[Path, ...]], opt(metavar="FOLDER", many=True, read=paths_of)
+]
+Tokens: TypeAlias = Annotated[
+    Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None], opt(metavar="TOKENS,...", read=lengths_of)
+]
+Pairs: TypeAlias = Annotated[
+    Read[Mapping[str, Any] | Sequence[str] | None, dict[str, Any] | None],
+    opt(metavar="NAME=VALUE", many=True, read=pairs_of),
+]

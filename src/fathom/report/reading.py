@@ -7,9 +7,11 @@ from typing import cast
 import polars as pl
 
 from fathom.analysis import Filtered, Policy, known_filter
+from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.known import THRESHOLD
-from fathom.length import format_length
+from fathom.length import format_length, named_lengths
 from fathom.names import system_name
+from fathom.registry import task_name
 from fathom.report.known import said_of_filter
 from fathom.rows import load, unfinished
 from fathom.rows.scoring import NOT_JUDGED
@@ -119,3 +121,26 @@ def counted_rows(
         more = f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
         tell(f"{model} is not measured on {', '.join(cells[:NAMED])}{more}; means that these belong to are left out")
     return frame
+
+
+def rows_of_tasks(frame: pl.DataFrame, tasks: Sequence[str] | None) -> pl.DataFrame:
+    """The rows of some tasks."""
+    if tasks is None:
+        return frame
+    there = set(frame["task"])
+    tasks = [task_name(name) for name in tasks]
+    if missing := [name for name in tasks if name not in there]:
+        raise FathomError(f"--tasks: no row of {missing[0]!r}; there are rows of {', '.join(sorted(there))}")
+    return frame.filter(frame["task"].is_in(tasks))
+
+
+def rows_at_lengths(frame: pl.DataFrame, lengths: Sequence[int] | None) -> pl.DataFrame:
+    """The rows at some lengths, at those of the base, and without a context."""
+    if lengths is None:
+        return frame
+    tested = sorted(set(frame["length"]) - {0})
+    if missing := [format_length(length) for length in lengths if length not in tested]:
+        at = named_lengths(tested)
+        raise FathomError(f"--lengths: no row at {', '.join(missing)}; there are rows at {at}")
+    kept = frame["length"].is_in([0, *lengths, *BASE_LENGTHS])
+    return frame.filter(kept)

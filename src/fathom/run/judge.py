@@ -58,6 +58,18 @@ class JudgeSummary:
     stopped: str = ""
     hints: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """One line."""
+        if self.stopped:
+            return f"{self.folder}: stopped: {self.stopped}"
+        spent = self.spent
+        money = "unknown price" if spent.cost is None else f"${spent.cost:,.4f}"
+        unknown = f" and {spent.unpriced:,} requests of unknown price" if spent.cost and spent.unpriced else ""
+        return (
+            f"{self.folder}: {self.judged:,} judged, {self.unreadable:,} unreadable, {self.missing:,} missing; the "
+            f"judge read {spent.tokens_in:,} and wrote {spent.tokens_out:,} tokens, {money}{unknown}"
+        )
+
 
 def judge(
     run: Path,

@@ -55,6 +55,13 @@ class RunSummary:
     stopped: str = ""
     hints: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """One line; "" if nothing was started."""
+        if self.stopped or self.progress is None:
+            return f"{self.folder}: stopped: {self.stopped}" if self.stopped else ""
+        counts = ", ".join(f"{count} {status}" for status, count in self.progress.counts.items() if count)
+        return f"{self.folder}: {self.progress.finished:,} of {self.progress.total:,} replies ({counts})"
+
 
 @readable
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,21 @@ class RunStatus:
     eta: float | None
     last: float | None
     unpriced: int = 0
+
+    def facts(self) -> dict[str, str]:
+        """What the command prints: each fact by its name."""
+        counts = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "none yet"
+        unknown = f", and {self.unpriced:,} replies of unknown price" if self.unpriced else ""
+        rate = f", {self.rate:.2f} replies a second" if self.rate else ""
+        eta = f", about {self.eta / 60:.0f} minutes left" if self.eta else ""
+        return {
+            "model": self.model,
+            "suite": self.suite,
+            "replies": f"{self.finished:,} of {self.total:,} ({counts})",
+            "tokens": f"{self.tokens_in:,} in, {self.tokens_out:,} out",
+            "cost": "unknown" if self.cost is None else f"${self.cost:,.4f}{unknown}",
+            "working": f"{self.alive} processes{rate}{eta}",
+        }
 
 
 def status(folder: Path) -> RunStatus:

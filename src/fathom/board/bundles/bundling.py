@@ -15,11 +15,14 @@ from fathom.board.bundles.bundle import (
     Part,
     Result,
     Said,
+    archive,
     canonical,
     facts_of_part,
     hashed,
     is_judge,
 )
+from fathom.board.bundles.findings import RefusedError
+from fathom.board.bundles.opening import parse_bundle
 from fathom.registry import get_task
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
@@ -66,6 +69,28 @@ def bundle_of(runs: Sequence[Path], *, judge: str | None = None, logs: bool = Tr
         judgements=tuple(judgement for one in found for judgement in one.judgements),
         logs=logs,
     )
+
+
+def accepted_bundle(runs: Sequence[Path], *, judge: str | None = None, logs: bool = True) -> Bundle:
+    """The bundle of some runs, if boards would accept it; the arguments are those of ``bundle_of``.
+
+    Raises:
+        FathomError: See ``bundle_of``; or a board would refuse it.
+    """
+    bundle, named = bundle_of(runs, judge=judge, logs=logs), ", ".join(map(str, runs))
+    try:
+        parse_bundle(archive(bundle))
+    except RefusedError as refused:
+        raise FathomError(
+            f"{named}: no board would accept a bundle of this: {refused}. Correct names in run.json, and run again "
+            "with a smaller limit of tokens where replies are too long; then bundle it again"
+        ) from None
+    except UnicodeEncodeError as error:
+        raise FathomError(
+            f"{named}: a gold answer, question or facet holds half a character ({error.object[error.start]!a}), which "
+            "no bundle can; correct it in the suite, and run that again"
+        ) from None
+    return bundle
 
 
 def public_settings(manifest: Mapping[str, Any]) -> dict[str, Json]:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.analyze.shared import OfRows, known_removed, print_results, study, telling
-from fathom.commands.shared import Json, MaybePath
+from fathom.commands.shared import Json
 from fathom.options.declare import at_least, opt, unset
+from fathom.options.values import MaybePath
 
 if TYPE_CHECKING:
     from fathom.analysis import Difficulty
@@ -52,24 +53,12 @@ def analyze_difficulty(options: DifficultyOptions) -> "list[Difficulty]":
 
 def main(line: DifficultyOptions) -> None:
     """Print a table, or JSON."""
+    from fathom.analysis.difficulty import difficulty_record
     from fathom.terminal import print_json
 
     (found,) = made = analyze_difficulty.body(telling(line))
     if line.as_json:
-        return print_json(as_record(found))
+        return print_json(difficulty_record(found))
     print_results(line, made)
     if line.out is not None:
         print(f"labels of {len(found.labels):,} questions: {line.out}")
-
-
-def as_record(found: "Difficulty") -> dict[str, Any]:
-    """The result as JSON can hold it, which knows no pairs as keys."""
-    from fathom.analysis import label_table
-
-    return {
-        "counts": dict(found.counts),
-        "agreement": found.agreement,
-        "moved": [{"from": one, "to": other, "share": share} for (one, other), share in found.moved.items()],
-        "notes": list(found.notes),
-        "labels": label_table(found).to_dicts(),
-    }

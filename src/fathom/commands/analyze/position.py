@@ -1,4 +1,4 @@
-"""Score by where in the context the gold text lies, and front, middle and end against each other."""
+"""Score by position of the gold text in the context, and front, middle and end compared."""
 
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,7 @@ class PositionOptions(Study):
 
 @study(PositionOptions)
 def analyze_position(options: PositionOptions) -> "list[PositionPoint | PositionContrast]":
-    """Score by where in the context the gold text lies, and front, middle and end against each other.
+    """Score by position of the gold text in the context, and front, middle and end compared.
 
     First the points, then the contrasts.
     """

@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
-from fathom.commands.shared import Json, JudgeOfRows, Known, ManyPaths, Names, Seed, Sources, Tell, Tokens, Unanswered
+from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
 from fathom.options.declare import Command, arg, at_least, command, opt, unset
-from fathom.options.values import levels_of, paths_of, texts_of
+from fathom.options.values import ManyPaths, Names, Tokens, levels_of, paths_of, texts_of
 
 if TYPE_CHECKING:
     import polars as pl

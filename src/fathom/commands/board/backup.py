@@ -15,7 +15,7 @@ class BackupOptions(Options):
     store: Store
     out: Annotated[Path | str, opt("The file; its SHA-256 is written beside it.", "-o", metavar="FILE")]
     _: KW_ONLY
-    force: Annotated[bool, opt("Replace a file that is there.")] = False
+    force: Annotated[bool, opt("Replace an existing file.")] = False
 
 
 @command(BackupOptions)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.board.shared import Published, Title
-from fathom.commands.shared import Json, JudgeOfRows, ManyPaths, MaybePath, Paths, Several, Terminal, Unanswered
+from fathom.commands.shared import Json, JudgeOfRows, Terminal, Unanswered
 from fathom.options.declare import arg, command, given, hidden, opt, unset
-from fathom.options.values import paths_of
+from fathom.options.values import ManyPaths, MaybePath, Paths, Several, paths_of
 
 if TYPE_CHECKING:
     from fathom.board.build import Built
@@ -18,9 +18,7 @@ class BuildOptions(Terminal, Json):
     results: Annotated[
         ManyPaths, arg("Run folders, rows files, bundles, and folders of bundles or runs; none for the papers'.")
     ] = ()
-    out: Annotated[Path | str, opt("Folder of the site; one that is there is replaced.", "-o", metavar="FOLDER")] = (
-        "site"
-    )
+    out: Annotated[Path | str, opt("Folder of the site; an existing one is replaced.", "-o", metavar="FOLDER")] = "site"
     _: KW_ONLY
     boards: Annotated[
         Several,
@@ -52,9 +50,7 @@ class BuildOptions(Terminal, Json):
     ] = "official"
     unanswered: Unanswered = "zero"
     judge: JudgeOfRows = None
-    progress: Annotated[
-        Callable[[int, int], None] | None, hidden("Told what is done and how much there is in all.")
-    ] = None
+    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (pages written, pages in all).")] = None
 
 
 @command(BuildOptions)

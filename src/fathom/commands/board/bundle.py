@@ -4,9 +4,9 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import JudgeOfRows, ManyPaths
+from fathom.commands.shared import JudgeOfRows
 from fathom.options.declare import Options, arg, command, opt
-from fathom.options.values import paths_of
+from fathom.options.values import ManyPaths, paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -31,27 +31,13 @@ def board_bundle(options: BundleOptions) -> "Bundle":
     It holds rows, settings, versions, hashes of prompts and replies, and with logs the replies and gold answers; no
     prompts, no thoughts, no addresses, paths or keys.
     """
-    from fathom.board.bundles.bundle import archive, write_bundle
-    from fathom.board.bundles.bundling import bundle_of
-    from fathom.board.bundles.findings import RefusedError
-    from fathom.board.bundles.opening import parse_bundle
+    from fathom.board.bundles.bundle import write_bundle
+    from fathom.board.bundles.bundling import accepted_bundle
 
-    path, folders = Path(options.out), paths_of(options.runs)
+    path = Path(options.out)
     if path.suffix != ".zip":
         raise FathomError(f"--out {path}: a bundle is a .zip file")
-    bundle = bundle_of(folders, judge=options.judge, logs=options.logs)
-    try:
-        parse_bundle(archive(bundle))
-    except RefusedError as refused:
-        raise FathomError(
-            f"{', '.join(map(str, folders))}: no board would accept a bundle of this: {refused}. Correct names "
-            "in run.json, and run again with a smaller limit of tokens where replies are too long; then bundle it again"
-        ) from None
-    except UnicodeEncodeError as error:
-        raise FathomError(
-            f"{', '.join(map(str, folders))}: a gold answer, question or facet holds half a character "
-            f"({error.object[error.start]!a}), which no bundle can; correct it in the suite, and run that again"
-        ) from None
+    bundle = accepted_bundle(paths_of(options.runs), judge=options.judge, logs=options.logs)
     write_bundle(bundle, path)
     return bundle
 

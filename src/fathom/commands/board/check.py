@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Json, Paths
+from fathom.commands.shared import Json
 from fathom.options.declare import arg, command, given, opt
+from fathom.options.values import Paths
 
 if TYPE_CHECKING:
     from fathom.board.bundles.check import Checked

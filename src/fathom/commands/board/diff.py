@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Json, MaybePath
+from fathom.commands.shared import Json
 from fathom.options.declare import arg, command, opt, unset
+from fathom.options.values import MaybePath
 
 if TYPE_CHECKING:
     from fathom.board.changes import Changes

@@ -15,7 +15,7 @@ class RestoreOptions(Options):
     backup: Annotated[Path | str, arg("A file that `fathom board backup` wrote.")]
     store: Store = STORE
     _: KW_ONLY
-    force: Annotated[bool, opt("Replace a store that is there; the files of a folder are kept beside it.")] = False
+    force: Annotated[bool, opt("Replace an existing store; the files of a folder are kept beside it.")] = False
 
 
 @command(RestoreOptions)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import STORE, Published, Store, Title, libraries
-from fathom.commands.shared import ManyPaths, Paths
 from fathom.options.declare import Options, Read, arg, command, given, hidden, opt
-from fathom.options.values import paths_of
+from fathom.options.values import ManyPaths, Paths, paths_of
 
 if TYPE_CHECKING:
     from fathom.board.serve.checking import Policy
@@ -76,7 +75,7 @@ class ServeOptions(Accepted, Limited):
             many=True,
         ),
     ] = given(())
-    ready: Annotated[Callable[[str], None] | None, hidden("Told the address once the server listens.")] = None
+    ready: Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")] = None
 
 
 @command(ServeOptions)

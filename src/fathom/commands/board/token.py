@@ -65,7 +65,7 @@ def board_tokens(options: TokensOptions) -> "list[Token]":
 
 class Line(NewToken, Json):
     what: Annotated[str, arg("list, add, rotate (another token in place of the present one) or revoke; or a NAME.")]
-    name: Annotated[str | None, arg("Whose token; submissions show this name.")] = None
+    name: Annotated[str | None, arg("Name of the token; submissions show it.")] = None
     _: KW_ONLY
     store: Store = STORE
     revoke: Annotated[bool, opt("With NAME alone: the same as revoke NAME.")] = False

@@ -10,6 +10,7 @@ from fathom.commands.compress.shared import half_width
 from fathom.commands.shared import (
     Asking,
     Backoff,
+    Confirm,
     Epochs,
     Json,
     Limits,
@@ -44,11 +45,9 @@ class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
     backoff: Backoff = 1.0
     told: Annotated[
         Callable[[int, float, float], None] | None,
-        hidden("Told (items asked, estimate, half-width) after every round."),
+        hidden("Called with (items asked, estimate, half-width) after every round."),
     ] = None
-    confirm: Annotated[
-        Callable[["Preflight"], bool] | None, hidden("Shown what is ahead before each round; False stops.")
-    ] = None
+    confirm: Confirm = None
     progress: OnReply = None
 
 
@@ -100,5 +99,5 @@ def main(line: AdaptiveOptions) -> None:
     if outcomes := found.outcomes():
         print(outcomes)
     if not found.reached:
-        tell(f"the interval is not as narrow as {line.width:g}: raise --budget, and the same command goes on")
+        tell(f"the interval is not as narrow as {line.width:g}: raise --budget and repeat the command")
     tell(f"`fathom compress estimate {found.rounds[0].parent}/round-*/ --subset {found.subset}` gives the categories")

@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated
 
+from fathom.commands.shared import BaseUrl
 from fathom.options.declare import Options, arg, command, hidden, opt
 
 
@@ -15,15 +16,8 @@ class EmbedOptions(Options):
     model: Annotated[
         str, opt("tfidf, sentence-transformers/NAME, or openai/NAME for a server.", "-m", metavar="NAME")
     ] = "tfidf"
-    base_url: Annotated[
-        str | None,
-        opt(
-            "Address of a server such as http://127.0.0.1:8000/v1; it needs no key.",
-            flag="--model-base-url",
-            metavar="URL",
-        ),
-    ] = None
-    tell: Annotated[Callable[[str], None] | None, hidden("Told how many texts were cut.")] = None
+    base_url: Annotated[BaseUrl, opt(flag="--model-base-url")] = None
+    tell: Annotated[Callable[[str], None] | None, hidden("Called with the number of truncated texts.")] = None
 
 
 @command(EmbedOptions)
@@ -41,7 +35,7 @@ def compress_embed(options: EmbedOptions) -> tuple[int, int]:
     found = item_texts(Path(options.source))
     if found.shortened and options.tell is not None:
         cut, texts = f"{found.shortened:,}", f"{len(found.items):,}"
-        options.tell(f"{cut} of {texts} texts are longer than {CHARACTERS:,} characters and were cut")
+        options.tell(f"{cut} of {texts} texts are longer than {CHARACTERS:,} characters and were truncated")
     vectors = embedding(found.texts)
     write_vectors(found.items, vectors, out)
     return vectors.shape[0], vectors.shape[1]

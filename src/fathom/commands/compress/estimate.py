@@ -4,9 +4,9 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.compress.shared import Published, Scores
-from fathom.commands.shared import Json, MaybePath, Unanswered
+from fathom.commands.shared import Json, Unanswered
 from fathom.options.declare import OptionError, command, opt, unset
-from fathom.options.values import paths_of
+from fathom.options.values import MaybePath, paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

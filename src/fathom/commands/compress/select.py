@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
 from fathom.commands.compress.shared import Embeddings, vectors_of
-from fathom.commands.shared import Json, ManyPaths, Names
+from fathom.commands.shared import Json
 from fathom.options.declare import OptionError, arg, at_least, command, opt, unset
-from fathom.options.values import paths_of
+from fathom.options.values import ManyPaths, Names, paths_of
 
 if TYPE_CHECKING:
     from fathom.types import Subset

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from fathom.commands.shared import ManyPaths, MaybePath
 from fathom.options.declare import arg, opt
+from fathom.options.values import ManyPaths, MaybePath
 
 if TYPE_CHECKING:
     from fathom.compress.matrix import Floats, ScoreMatrix

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from fathom.commands.compress.shared import Scores
-from fathom.commands.shared import Json, MaybePath, Names, Terminal
+from fathom.commands.shared import Json, Terminal
 from fathom.options.declare import Read, arg, at_least, command, hidden, opt, unset
-from fathom.options.values import names_of, paths_of
-from fathom.types import FathomError
+from fathom.options.values import MaybePath, Names, files_of, numbers_of, paths_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,32 +32,8 @@ Study: TypeAlias = Literal[
 COMPRESSION_STUDIES: tuple[Study, ...] = get_args(Study)
 
 
-def files_of(given: Mapping[str, Path | str] | Sequence[Path | str] | Path | str) -> dict[str, Path]:
-    """Files by name: of one file, of a mapping, or of ``NAME=FILE`` texts; a file without a name has its own."""
-    if isinstance(given, Mapping):
-        return {name: Path(path) for name, path in given.items()}
-    if isinstance(given, Path | str):
-        return {Path(given).stem: Path(given)}
-    found: dict[str, Path] = {}
-    for one in map(str, given):
-        name, equals, path = one.partition("=")
-        name, path = (name, path) if equals else (Path(one).stem, one)
-        if not name or not path or name in found or name == "none":
-            raise FathomError("expected FILE or NAME=FILE, each with a name of its own")
-        found[name] = Path(path)
-    return found
-
-
-def numbers_of(given: Sequence[float] | str | float) -> tuple[float, ...]:
-    """Numbers, of ``"5,10"`` or of ``[5, 10]``."""
-    try:
-        return tuple(map(float, names_of(given if isinstance(given, Sequence) else str(given))))
-    except ValueError:
-        raise FathomError("expected numbers separated by commas") from None
-
-
 class StudyOptions(Terminal, Json):
-    study: Annotated[Study, arg(f"{', '.join(COMPRESSION_STUDIES)}.")]
+    study: Annotated[Study, arg()]
     sources: Scores
     _: KW_ONLY
     budget: Annotated[int, opt("Items to choose.", metavar="ITEMS")] = 237
@@ -105,7 +80,7 @@ class StudyOptions(Terminal, Json):
     seed: Annotated[int, opt("Seed of all draws.", check=at_least(0))] = 0
     out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the whole table.", "-o")] = unset
     plot: Annotated[MaybePath, opt("A .svg, .png, .pdf, .html or .json file for a figure.")] = unset
-    tell: Annotated[Callable[[str], None] | None, hidden("Told of each setting before it is tried.")] = None
+    tell: Annotated[Callable[[str], None] | None, hidden("Called with each setting before it is tried.")] = None
 
 
 @command(StudyOptions)
@@ -157,8 +132,7 @@ def main(line: StudyOptions) -> None:
 
     frame = compress_study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
     if line.as_json:
-        print_json(frame.to_dicts())
-        return
+        return print_json(frame.to_dicts())
     frame = summarised(frame)
     if "setting" in frame.columns and frame["category"].n_unique() > 1:
         frame = frame.filter(category="all").drop("category")

@@ -5,29 +5,12 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.compress.shared import Embeddings, Scores, half_width, vectors_of
-from fathom.commands.shared import Json, MaybePath, Names, Terminal
+from fathom.commands.shared import Json, Terminal
 from fathom.options.declare import Read, at_least, command, given, hidden, line_only, opt, unset
-from fathom.options.values import names_of, paths_of
-from fathom.types import FathomError
+from fathom.options.values import MaybePath, Names, budgets_of, methods_of, paths_of
 
 if TYPE_CHECKING:
     from fathom.compress.validate import Validated
-
-
-def budgets_of(given: Sequence[int] | str | int) -> tuple[int, ...]:
-    """Numbers of items, of ``"120,237"`` or of ``[120, 237]``."""
-    try:
-        found = tuple(map(int, names_of(given if isinstance(given, Sequence) else str(given))))
-    except ValueError:
-        found = ()
-    if not found:
-        raise FathomError("expected numbers of items separated by commas, for instance 120,237")
-    return found
-
-
-def methods_of(given: Sequence[str] | str) -> tuple[str, ...] | None:
-    """Names of methods; None for ``all``."""
-    return None if (found := names_of(given)) == ("all",) else found
 
 
 class ValidateOptions(Terminal, Json):
@@ -58,7 +41,7 @@ class ValidateOptions(Terminal, Json):
     out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the table of every draw.", "-o")] = unset
     plot: Annotated[MaybePath, opt("A figure of the comparison: .svg, .png, .pdf, .html or .json.")] = unset
     categories: Annotated[bool, opt("Show every category too.")] = line_only(False)
-    progress: Annotated[Callable[[int, int], None] | None, hidden("Told (draws made, draws in all).")] = None
+    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (draws done, draws in all).")] = None
 
 
 @command(ValidateOptions)
@@ -105,8 +88,7 @@ def main(line: ValidateOptions) -> None:
     summary = found.summary.to_dicts()
     reached = [] if found.reach is None else found.reach.to_dicts()
     if line.as_json:
-        print_json({"summary": summary, "reach": reached})
-        return
+        return print_json({"summary": summary, "reach": reached})
     shown = [one for one in summary if line.categories or one["target"] == "overall"]
     for title, records in validation_records(shown):
         print(title)

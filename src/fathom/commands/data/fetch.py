@@ -1,15 +1,14 @@
 """Fetch data sources from the Hugging Face hub: pinned revisions, compared with their checksums."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.data.shared import Names, Suite, data_sources
-from fathom.commands.shared import Json, MaybePath, Terminal
+from fathom.commands.shared import Json, Terminal
 from fathom.options.declare import command, given, hidden, opt, unset
+from fathom.options.values import MaybePath
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -28,11 +27,8 @@ class FetchOptions(Terminal, Json):
     ] = unset
     _: KW_ONLY
     suite: Suite = None
-    progress: Annotated["Progress | None", hidden("Told how far a download is.")] = None
-    fetched: Annotated[
-        Callable[["Fetched"], None] | None,
-        hidden("Told of each file once it is there, also where another source fails."),
-    ] = None
+    progress: Annotated["Progress | None", hidden("Called with the progress of each download.")] = None
+    fetched: Annotated[Callable[["Fetched"], None] | None, hidden("Called with each file once it is there.")] = None
 
 
 @command(FetchOptions)
@@ -57,19 +53,19 @@ def data_fetch(options: FetchOptions) -> "list[Fetched]":
 def main(line: FetchOptions) -> None:
     """Fetch, and print the files; those that came are shown also where another source failed."""
     from fathom.sources.lock import data_folder
-    from fathom.terminal import print_json, print_records
+    from fathom.terminal import download_bar, print_json, print_records
 
     folder = Path(line.folder or data_folder())
     files: list[Fetched] = []
     try:
-        with _download_bar(line.quiet) as progress:
+        with download_bar(line.quiet) as progress:
             data_fetch.body(line.but(progress=progress, fetched=files.append))
     finally:
         if line.as_json:
             print_json(files)
         elif files:
             print_records([_record(file, folder) for file in files])
-            print(f"files lie in {folder}")
+            print(f"files are in {folder}")
 
 
 def _record(file: "Fetched", folder: Path) -> dict[str, object]:
@@ -83,32 +79,3 @@ def _record(file: "Fetched", folder: Path) -> dict[str, object]:
         "revision": file.revision[:12],
         "licence": file.licence,
     }
-
-
-@contextmanager
-def _download_bar(quiet: bool) -> "Iterator[Progress | None]":
-    """A bar in bytes on standard error; None where nobody looks at it."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        job, shown = bar.add_task("asking the hub", total=None), ""
-
-        def show(what: str, done: int, total: int | None) -> None:
-            nonlocal shown
-            if what != shown:  # another file: its speed is its own
-                shown = what
-                bar.reset(job, description=what, total=total)
-            bar.update(job, completed=done, total=total)
-
-        yield show

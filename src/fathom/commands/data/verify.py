@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.data.shared import Names, Suite, data_sources
-from fathom.commands.shared import Json, MaybePath
+from fathom.commands.shared import Json
 from fathom.options.declare import command, given, opt, unset
+from fathom.options.values import MaybePath
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def data_verify(options: VerifyOptions) -> "list[Checked]":
 
 
 def main(line: VerifyOptions) -> int:
-    """Print how each file stands; 1 where one is changed or missing."""
+    """Print the status of each file; 1 if one is changed or missing."""
     from fathom.sources.lock import data_folder
     from fathom.terminal import print_json, print_records
 
