@@ -33,7 +33,7 @@ def test_every_command_says_that_a_run_is_not_finished(call: Call, words: tuple[
     forget(run, "rowid = 1")
     code, _, err = call(*words, run)
     assert code == 0
-    assert "is unfinished, 19 of 20 replies are there" in err
+    assert "is unfinished, 19 of 20 replies so far" in err
 
 
 def test_replies_that_are_gone_are_missing_and_raise_no_score(call: Call) -> None:

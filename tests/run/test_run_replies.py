@@ -180,7 +180,7 @@ def test_judgements_that_an_earlier_version_poisoned_are_read(tmp_path: Path) ->
         ({"choices": [{"finish_reason": None, "message": {}}]}, "busy", "unknown reason"),
         ({"choices": [{"finish_reason": "stop", "message": None}]}, "busy", "no message"),
         ({"choices": [{"finish_reason": "stop"}]}, "busy", "no message"),
-        ({"choices": [{"finish_reason": "stop", "message": {"content": 7}}]}, "busy", "no text"),
+        ({"choices": [{"finish_reason": "stop", "message": {"content": 7}}]}, "busy", "not text"),
         ({"choices": ["nine"]}, "busy", "no choice"),
         ([], "busy", "no choice"),
         ("nine", "busy", "no choice"),

@@ -159,7 +159,7 @@ def configure(
     roles_of = ((QA, qa), (SUMMARIES, summaries), (NOISE, noise), (BOOKS, books))
     own = tuple((roles, spec) for roles, specs in roles_of for spec in specs or ())
     if data and not suite.sources:
-        raise FathomError(f"--data: {suite.name} has no data sources of its own; give its documents with --corpus")
+        raise FathomError(f"--data: {suite.name} has no data sources; give its documents with --corpus")
     named = bool(corpus or own or threads or cases or data)
     # Published records and threads are used in addition to a corpus, whose text fills the contexts of other tasks.
     beside = bool(suite.corpus) and set(suite.sources) == set(RECORDS)

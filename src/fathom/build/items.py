@@ -276,10 +276,7 @@ def _item(
             first = False
             end = f"@{length}" + (f"/d{depth:g}" if len(swept) > 1 else "")
             where: dict[str, Facet] = {"depth": round(depth, 4)} if task.positioned else {}
-            plain = (
-                _sample(task, resources, item, end, number, len(made), one, length, where)
-                for number, one in enumerate(made, start=1)
-            )
+            plain = _samples(task, resources.language, item, end, made, length, where)
             full = [
                 _thinking(sample, ending, texts, wanted.exact) for sample, ending in zip(plain, endings, strict=True)
             ]
@@ -296,37 +293,30 @@ def _cut(
                 yield cut
 
 
-def _sample(
-    task: Task,
-    resources: Resources,
-    item: str,
-    end: str,
-    number: int,
-    questions: int,
-    made: Composed,
-    length: int,
-    where: Mapping[str, Facet],
-) -> Sample:
-    """One sample: question ``number`` of ``questions`` over a context."""
-    facets = {**task.facets, **made.ending.facets, **where}
-    if where and made.depth is not None:
-        facets["depth_reached"] = round(made.depth, 4)
-    if questions > 1:
-        facets["question"] = number
-    return Sample(
-        id=f"{item}{end}" + (f"/q{number}" if questions > 1 else ""),
-        item=item,
-        task=task.name,
-        parts=made.parts,
-        targets=made.ending.targets,
-        length=length,
-        tokens=made.tokens,
-        language=resources.language,
-        chance=made.ending.chance,
-        facets=facets,
-        asked=made.ending.asked,
-        inputs={**task.inputs, **made.ending.inputs},
-    )
+def _samples(
+    task: Task, language: str, item: str, end: str, made: Sequence[Composed], length: int, where: Mapping[str, Facet]
+) -> Iterator[Sample]:
+    """The samples of the questions over one context."""
+    for number, one in enumerate(made, start=1):
+        facets = {**task.facets, **one.ending.facets, **where}
+        if where and one.depth is not None:
+            facets["depth_reached"] = round(one.depth, 4)
+        if len(made) > 1:
+            facets["question"] = number
+        yield Sample(
+            id=f"{item}{end}" + (f"/q{number}" if len(made) > 1 else ""),
+            item=item,
+            task=task.name,
+            parts=one.parts,
+            targets=one.ending.targets,
+            length=length,
+            tokens=one.tokens,
+            language=language,
+            chance=one.ending.chance,
+            facets=facets,
+            asked=one.ending.asked,
+            inputs={**task.inputs, **one.ending.inputs},
+        )
 
 
 def _thinking(sample: Sample, ending: Ending, texts: CountedTexts, exact: bool) -> Sample:
@@ -351,14 +341,11 @@ def _side_samples(
     """The questions of an item without its long context: closed-book, and over the gold text alone."""
     found = []
     if wanted.closed_book:
-        for number, ending in enumerate(endings, start=1):
-            if ending.closed:
-                bare = replace(ending, facets={}, inputs={})
-                made = Composed((ending.closed,), texts.counter.count(ending.closed), bare, None)
-                context = {"context": "none"}
-                found.append(_sample(task, resources, item, "@none", number, len(endings), made, 0, context))
+        bare = [replace(ending, facets={}, inputs={}) for ending in endings]
+        made = [Composed((one.closed,), texts.counter.count(one.closed), one, None) for one in bare]
+        samples = _samples(task, resources.language, item, "@none", made, 0, {"context": "none"})
+        found += [sample for sample, one in zip(samples, bare, strict=True) if one.closed]
     if wanted.alone and task.gold_alone and isinstance(plan, Passages):
-        for number, made in enumerate(compose_alone(plan, texts), start=1):
-            context = {"context": "alone"}
-            found.append(_sample(task, resources, item, "@alone", number, len(endings), made, 0, context))
+        alone = compose_alone(plan, texts)
+        found += _samples(task, resources.language, item, "@alone", alone, 0, {"context": "alone"})
     return found

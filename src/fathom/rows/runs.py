@@ -95,7 +95,7 @@ def unfinished(paths: Iterable[Path]) -> list[str]:
         one = status(folder) if folder.is_dir() else None
         if one is not None and one.finished < one.total:
             found.append(
-                f"{folder.name} ({one.model}) is unfinished, {one.finished:,} of {one.total:,} replies are there: its "
+                f"{folder.name} ({one.model}) is unfinished, {one.finished:,} of {one.total:,} replies so far: its "
                 "scores are those of a part; run it to the end"
             )
     return found

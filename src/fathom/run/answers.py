@@ -70,7 +70,7 @@ def to_reply(output: Output) -> Reply:
     text, inline = split_reasoning(output.text)
     reasoning = "\n\n".join(part for part in (output.reasoning.strip(), inline) if part)
     status, error = _judge(output, text, reasoning)
-    # A provider's error text stands where the completion would; without completion tokens nothing was generated.
+    # Some providers return an error text as the completion; without completion tokens nothing was generated.
     if status in ("overflow", "refused") and not output.tokens_out and not output.refusal:
         error, text = shorten(text) or error, ""
     return Reply(

@@ -178,7 +178,7 @@ def check_texts(texts: Sequence[str]) -> None:
     """Check that there is something to embed.
 
     Raises:
-        FathomError: There is no text.
+        FathomError: The list is empty.
     """
     if not texts:
         raise FathomError("no text to embed")

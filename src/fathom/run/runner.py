@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +17,6 @@ from fathom.run.model import Client, Settings
 from fathom.run.model_settings import find_settings
 from fathom.run.options import check_choice, check_settings, check_work, generation_of
 from fathom.run.preflight import (
-    Caps,
     Preflight,
     check_budget,
     forecast_run,
@@ -24,9 +24,9 @@ from fathom.run.preflight import (
     reasons,
     sent_cap,
 )
-from fathom.run.prices import Limit, Price, find_limit, find_price
+from fathom.run.prices import find_limit, find_price
 from fathom.run.progress import Progress, RunSummary
-from fathom.run.request_mode import RequestModes, parse_chat_template, request_modes
+from fathom.run.request_mode import parse_chat_template, request_modes
 from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.store import Totals, peek
@@ -211,9 +211,10 @@ def run(
         thoughts=settings.thinking.thoughts if settings.thinking else "",
     )
     words = describe_thinking(decided, window=None if window_limit.by_client else window_limit.window)
-    plan, spent = _look_ahead(
-        out, facts, epochs, model=model, limit=window_limit, price=price, caps=caps, request_mode=mode, thinking=words
+    forecast = partial(
+        forecast_run, model=model, limit=window_limit, price=price, caps=caps, request_mode=mode, thinking=words
     )
+    plan, spent = _look_ahead(out, facts, epochs, forecast)
     plan = replace(plan, unverified=built.unverified)
     used = spent.tokens_in + spent.tokens_out
     check_budget(
@@ -284,16 +285,7 @@ async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSumma
 
 
 def _look_ahead(
-    out: Path,
-    samples: Callable[[], Iterator[Sample]],
-    epochs: int,
-    *,
-    model: str,
-    limit: Limit,
-    price: Price,
-    caps: Caps,
-    request_mode: RequestModes,
-    thinking: str,
+    out: Path, samples: Callable[[], Iterator[Sample]], epochs: int, forecast: Callable[..., Preflight]
 ) -> tuple[Preflight, Totals]:
     with peek(out) as store:
         pending = (
@@ -301,18 +293,7 @@ def _look_ahead(
             for sample in samples()
         )
         totals = store.totals()
-        finished = sum(count for status, count in totals.counts.items() if status != "error")
-        plan = forecast_run(
-            pending,
-            finished=finished,
-            model=model,
-            limit=limit,
-            price=price,
-            caps=caps,
-            request_mode=request_mode,
-            thinking=thinking,
-        )
-        return plan, totals
+        return forecast(pending, finished=sum(totals.counts.values()) - totals.counts.get("error", 0)), totals
 
 
 def _thinking_prompt(sample: Sample) -> Sample:

@@ -199,11 +199,11 @@ def _text(content: object) -> str:
     if isinstance(content, Sequence):
         parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
         return "".join(part for part in parts if isinstance(part, str))
-    raise RequestError(Failure("busy", f"the reply's content is no text: {shorten(repr(content), _SHOWN)}"))
+    raise RequestError(Failure("busy", f"the reply's content is not text: {shorten(repr(content), _SHOWN)}"))
 
 
 def _usage(usage: object) -> dict[str, Any] | None:
-    """Counts that libraries can add: -1 where a count is told that cannot be, or is not told."""
+    """Counts that libraries can add: -1 for missing and impossible ones."""
     if not isinstance(usage, Mapping):
         return None
     main = {name: _known(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}

@@ -91,10 +91,10 @@ def _table(path: Path, kind: type[Entry]) -> Mapping[str, Entry]:
     try:
         found = json.loads(_content(path))
     except (ValueError, RecursionError) as error:
-        raise FathomError(f"{path_text(path)}: not JSON: {error}; get the file anew from LongBench") from error
+        raise FathomError(f"{path_text(path)}: not JSON: {error}; download the file again from LongBench") from error
     expected = "texts" if kind is str else "numbers"
     if not isinstance(found, dict):
-        raise FathomError(f"{path_text(path)}: expected an object with {expected} by data set; get the file anew")
+        raise FathomError(f"{path_text(path)}: expected an object with {expected} by data set; download the file again")
     for name, value in found.items():
         if not isinstance(value, kind) or isinstance(value, bool):
             raise FathomError(f"{path_text(path)}: {path_text(str(name))}: expected {expected} by data set")

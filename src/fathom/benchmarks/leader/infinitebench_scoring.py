@@ -213,7 +213,7 @@ def _metric(name: str, rule: released.Rule, read: Read, description: str) -> Met
 METRICS = (
     _metric("passkey", released.first_digits, number_kept, "is the number the hidden one"),
     _metric("number_string", released.first_digits, number_kept, "the same, where digits are repeated"),
-    _metric("kv_retrieval", released.value_of_key, key_value, "does the value of the key stand in the reply"),
+    _metric("kv_retrieval", released.value_of_key, key_value, "whether the value of the key occurs in the reply"),
     _metric("code_run", released.last_whole_number, printed_number, "is the last number the result of the program"),
     _metric("code_debug", released.faulty_function, option, "is the choice the function with the error"),
     _metric("math_find", released.first_number, number_found, "is the number the gold one"),

@@ -75,12 +75,12 @@ METRICS = (
         "ruler",
         "string_match_all",
         MappingProxyType({"official": _official(_all, "ZeroDivisionError"), "strict": _strict(_all)}),
-        "share of the gold texts that stand in the reply",
+        "share of the gold texts that occur in the reply",
     ),
     Metric(
         "ruler",
         "string_match_part",
         MappingProxyType({"official": _official(_part, "ValueError"), "strict": _strict(_part)}),
-        "does any gold text stand in the reply",
+        "whether any gold text occurs in the reply",
     ),
 )

@@ -150,7 +150,7 @@ METRICS = (
         "em_substring",
         released.scorer(released.topic),
         _strict(_topic_strict),
-        "does the gold topic stand in the reply (topic_retrieval_longchat)",
+        "whether the gold topic occurs in the reply (topic_retrieval_longchat)",
     ),
     _metric(
         "em_judge",

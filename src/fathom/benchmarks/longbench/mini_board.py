@@ -16,7 +16,7 @@ BOARDS = (
         id="mini",
         title="MiniLongBench",
         suites=("mini",),
-        about="237 of LongBench's 4,750 questions, from all of its 21 tasks, chosen to stand for the whole.",
+        about="237 of LongBench's 4,750 questions, from all of its 21 tasks, chosen to represent all of them.",
         rule="mean of six categories, each the mean of its tasks",
         categories=tuple(
             Category(name, title, (Part(tuple(f"longbench_{task}" for task in tasks)),))

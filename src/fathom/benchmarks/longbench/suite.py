@@ -34,7 +34,7 @@ SUITES = (
         LONGBENCH,
         name="mini",
         alias="minilongbench",
-        description="MiniLongBench: 237 of LongBench's items, chosen to stand for all",
+        description="MiniLongBench: 237 of LongBench's items, chosen to represent all",
         source="MiniLongBench, section 3; its repository",
         sources={"record": (*_RECORDS, "minilongbench")},
         only=tuple(

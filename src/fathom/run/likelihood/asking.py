@@ -35,7 +35,7 @@ class Ahead:
     """What is to be asked before the first text is sent.
 
     Attributes:
-        finished: Replies that are there already.
+        finished: Number of existing replies.
         samples: Samples to be answered.
         requests: Texts to be scored.
         tokens: The most tokens that these texts hold, by the suite's tokenizer.
