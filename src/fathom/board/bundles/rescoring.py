@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, Result, Said, canonical, row_record
+from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, ReplyLog, Result, canonical, row_record
 from fathom.board.bundles.bundling import kept_judgements
 from fathom.board.bundles.findings import Finding, Level
 from fathom.printing import printable
@@ -149,7 +149,7 @@ def rescored(bundle: Bundle) -> Iterator[tuple[int, Row, Row]]:
                 yield at, given, row if bundle.format > 1 else _in_format_1(given, row, result.said)
 
 
-def _in_format_1(given: Row, computed: Row, said: Said | None) -> Row:
+def _in_format_1(given: Row, computed: Row, said: ReplyLog | None) -> Row:
     """The row in format 1: only complete replies have scores; those of empty ones come from the task's scorer."""
     row = replace(computed, answered=None)
     if row.status != "ok":
@@ -175,7 +175,7 @@ def _stored(bundle: Bundle, number: int) -> Iterator[StoredReply]:
 
 
 def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
-    row, said = result.rows[0], result.said or Said((), "", "")
+    row, said = result.rows[0], result.said or ReplyLog((), "", "")
     facets = {name: value for name, value in row.facets.items() if name not in about}
     return StoredReply(
         sample=row.sample,
