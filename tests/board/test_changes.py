@@ -211,7 +211,7 @@ def test_files_that_are_no_downloads_are_refused(tmp_path: Path, text: str) -> N
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('{"format": 2, "built": "", "boards": []}', "has not the checksum that it states"),
+        ('{"format": 2, "built": "", "boards": []}', "its checksum does not match its content"),
         ('{"format": 3, "built": "", "boards": []}', "written by a newer fathom .format 3; this one reads up to 2"),
     ],
 )
