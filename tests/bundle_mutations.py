@@ -25,7 +25,18 @@ from bundle_damages import (
     strange_entry,
     torn,
 )  # fmt: skip
-from fathom.board.bundles.bundle import DIGESTS, HEAD, JUDGEMENTS, REPLIES, ROWS, Bundle, Said, archive, hashed, zipped
+from fathom.board.bundles.bundle import (
+    DIGESTS,
+    HEAD,
+    JUDGEMENTS,
+    REPLIES,
+    ROWS,
+    Bundle,
+    ReplyLog,
+    archive,
+    hashed,
+    zipped,
+)
 from fathom.board.bundles.opening import parse_bundle
 from fathom.types import STATUSES
 from made_bundles import Content, consistent, files_of, taken_apart
@@ -298,7 +309,7 @@ def _changed(bundle: Bundle, at: int, said: Mapping[str, Any], row: Mapping[str,
     """Another log and other facts of one reply."""
     results = list(bundle.results)
     one = results[at]
-    log = replace(one.said or Said((), "", ""), **said)
+    log = replace(one.said or ReplyLog((), "", ""), **said)
     rows = tuple(replace(given, **row) for given in one.rows)
     results[at] = replace(one, said=log, rows=rows, reply_hash=hashed(log.text))
     return replace(bundle, results=tuple(results))
@@ -309,7 +320,7 @@ def careful(rng: Random, data: bytes) -> bytes:
     bundle = parse_bundle(data)
     at = rng.choice([at for at, one in enumerate(bundle.results) if one.rows[0].status == "ok"])
     one = bundle.results[at]
-    row, said = one.rows[0], one.said or Said((), "", "")
+    row, said = one.rows[0], one.said or ReplyLog((), "", "")
     kinds = ["targets", "asked", "inputs", "facts", "prompt", "dropped", "error", "suite", "sample", "unsent"]
     kind = rng.choice(kinds)
     if kind == "targets":

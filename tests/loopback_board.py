@@ -24,7 +24,7 @@ from typing import Any
 import httpx
 
 from fathom.board.serve.app import make_app
-from fathom.board.serve.checking import Finding, Verdict
+from fathom.board.serve.checking import CheckResult, Finding
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.publishing import Publisher
 from fathom.board.serve.store import Store
@@ -41,15 +41,15 @@ GO = "go"
 GOOD = Limits(bundle_bytes=3 << 20, per_hour=1000, waiting=1000, under_way=1000)
 
 
-def read_word(path: Path) -> Verdict:
+def read_word(path: Path) -> CheckResult:
     """The verdict on a made bundle: ``good NAME`` is taken in, ``lost`` is no fault of its own, others are refused."""
     word, _, name = path.read_bytes()[:200].decode("utf-8", "replace").partition(" ")
     if word == "lost":
         raise FathomError("/secret/place: the suite cannot be read")
     if word != "good":
-        return Verdict(findings=(Finding("refused", "form", "no zip archive"),), reasons=("no zip archive",))
+        return CheckResult(findings=(Finding("refused", "form", "no zip archive"),), reasons=("no zip archive",))
     found = Finding("unverified", "source", f"that the replies come from {name[:40]}")
-    return Verdict(name.strip()[:80], "", "2026-01-31", ("mini",), (found,))
+    return CheckResult(name.strip()[:80], "", "2026-01-31", ("mini",), (found,))
 
 
 def list_bundles(bundles: Sequence[Path], out: Path) -> None:
@@ -121,7 +121,7 @@ def main(order: dict[str, Any]) -> None:
     if order["files"]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (order["files"], order["files"]))
 
-    def check(path: Path) -> Verdict:
+    def check(path: Path) -> CheckResult:
         held = b"held" in path.read_bytes()[:200]
         while held and not (Path(order["out"]) / GO).exists():
             time.sleep(0.02)

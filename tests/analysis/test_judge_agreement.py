@@ -237,7 +237,7 @@ def test_labels_are_read(tmp_path: Path, name: str, text: str) -> None:
         ("a.csv", "", "cannot be read as csv"),
         ("a.jsonl", "{", "line 1: not JSON"),
         ("a.jsonl", "[1]\n", "line 1: expected a JSON object"),
-        ("a.txt", "", "a table is a .jsonl, .json, .csv, "),
+        ("a.txt", "", "a table must be a .jsonl, .json, .csv, "),
     ],
 )
 def test_what_is_no_file_of_labels_is_said(tmp_path: Path, name: str, text: str, says: str) -> None:

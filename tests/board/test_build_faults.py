@@ -15,9 +15,9 @@ import made_bundles
 from command_line import Call
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.changes import read_snapshot
-from fathom.board.lines import model_keys
 from fathom.board.published import read_published
 from fathom.board.results import NAMELESS, read_results
+from fathom.board.table import model_keys
 from fathom.registry import get_board
 from fathom.rows import to_frame, write_rows
 from fathom.types import FathomError

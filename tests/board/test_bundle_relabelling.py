@@ -18,10 +18,10 @@ from fathom.board.bundles.bundle import DIGESTS, REPLIES, ROWS, archive, hashed
 from fathom.board.bundles.check import check
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle
-from fathom.board.lines import Line, model_keys, table
 from fathom.board.measured import measured
 from fathom.board.model import Entry
 from fathom.board.results import Batch
+from fathom.board.table import TableEntry, model_keys, table
 from fathom.types import STATUSES, Status
 from fathom.types.boards import Category, Part
 from made_bundles import Content, consistent, in_format_2, taken_apart
@@ -54,15 +54,15 @@ class Honest:
         return content
 
     @cached_property
-    def before(self) -> Line:
+    def before(self) -> TableEntry:
         """Where it stands itself."""
         return self.line(self.bundles[True])
 
-    def line(self, data: bytes) -> Line:
+    def line(self, data: bytes) -> TableEntry:
         """Where a bundle stands on the board."""
         found = measured([PASSKEY], Batch(parse_bundle(data).rows_of("official"), "submitted")).entries["made"]
         entries = [*self.rivals, *found]
-        lines = table(PASSKEY, entries, model_keys({"made": entries})).lines
+        lines = table(PASSKEY, entries, model_keys({"made": entries})).entries
         return next(line for line in lines if line.entry.origin.provenance == "submitted")
 
     def wrong(self) -> list[str]:

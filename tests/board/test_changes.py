@@ -23,10 +23,10 @@ from fathom.board.changes import (
     snapshot,
 )
 from fathom.board.downloads import downloads
-from fathom.board.lines import model_keys, table
 from fathom.board.measured import measured
 from fathom.board.model import Entry
 from fathom.board.results import About, Batch
+from fathom.board.table import model_keys, table
 from fathom.registry import get_board
 from fathom.types import FathomError, Json
 from fathom.types.boards import Board
@@ -147,9 +147,9 @@ def test_differences_of_rounding_are_no_changes() -> None:
     board = old.boards["made"]
     lines = {
         who: replace(line, figures={which: replace(one, value=one.value + 9e-6) for which, one in line.figures.items()})
-        for who, line in board.lines.items()
+        for who, line in board.entries.items()
     }
-    new = Snapshot(old.built, {"made": replace(board, lines=lines)})
+    new = Snapshot(old.built, {"made": replace(board, entries=lines)})
     assert changes(old, new).changes == ()
 
 
@@ -164,7 +164,7 @@ def test_boards_come_and_go() -> None:
 def test_lines_of_one_name_are_kept_apart() -> None:
     twice = (batch(), Batch(ROWS, "submitted"), Batch(halved(ROWS), "submitted"))
     found = site(*twice)
-    assert len(found.boards["made"].lines) == 9
+    assert len(found.boards["made"].entries) == 9
     assert changes(found, site(*twice)).changes == ()
 
 
@@ -186,7 +186,7 @@ def test_a_site_is_read_from_its_folder_or_its_file(tmp_path: Path) -> None:
     whole = read_snapshot(tmp_path / "site")
     assert whole == read_snapshot(tmp_path / "site" / "downloads" / "all.json")
     assert list(whole.boards) == ["ada"]
-    assert whole.boards["ada"].lines
+    assert whole.boards["ada"].entries
 
 
 def test_a_site_tells_what_has_changed_since_another(tmp_path: Path) -> None:

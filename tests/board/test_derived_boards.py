@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from fathom.board.derived import LONGEST, derived
-from fathom.board.lines import table
 from fathom.board.measured import measured
 from fathom.board.results import Batch
+from fathom.board.table import table
 from fathom.registry import boards, get_suite
 from fathom.rows import to_frame
 from fathom.types.boards import Board
@@ -68,12 +68,12 @@ def test_lines_are_ranked_by_the_mean_of_tasks_and_one_at_other_lengths_has_no_r
     rows = every.filter((pl.col("model") != "short") | (pl.col("length") == 1024))
     board = one(rows)
     shown = table(board, measured([board], Batch(rows)).entries[board.id], {m: m for m in ("good", "bad", "short")})
-    assert [(line.entry.model, line.rank) for line in shown.lines] == [
+    assert [(line.entry.model, line.rank) for line in shown.entries] == [
         ("good", (1, 1)),
         ("bad", (2, 2)),
         ("short", None),
     ]
-    good = shown.lines[0].standing.overall
+    good = shown.entries[0].standing.overall
     assert good is not None
     means = rows.filter(model="good").group_by("task").agg(pl.col("value").mean())["value"]
     assert abs(good.value - float(means.to_numpy().mean())) < 1e-12

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from fathom.board.caveats import graded_otherwise
-from fathom.board.lines import table
 from fathom.board.means import bounded, items_of, mean_of, value_of
 from fathom.board.measured import measured
 from fathom.board.model import Ended, Entry, Estimate, Standing
 from fathom.board.results import About, Batch, read_results
 from fathom.board.standing import standing
+from fathom.board.table import table
 from fathom.checksums import with_checksum
 from fathom.rows import to_frame, write_rows
 from fathom.types import STATUSES, FathomError, Row, Status
@@ -457,7 +457,7 @@ def test_a_line_whose_wrong_replies_were_deleted_has_no_rank(length: int | None)
         return one.task == "find" and one.value == 0 and length in (None, one.length)
 
     entries = measured([BOARD], Batch(to_frame(rows_of("honest") + rows_of("edited", wrong)))).entries[BOARD.id]
-    shown = {line.entry.model: line for line in table(BOARD, entries, {"honest": "honest", "edited": "edited"}).lines}
+    shown = {line.entry.model: line for line in table(BOARD, entries, {"honest": "honest", "edited": "edited"}).entries}
     edited, honest = shown["edited"], shown["honest"]
     assert edited.standing.overall is not None
     assert honest.standing.overall is not None

@@ -14,9 +14,9 @@ from fathom.analysis import compare
 from fathom.board.board_data import board_files
 from fathom.board.differences import OVERALL
 from fathom.board.downloads import downloads
-from fathom.board.lines import Table, model_keys, table
 from fathom.board.measured import measured
 from fathom.board.results import Batch
+from fathom.board.table import Table, model_keys, table
 from fathom.report.results import ALL, Results, System, measure
 from fathom.rows import to_frame
 from fathom.stats.intervals import Interval
@@ -75,7 +75,7 @@ def test_the_same_rows_give_the_same_figures_everywhere(rows: pl.DataFrame) -> N
 
 
 def _scores(report: Results, board: Table, files: dict[str, Any], frame: pl.DataFrame) -> None:
-    for line, shown in zip(board.lines, files["boards/alike"]["entries"], strict=True):
+    for line, shown in zip(board.entries, files["boards/alike"]["entries"], strict=True):
         headline = report.average[System(line.entry.model, ""), ALL]
         overall = line.standing.overall
         assert overall is not None
@@ -93,7 +93,7 @@ def _ranks(report: Results, board: Table, files: dict[str, Any], frame: pl.DataF
     assert {one["model"]: one["rank"] for one in files["boards/alike"]["entries"]} == ranks
     lines = frame.filter(figure="overall").select("model", "rank_low", "rank_high").rows()
     assert {model: [low, high] for model, low, high in lines} == ranks
-    for line, signs in zip(board.lines, files["pairs/alike"]["sure"], strict=True):
+    for line, signs in zip(board.entries, files["pairs/alike"]["sure"], strict=True):
         assert line.rank == (1 + signs.count("-"), len(signs) - signs.count("+"))
 
 
@@ -102,8 +102,8 @@ def _differences(rows: pl.DataFrame, report: Results, board: Table, files: dict[
     ranked = {one.model: one for one in report.ranking}
     places = [one.model for one in report.ranking]
     overall = iter(files["pairs/alike"]["gaps"])
-    for first, line in enumerate(board.lines):
-        for below, other in enumerate(board.lines[first + 1 :], start=first + 1):
+    for first, line in enumerate(board.entries):
+        for below, other in enumerate(board.entries[first + 1 :], start=first + 1):
             pairs = {one.task: one for one in compare(rows, line.entry.model, other.entry.model) if one.length is None}
             gap = ranked[line.entry.model].gaps[places.index(other.entry.model)]
             shown = dict(zip(TASKS, files[f"pairs/alike/{line.key}"][other.key], strict=True))

@@ -22,7 +22,7 @@ from fathom.board.bundles.bundling import bundle_of
 from fathom.board.serve import checking, process
 from fathom.board.serve.answers import AnswerError
 from fathom.board.serve.app import make_app
-from fathom.board.serve.checking import Policy, check_of, verdict_of
+from fathom.board.serve.checking import Policy, check_bundle, check_of
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.publishing import INCOMING, Publisher
 from fathom.board.serve.store import Store
@@ -54,7 +54,7 @@ def made(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_a_right_bundle_is_taken_in(made: tuple[Path, Path]) -> None:
     bundle, suite = made
-    verdict = verdict_of(bundle, Policy((suite,)), LIMITS)
+    verdict = check_bundle(bundle, Policy((suite,)), LIMITS)
     assert verdict.reasons == ()
     assert (verdict.model, verdict.suites) == ("lab/model-7b", ("tiny",))
     assert {one.level for one in verdict.findings} == {"verified", "unverified"}
@@ -64,17 +64,17 @@ def test_a_bundle_without_replies_needs_leave(tmp_path: Path) -> None:
     data, suite = make_bundle(tmp_path, logs=False)
     path = tmp_path / "bundle.zip"
     path.write_bytes(data)
-    refused = verdict_of(path, Policy((suite,)), LIMITS).reasons
+    refused = check_bundle(path, Policy((suite,)), LIMITS).reasons
     assert len(refused) == 1
     assert "has no replies" in refused[0]
-    assert verdict_of(path, Policy((suite,), without_logs=True), LIMITS).reasons == ()
+    assert check_bundle(path, Policy((suite,), without_logs=True), LIMITS).reasons == ()
 
 
 def test_a_bundle_of_another_suite_needs_leave(made: tuple[Path, Path], tmp_path: Path) -> None:
     bundle, suite = made
     other = make_suite(tmp_path / "other", "0ther0ther0ther0")
-    assert verdict_of(bundle, Policy((other,)), LIMITS).reasons
-    assert verdict_of(bundle, Policy((other, suite)), LIMITS).reasons == ()
+    assert check_bundle(bundle, Policy((other,)), LIMITS).reasons
+    assert check_bundle(bundle, Policy((other, suite)), LIMITS).reasons == ()
 
 
 def test_any_suite_is_any_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,11 +84,11 @@ def test_any_suite_is_any_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path = tmp_path / "bundle.zip"
     path.write_bytes(archive(bundle_of([make_run(tmp_path / "run", other)])))
     policy = Policy((known,), any_suite=True)
-    refused = verdict_of(path, replace(policy, any_suite=False), LIMITS).reasons
+    refused = check_bundle(path, replace(policy, any_suite=False), LIMITS).reasons
     assert refused
     # The name is none of fathom's own; as if another package had brought it.
     monkeypatch.setattr(check, "known_suites", lambda: {"tiny": None})
-    verdict = verdict_of(path, policy, LIMITS)
+    verdict = check_bundle(path, policy, LIMITS)
     assert verdict.reasons == ()
     assert any(one.level == "unverified" and "suite" in one.words for one in verdict.findings)
 
@@ -96,7 +96,7 @@ def test_any_suite_is_any_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_the_limit_of_the_server_is_that_of_the_check(made: tuple[Path, Path]) -> None:
     bundle, suite = made
     small = replace(LIMITS, bundle_bytes=bundle.stat().st_size - 1)
-    assert verdict_of(bundle, Policy((suite,)), small).reasons
+    assert check_bundle(bundle, Policy((suite,)), small).reasons
 
 
 # ----------------------------------------------------------------------------------- a process of its own
@@ -106,7 +106,7 @@ def test_the_limit_of_the_server_is_that_of_the_check(made: tuple[Path, Path]) -
 def test_the_process_says_what_the_function_says(made: tuple[Path, Path]) -> None:
     bundle, suite = made
     policy = Policy((suite,))
-    assert check_of(policy, LIMITS, threading.Event())(bundle) == verdict_of(bundle, policy, LIMITS)
+    assert check_of(policy, LIMITS, threading.Event())(bundle) == check_bundle(bundle, policy, LIMITS)
 
 
 @pytest.mark.slow
@@ -170,7 +170,7 @@ def test_hostile_bundles_are_refused_with_a_reason(store: Store, made: tuple[Pat
     token = make_token(store, "ann", "submit")
     headers = {"Content-Type": "application/zip", "Authorization": f"Bearer {token}"}
     publisher = Publisher(store, tmp_path / "out", list_bundles, stopping)
-    app = make_app(store, publisher, lambda path: verdict_of(path, policy, LIMITS), GOOD)
+    app = make_app(store, publisher, lambda path: check_bundle(path, policy, LIMITS), GOOD)
     with TestClient(app) as client:  # which raises what the server would log as its own failure
         for damage, content in hostile_bundles(20260131, 6 * len(DAMAGES), bundle.read_bytes()):
             answer = client.post("/api/submissions", content=content, headers=headers)

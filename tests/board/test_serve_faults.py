@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from fathom.board.serve.app import make_app
-from fathom.board.serve.checking import Policy, verdict_of
+from fathom.board.serve.checking import Policy, check_bundle
 from fathom.board.serve.publishing import INCOMING, Publisher, living, settle
 from fathom.board.serve.server import build_of
 from fathom.board.serve.store import Store
@@ -123,7 +123,7 @@ def test_a_board_without_results_is_a_page(tmp_path: Path) -> None:
 def test_moderators_learn_that_a_suite_has_no_declared_board(tmp_path: Path) -> None:
     data, suite = make_bundle(tmp_path)
     (tmp_path / "bundle.zip").write_bytes(data)
-    verdict = verdict_of(tmp_path / "bundle.zip", Policy((suite,)), GOOD)
+    verdict = check_bundle(tmp_path / "bundle.zip", Policy((suite,)), GOOD)
     assert [one.words for one in verdict.findings if one.topic == "board"] == [
         "suite tiny has no declared board; it gets a new one"
     ]

@@ -19,7 +19,7 @@ from fathom.board.model import Entry, Origin
 from fathom.board.results import read_results
 from fathom.board.sameness import with_flags
 from fathom.board.serve.app import make_app
-from fathom.board.serve.checking import Policy, Verdict, check_of, prints_beside, verdict_of
+from fathom.board.serve.checking import CheckResult, Policy, check_bundle, check_of, prints_path
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.own import OwnResults
 from fathom.board.serve.publishing import Publisher
@@ -52,9 +52,9 @@ def prints(seed: str) -> bytes:
     return packed(prints_of(Answer(("s", n), f"{seed} {n}", f"{seed} says {n}", False) for n in range(30)))
 
 
-def check(path: Path) -> Verdict:
+def check(path: Path) -> CheckResult:
     """As of a made bundle ``good MODEL SEED``, whose replies follow from the seed."""
-    prints_beside(path).write_bytes(prints(path.read_bytes().decode().split()[2]))
+    prints_path(path).write_bytes(prints(path.read_bytes().decode().split()[2]))
     return replace(read_word(path), model=path.read_bytes().decode().split()[1])
 
 
@@ -113,7 +113,7 @@ def test_what_a_server_did_not_come_to_compare_is_compared_later(store: Store, t
     """As if it had been killed between taking in and comparing."""
     (tmp_path / "bundle").write_bytes(b"x")
     for number, model in enumerate(("one", "two")):
-        verdict = asdict(Verdict(model=model))
+        verdict = asdict(CheckResult(model=model))
         one = Submission(str(number) * 64, "ann", "2026-01-31T10:00:00Z", 1, "pending", verdict)
         store.add(one, tmp_path / "bundle", 10, prints("seed"))
     assert store.alike(store.listed()) == {"0" * 64: [], "1" * 64: []}
@@ -140,7 +140,7 @@ def test_the_name_of_a_published_entry_is_flagged(tmp_path: Path, monkeypatch: p
     path.write_bytes(archive(bundle_of([make_run(tmp_path / "run", suite, model="openai/gpt 5")])))
     pro = replace(get_board("pro"), suites=("tiny",))
     monkeypatch.setattr(checking, "boards", lambda: {"pro": pro})
-    found = verdict_of(path, Policy((suite,), names=("GPT-5",)), Limits()).findings
+    found = check_bundle(path, Policy((suite,), names=("GPT-5",)), Limits()).findings
     said = [one.words for one in found if one.level == "flagged"]
     assert len(said) == 2
     assert "published entry of LongBench Pro (GPT-5)" in said[0]
@@ -154,7 +154,7 @@ def test_the_check_of_a_server_leaves_prints(tmp_path: Path) -> None:
     path = tmp_path / "bundle.zip"
     path.write_bytes(archive(bundle_of([make_run(tmp_path / "run", suite)])))
     assert check_of(Policy((suite,)), Limits(), threading.Event())(path).reasons == ()
-    assert prints_beside(path).stat().st_size > 0
+    assert prints_path(path).stat().st_size > 0
 
 
 # ------------------------------------------------------------------------------ results of who runs the server

@@ -21,11 +21,11 @@ from fathom.board import shown
 from fathom.board.board_data import board_files
 from fathom.board.build import MARK, Built, Wanted, build_site
 from fathom.board.keys import keys, slug
-from fathom.board.lines import model_keys, table
 from fathom.board.measured import measured
 from fathom.board.model import PROVENANCES, Entry, Estimate, Origin
 from fathom.board.results import Batch
 from fathom.board.standing import standing
+from fathom.board.table import model_keys, table
 from fathom.registry import boards, get_board
 from fathom.rows import to_frame, write_rows
 from fathom.types import FathomError

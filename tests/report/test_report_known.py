@@ -55,7 +55,7 @@ def test_the_table_says_what_was_removed_for_whom(results: Results) -> None:
     assert "50.0% or more" in table.about
     assert "in the paper each excludes its own (policy own)" in table.about
     gone, questions = results.filtered.distinct
-    assert f"removed {gone} of {questions} questions for all models" in said(results)
+    assert f"excluded {gone} of {questions} questions for all models" in said(results)
 
 
 def test_a_mean_is_over_the_questions_that_are_left(rows: pl.DataFrame, results: Results) -> None:

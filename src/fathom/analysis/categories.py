@@ -216,8 +216,8 @@ def _cells(items: pl.DataFrame, group: str, seed: int) -> list[_Cell]:
         values = scores["value"].to_numpy()[:, None]
         sums = resampled_sums(values, generator(seed, f"{task} {group}"))
         other = scores["other"].mean()
-        beside = other if isinstance(other, float) else np.nan
-        cells.append(_Cell(task, float(values.mean()), beside, len(values), sums))
+        other_value = other if isinstance(other, float) else np.nan
+        cells.append(_Cell(task, float(values.mean()), other_value, len(values), sums))
     return cells
 
 

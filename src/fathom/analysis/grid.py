@@ -75,9 +75,9 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     lost = {(one.model, one.variant, one.task): one for one in unmeasured(over_gold)}
     keys = ["model", "variant", "task"]
     parts = cells.partition_by(keys, maintain_order=True, as_dict=True)
-    beside = alone.partition_by(keys, as_dict=True)
+    gold_alone = alone.partition_by(keys, as_dict=True)
     return [
-        _grid((model, variant, task), part, beside.get(key, alone.clear()), gaps, numbers, lost.get(key))
+        _grid((model, variant, task), part, gold_alone.get(key, alone.clear()), gaps, numbers, lost.get(key))
         for key, part in parts.items()
         for model, variant, task in [map(str, key)]
     ]
@@ -111,7 +111,7 @@ def _grid(
     chance[line, column] = cells["chance"].to_numpy()
     chance[np.isnan(scores)] = np.nan
     items = np.bincount(column, minlength=len(lengths))
-    beside = names.to_frame("name").join(alone, on="name", how="left", maintain_order="left")
+    gold_alone = names.to_frame("name").join(alone, on="name", how="left", maintain_order="left")
     return Grid(
         model=model,
         variant=variant,
@@ -124,8 +124,8 @@ def _grid(
         tallies=tuple(numbers[*key, length] for length in lengths.tolist()),
         chance=chance,
         items=items.astype(np.int64),
-        alone=beside["value"].to_numpy().astype(np.float64),
-        alone_chance=beside["chance"].to_numpy().astype(np.float64),
+        alone=gold_alone["value"].to_numpy().astype(np.float64),
+        alone_chance=gold_alone["chance"].to_numpy().astype(np.float64),
         alone_gap=alone_gap,
     )
 

@@ -9,8 +9,8 @@ import numpy as np
 from fathom.board import shown
 from fathom.board.caveats import DROPPED, graded_otherwise
 from fathom.board.differences import OVERALL, Difference
-from fathom.board.lines import Line, Table
 from fathom.board.model import Estimate
+from fathom.board.table import Table, TableEntry
 from fathom.printing import printable
 from fathom.registry import task_title
 from fathom.types import Json
@@ -28,12 +28,12 @@ def board_files(table: Table) -> Iterator[tuple[str, Json]]:
 
 def _board(table: Table, by_task: Container[str]) -> dict[str, Json]:
     board = table.board
-    origins = list(dict.fromkeys(line.entry.origin for line in table.lines))
+    origins = list(dict.fromkeys(line.entry.origin for line in table.entries))
     places = {origin: place for place, origin in enumerate(origins)}
     return {
         "id": board.id,
         "title": board.title,
-        "about": printable(" ".join((board.about, *graded_otherwise(board, [line.entry for line in table.lines])))),
+        "about": printable(" ".join((board.about, *graded_otherwise(board, [line.entry for line in table.entries])))),
         "rule": board.rule,
         "missingIsZero": board.missing_is_zero,
         "licence": board.licence,
@@ -47,10 +47,10 @@ def _board(table: Table, by_task: Container[str]) -> dict[str, Json]:
         "tasks": [{"id": task, "title": task_title(task)} for task in board.tasks],
         "lengths": list(board.lengths),
         "lengthTasks": list(board.length_tasks),
-        "byTask": any(line.standing.tasks for line in table.lines),
+        "byTask": any(line.standing.tasks for line in table.entries),
         "origins": [shown.origin(origin) for origin in origins],
         "entries": [
-            _line(board, line, places[line.entry.origin]) | {"pairs": line.key in by_task} for line in table.lines
+            _line(board, line, places[line.entry.origin]) | {"pairs": line.key in by_task} for line in table.entries
         ],
     }
 
@@ -67,7 +67,7 @@ def _categories(board: Board) -> list[Json]:
     ]
 
 
-def _line(board: Board, line: Line, origin: int) -> dict[str, Json]:
+def _line(board: Board, line: TableEntry, origin: int) -> dict[str, Json]:
     entry, standing = line.entry, line.standing
     estimate = partial(shown.estimate, dropped=DROPPED in entry.settings)
     return {
@@ -98,7 +98,7 @@ def _cells(table: Table) -> dict[str, Json]:
     board = table.board
     over: dict[str, Json] = {}
     by_length: dict[str, Json] = {}
-    for line in table.lines:
+    for line in table.entries:
         estimate = partial(shown.estimate, dropped=DROPPED in line.entry.settings)
         at = lengths_of(line)
         scores = {task: one.score for task, one in line.standing.tasks.items()}
@@ -109,7 +109,7 @@ def _cells(table: Table) -> dict[str, Json]:
     return {"tasks": list(board.tasks), "overTasks": over, "byLength": by_length}
 
 
-def lengths_of(line: Line) -> Mapping[str, Mapping[int, Estimate | None]]:
+def lengths_of(line: TableEntry) -> Mapping[str, Mapping[int, Estimate | None]]:
     """Scores of an entry by task and length, lengths ascending; None if it was asked and has no score."""
     found: dict[str, dict[int, Estimate | None]] = {}
     for (task, length), cell in sorted(line.entry.cells.items(), key=lambda one: one[0]):
@@ -125,7 +125,7 @@ def _pairs(table: Table) -> dict[str, Json]:
     significant = table.ranking.ranks.significant
     signs = np.where(significant, np.where(np.triu(significant), "+", "-"), "0")
     return {
-        "keys": [table.lines[place].key for place in places],
+        "keys": [table.entries[place].key for place in places],
         "gaps": [_gap(found[pair]) for pair in combinations(places, 2)],
         # By the tests of each entry, which give its range of ranks; not the same in both directions.
         "sure": ["".join(row) for row in signs.tolist()],
@@ -141,11 +141,11 @@ def _gap(one: Difference) -> list[Json]:
 def _by_task(table: Table) -> Iterator[tuple[str, Json]]:
     """Differences of each entry to those below it, by task; 0 if one of the two has no interval."""
     tasks = table.board.tasks
-    for place, line in enumerate(table.lines):
+    for place, line in enumerate(table.entries):
         rows: dict[str, Json] = {}
-        for below in range(place + 1, len(table.lines)):
+        for below in range(place + 1, len(table.entries)):
             found = [table.ranking.between[task].get((place, below)) for task in tasks]
             if any(found):
-                rows[table.lines[below].key] = [0 if one is None else _gap(one) for one in found]
+                rows[table.entries[below].key] = [0 if one is None else _gap(one) for one in found]
         if rows:
             yield line.key, rows

@@ -14,13 +14,13 @@ from fathom.board.changes import Snapshot, changes, read_snapshot, sentences, sn
 from fathom.board.derived import derived
 from fathom.board.downloads import downloads
 from fathom.board.examples import examples
-from fathom.board.lines import Table, model_keys, table
 from fathom.board.measured import measured
 from fathom.board.model import Entry, Progress
 from fathom.board.published import published, read_published
 from fathom.board.results import Batch, read_results
 from fathom.board.sameness import with_flags
 from fathom.board.site_data import board_summary, model_files, newest, site_file
+from fathom.board.table import Table, model_keys, table
 from fathom.board.tasks_data import levels, tasks_data
 from fathom.names import unknown
 from fathom.printing import readable

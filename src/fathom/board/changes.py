@@ -48,7 +48,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotLine:
+class SnapshotEntry:
     """An entry as a site shows it."""
 
     key: str
@@ -76,7 +76,7 @@ class SnapshotBoard:
     """A board as a site shows it."""
 
     title: str
-    lines: Mapping[Who, SnapshotLine]
+    entries: Mapping[Who, SnapshotEntry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def snapshot(content: bytes, file: Path = Path(FILE)) -> Snapshot:
 
 
 def _snapshot_board(board: Mapping[str, Any]) -> SnapshotBoard:
-    lines: dict[Who, SnapshotLine] = {}
+    lines: dict[Who, SnapshotEntry] = {}
     for record in board["lines"]:
         origin = record["origin"]
         name = str(record["model"]), str(record["variant"]), str(origin["provenance"]), str(origin["title"])
@@ -138,13 +138,13 @@ def _snapshot_board(board: Mapping[str, Any]) -> SnapshotBoard:
     return SnapshotBoard(str(board["title"]), lines)
 
 
-def _line(record: Mapping[str, Any]) -> SnapshotLine:
+def _line(record: Mapping[str, Any]) -> SnapshotEntry:
     figures = {
         (str(figure), str(name), None if length is None else int(length)): Score(float(value), n)
         for figure, name, length, value, _, n, *_ in record["figures"]
     }
     rank = record["rank"]
-    return SnapshotLine(
+    return SnapshotEntry(
         key=str(record["key"]),
         title=f"{system_name(str(record['model']), str(record['variant']))} ({record['origin']['provenance']})",
         origin=dict(record["origin"]),
@@ -202,47 +202,47 @@ def changes(old: Snapshot, new: Snapshot) -> Changes:
     found: list[Change] = []
     for name in dict.fromkeys((*new.boards, *old.boards)):
         if name not in old.boards:
-            found.append(Change(name, "new board", new=f"{len(new.boards[name].lines)} entries"))
+            found.append(Change(name, "new board", new=f"{len(new.boards[name].entries)} entries"))
         elif name not in new.boards:
-            found.append(Change(name, "board gone", old=f"{len(old.boards[name].lines)} entries"))
+            found.append(Change(name, "board gone", old=f"{len(old.boards[name].entries)} entries"))
         else:
             found += _board(name, old.boards[name], new.boards[name])
     return Changes(old.built, new.built, tuple(found))
 
 
 def _board(name: str, old: SnapshotBoard, new: SnapshotBoard) -> Iterator[Change]:
-    for who, line in new.lines.items():
-        if who not in old.lines:
+    for who, line in new.entries.items():
+        if who not in old.entries:
             yield Change(name, "new line", line.title, line.key, "overall", new=_overall(line))
-    for who, line in old.lines.items():
-        if who not in new.lines:
+    for who, line in old.entries.items():
+        if who not in new.entries:
             yield Change(name, "line gone", line.title, line.key, "overall", old=_overall(line))
-    both = [(old.lines[who], line) for who, line in new.lines.items() if who in old.lines]
+    both = [(old.entries[who], line) for who, line in new.entries.items() if who in old.entries]
     moved: set[str] = set()
     for before, now in both:
         scores = list(_scores(name, before, now))
         moved |= {now.key} if scores else set()
         yield from scores
-    came, went = len(new.lines) - len(both), len(old.lines) - len(both)
+    came, went = len(new.entries) - len(both), len(old.entries) - len(both)
     for before, now in both:
         if before.rank != now.rank:
             why = tuple(_rank_reasons(now, moved, came, went))
             yield Change(name, "rank", now.title, now.key, old=_ranks(before), new=_ranks(now), why=why)
 
 
-def _overall(line: SnapshotLine) -> float | None:
+def _overall(line: SnapshotEntry) -> float | None:
     figure = line.figures.get(("overall", "", None))
     return None if figure is None else figure.value
 
 
-def _ranks(line: SnapshotLine) -> str | None:
+def _ranks(line: SnapshotEntry) -> str | None:
     if line.rank is None:
         return None
     low, high = line.rank
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _rank_reasons(line: SnapshotLine, moved: set[str], came: int, went: int) -> Iterator[str]:
+def _rank_reasons(line: SnapshotEntry, moved: set[str], came: int, went: int) -> Iterator[str]:
     if line.key in moved:
         yield "its scores changed"
     if others := len(moved - {line.key}):
@@ -260,7 +260,7 @@ def _lines(count: int) -> str:
 # Scores
 
 
-def _scores(board: str, old: SnapshotLine, new: SnapshotLine) -> Iterator[Change]:
+def _scores(board: str, old: SnapshotEntry, new: SnapshotEntry) -> Iterator[Change]:
     """Changed scores: those of tasks with their own reasons, means with the reasons of their tasks."""
     reasons: dict[str, tuple[str, ...]] = {}
     moved: list[tuple[Which, Score | None, Score | None]] = []
@@ -309,7 +309,7 @@ def _counted(old: Score | None, new: Score | None) -> tuple[str, ...]:
     return () if old.n == new.n else (f"questions: {_said(old.n)}, now {_said(new.n)}",)
 
 
-def _reasons(task: str, old: SnapshotLine, new: SnapshotLine) -> tuple[str, ...]:
+def _reasons(task: str, old: SnapshotEntry, new: SnapshotEntry) -> tuple[str, ...]:
     """Why scores of a task differ, or with "" those of the whole entry."""
     before, now = old.facts(task), new.facts(task)
     found = [*_data(old, new, before, now)]
@@ -321,7 +321,7 @@ def _reasons(task: str, old: SnapshotLine, new: SnapshotLine) -> tuple[str, ...]
     return tuple(filter(None, found)) or (UNKNOWN,)
 
 
-def _data(old: SnapshotLine, new: SnapshotLine, before: Mapping[str, Json], now: Mapping[str, Json]) -> Iterator[str]:
+def _data(old: SnapshotEntry, new: SnapshotEntry, before: Mapping[str, Json], now: Mapping[str, Json]) -> Iterator[str]:
     if before.get("questions") == now.get("questions"):
         return
     if changed := _change("suite", old.settings.get("suites"), new.settings.get("suites")):

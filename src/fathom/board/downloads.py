@@ -8,8 +8,8 @@ import polars as pl
 
 from fathom.board import shown
 from fathom.board.board_data import lengths_of
-from fathom.board.lines import Line, Table
 from fathom.board.model import Estimate
+from fathom.board.table import Table, TableEntry
 from fathom.checksums import with_checksum
 from fathom.printing import printable
 from fathom.stats.outcomes import COUNTED
@@ -54,7 +54,7 @@ def downloads(tables: Sequence[Table], built: str) -> dict[str, bytes]:
         tables: The boards.
         built: Date of the site.
     """
-    figures = {table.board.id: [list(_figures(table, line)) for line in table.lines] for table in tables}
+    figures = {table.board.id: [list(_figures(table, line)) for line in table.entries] for table in tables}
     frames = {table.board.id: _frame(table, figures[table.board.id]) for table in tables}
     nested = {table.board.id: _nested(table, figures[table.board.id]) for table in tables}
     together = {"all": pl.concat(frames.values()), **frames}
@@ -69,11 +69,11 @@ def downloads(tables: Sequence[Table], built: str) -> dict[str, bytes]:
 
 
 def _frame(table: Table, figures: Sequence[Sequence[_Figure]]) -> pl.DataFrame:
-    rows = [record for line, own in zip(table.lines, figures, strict=True) for record in _records(table, line, own)]
+    rows = [record for line, own in zip(table.entries, figures, strict=True) for record in _records(table, line, own)]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def _records(table: Table, line: Line, figures: Sequence[_Figure]) -> Iterator[_Record]:
+def _records(table: Table, line: TableEntry, figures: Sequence[_Figure]) -> Iterator[_Record]:
     origin = shown.origin(line.entry.origin)
     low, high = line.rank or (None, None)
     head = (
@@ -90,7 +90,7 @@ def _records(table: Table, line: Line, figures: Sequence[_Figure]) -> Iterator[_
             yield (*head, "usage", name, None, value, *(None,) * _AFTER_VALUE, *nothing)
 
 
-def _figures(table: Table, line: Line) -> Iterator[_Figure]:
+def _figures(table: Table, line: TableEntry) -> Iterator[_Figure]:
     board, entry, standing = table.board, line.entry, line.standing
     at = lengths_of(line)
     if standing.overall is not None:
@@ -113,7 +113,7 @@ def _numbers(one: Estimate) -> tuple[Any, ...]:
     return (*plain, one.n, one.bound, shown.number(one.other), *ended)
 
 
-def _how(line: Line, task: str) -> tuple[str | None, ...]:
+def _how(line: TableEntry, task: str) -> tuple[str | None, ...]:
     """How the scores of a task were made: suite, and the recorded settings; empty for published entries."""
     tasks, suites = line.entry.settings.get("tasks"), line.entry.settings.get("suites")
     facts = tasks.get(task) if isinstance(tasks, dict) else None
@@ -135,11 +135,11 @@ def _nested(table: Table, figures: Sequence[Sequence[_Figure]]) -> dict[str, Jso
         "url": board.url,
         "tasks": list(board.tasks),
         "columns": ["figure", "name", "length", "value", "error", "n", "bound", "low", "high", "other", *ENDED],
-        "lines": [_nested_line(board, line, own) for line, own in zip(table.lines, figures, strict=True)],
+        "lines": [_nested_line(board, line, own) for line, own in zip(table.entries, figures, strict=True)],
     }
 
 
-def _nested_line(board: Board, line: Line, figures: Sequence[_Figure]) -> dict[str, Json]:
+def _nested_line(board: Board, line: TableEntry, figures: Sequence[_Figure]) -> dict[str, Json]:
     entry = line.entry
     return {
         "key": line.key,

@@ -30,7 +30,7 @@ _MARK = 6  # hexadecimal digits that distinguish questions of one name
 
 
 @dataclass(frozen=True, slots=True)
-class LineOfRows:
+class RowsOfEntry:
     """The rows of one entry of a board.
 
     Attributes:
@@ -91,7 +91,7 @@ def _missing(rows: pl.DataFrame) -> Iterator[str]:
 # Entries of rows
 
 
-def _lines(rows: pl.DataFrame) -> list[LineOfRows]:
+def _lines(rows: pl.DataFrame) -> list[RowsOfEntry]:
     """The entries of a board: suites with different tasks (sets that were run separately) are one entry of a model."""
     tasks: dict[Label, set[str]] = {}
     for suite, model, variant, task in rows.select(*_LINE, "task").unique(maintain_order=True).rows():
@@ -106,7 +106,7 @@ def _lines(rows: pl.DataFrame) -> list[LineOfRows]:
         else:
             group.append(label)
     return [
-        LineOfRows(model, _variant(variant, group, len(mine)), tuple(group))
+        RowsOfEntry(model, _variant(variant, group, len(mine)), tuple(group))
         for (model, variant), mine in groups.items()
         for group in mine
     ]
@@ -117,7 +117,7 @@ def _variant(variant: str, group: Sequence[Label], of: int) -> str:
     return variant if of == 1 else ", ".join(filter(None, (variant, f"suite {group[0][0]}")))
 
 
-def _numbered(rows: pl.DataFrame, lines: Sequence[LineOfRows], unanswered: Unanswered) -> pl.DataFrame:
+def _numbered(rows: pl.DataFrame, lines: Sequence[RowsOfEntry], unanswered: Unanswered) -> pl.DataFrame:
     """The rows with the number of their entry and a mark of their questions, and with the scores that count."""
     numbers = [(*label, number) for number, line in enumerate(lines) for label in line.labels]
     found = rows.join(pl.DataFrame(numbers, schema=[*_LINE, "line"], orient="row"), on=_LINE, maintain_order="left")
@@ -132,7 +132,7 @@ def _numbered(rows: pl.DataFrame, lines: Sequence[LineOfRows], unanswered: Unans
 
 
 def _entries(
-    board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows], batch: Batch, unanswered: Unanswered
+    board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry], batch: Batch, unanswered: Unanswered
 ) -> list[Entry]:
     scores, said = _scores(board, rows, lines), facts(rows)
     took, ended = usage(rows), outcomes(rows)
@@ -165,7 +165,7 @@ class _Scores:
     blank: list[str] = field(default_factory=list)
 
 
-def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[LineOfRows]) -> dict[int, _Scores]:
+def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> dict[int, _Scores]:
     """Cells and single questions of each entry: first the items of all, then task by task."""
     items = (
         rows.group_by("line", "task", "item", "length")
@@ -267,16 +267,16 @@ def _counted(board: Board, task: str) -> tuple[int, ...]:
     return next((suite.grids[task].lengths for suite in suites if task in suite.grids), ())
 
 
-def _origin(batch: Batch, line: LineOfRows) -> Origin:
+def _origin(batch: Batch, line: RowsOfEntry) -> Origin:
     dates = [about.date for about in _about(batch, line)]
     return Origin(batch.provenance, TITLES[batch.provenance], date=max(dates, default=""))
 
 
-def _about(batch: Batch, line: LineOfRows) -> list[About]:
+def _about(batch: Batch, line: RowsOfEntry) -> list[About]:
     return [about for label in line.labels for about in batch.about.get(label, ())]
 
 
-def _settings(batch: Batch, line: LineOfRows, said: Facts) -> dict[str, Json]:
+def _settings(batch: Batch, line: RowsOfEntry, said: Facts) -> dict[str, Json]:
     settings = merged(one.settings for one in _about(batch, line))
     suites: dict[str, dict[str, None]] = {}
     for label in line.labels:

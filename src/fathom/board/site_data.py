@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from fathom.board import shown
-from fathom.board.lines import Line, Table
+from fathom.board.table import Table, TableEntry
 from fathom.printing import printable
 from fathom.run.manifest import fathom_version
 from fathom.types import Json
@@ -16,7 +16,7 @@ UNDATED = "undated"
 
 def newest(tables: Sequence[Table]) -> str:
     """The date of the newest result, ``YYYY-MM-DD``; the first day for a month."""
-    dates = [line.entry.origin.date for table in tables for line in table.lines if line.entry.origin.date]
+    dates = [line.entry.origin.date for table in tables for line in table.entries if line.entry.origin.date]
     last = max(dates, default="")
     return f"{last}-01" if len(last) == len("2026-01") else last or UNDATED
 
@@ -45,13 +45,13 @@ def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json 
 def board_summary(table: Table) -> dict[str, Json]:
     """Summary of a board: description, and numbers of entries, models, tasks and unpublished entries."""
     board = table.board
-    kinds = Counter(line.entry.origin.provenance for line in table.lines)
+    kinds = Counter(line.entry.origin.provenance for line in table.entries)
     return {
         "id": board.id,
         "title": board.title,
         "about": board.about,
-        "lines": len(table.lines),
-        "models": len({line.model_key for line in table.lines}),
+        "lines": len(table.entries),
+        "models": len({line.model_key for line in table.entries}),
         "tasks": len(board.tasks),
         "measured": kinds["measured"],
         "submitted": kinds["submitted"],
@@ -60,16 +60,16 @@ def board_summary(table: Table) -> dict[str, Json]:
 
 def model_files(tables: Sequence[Table]) -> Iterator[tuple[str, Json]]:
     """The data files of models: name without suffix, and content."""
-    lines: dict[str, list[tuple[str, Line]]] = {}
+    lines: dict[str, list[tuple[str, TableEntry]]] = {}
     for table in tables:
-        for line in table.lines:
+        for line in table.entries:
             lines.setdefault(line.model_key, []).append((table.board.id, line))
     for key, own in lines.items():
         model = printable(own[0][1].entry.model)
         yield f"models/{key}", {"model": model, "entries": [_line(board, line) for board, line in own]}
 
 
-def _line(board: str, line: Line) -> dict[str, Json]:
+def _line(board: str, line: TableEntry) -> dict[str, Json]:
     entry = line.entry
     return {
         "board": board,

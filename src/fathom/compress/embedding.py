@@ -242,16 +242,16 @@ def read_vectors(path: Path) -> ItemVectors:
 
 def _of_suite(folder: Path) -> Iterator[tuple[str, str, bool]]:
     suite = open_suite(folder)
-    known = [sample for sample in suite.samples(parts=False) if not _beside(sample)]
+    known = [sample for sample in suite.samples(parts=False) if not _is_side(sample)]
     one_each = len({sample.item for sample in known}) == len(known)
     texts = suite.texts()
     for sample in suite.samples():
-        if not _beside(sample):
+        if not _is_side(sample):
             text = render(sample, texts)
             yield (sample.item if one_each else sample.id), cut(text, CHARACTERS), len(text) > CHARACTERS
 
 
-def _beside(sample: Sample) -> bool:
+def _is_side(sample: Sample) -> bool:
     """Whether a sample is closed-book or has a truncated prompt."""
     return (sample.length == 0 and sample.facets.get("context") in ("none", "alone")) or "cut_from" in sample.facets
 

@@ -317,11 +317,11 @@ def of_subset(
     found = with_outcomes(made(whole), chosen, whole)
     if whole.other is None or np.array_equal(whole.other, whole.scores, equal_nan=True):
         return found, left_out
-    beside, _ = whole_enough(chosen, replace(whole, scores=whole.other), "drop" if unanswered == "zero" else "zero")
+    other_way, _ = whole_enough(chosen, replace(whole, scores=whole.other), "drop" if unanswered == "zero" else "zero")
     others: dict[str, float] = {}
-    for number in np.flatnonzero(~np.isnan(beside.scores).all(axis=1)).tolist():
+    for number in np.flatnonzero(~np.isnan(other_way.scores).all(axis=1)).tolist():
         with suppress(FathomError):  # no reply that the estimate needs was answered
-            others |= {one.model: one.overall.value for one in made(beside.of_models([number]))}
+            others |= {one.model: one.overall.value for one in made(other_way.of_models([number]))}
     return [replace(one, other=others.get(one.model)) for one in found], left_out
 
 

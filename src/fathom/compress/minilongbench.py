@@ -381,8 +381,8 @@ def write_mini(mini: MiniBenchmark, path: Path) -> None:
     Raises:
         FathomError: A file cannot be written.
     """
-    beside = path.with_suffix(".irt.npz")
-    with whole_file(beside, "wb") as stream:
+    sidecar = path.with_suffix(".irt.npz")
+    with whole_file(sidecar, "wb") as stream:
         np.savez_compressed(
             stream,
             items=np.array(mini.items, dtype=np.str_),
@@ -393,7 +393,7 @@ def write_mini(mini: MiniBenchmark, path: Path) -> None:
             difficulty=mini.parameters.difficulty,
             multiplicity=np.array(mini.parameters.multiplicity, dtype=np.int64),
         )
-    design = {**mini.subset.design, "parameters": beside.name, "parameters_file": file_facts(beside)}
+    design = {**mini.subset.design, "parameters": sidecar.name, "parameters_file": file_facts(sidecar)}
     write_subset(replace(mini.subset, design=design), path)
 
 
@@ -407,16 +407,16 @@ def read_mini(path: Path) -> MiniBenchmark:
     name = subset.design.get("parameters")
     if subset.method != METHOD or not isinstance(name, str):
         raise FathomError(f"{path}: a subset of method {subset.method!r} has no parameters; expected {METHOD}")
-    beside = path.parent / Path(name).name
+    sidecar = path.parent / Path(name).name
     if stated := subset.design.get("parameters_file"):  # missing in subsets of earlier versions
-        check_file(beside, stated, f"restore it from a copy, or choose {path.name} again")
+        check_file(sidecar, stated, f"restore it from a copy, or choose {path.name} again")
     parts = {
-        part: array_of(beside, part)
+        part: array_of(sidecar, part)
         for part in ("items", "tasks", "categories", "weights", "discrimination", "difficulty", "multiplicity")
     }
     lengths = {len(part) for field, part in parts.items() if field != "multiplicity"}
     if len(lengths) != 1 or parts["discrimination"].ndim != 2:
-        raise FathomError(f"{beside}: its arrays do not match; write the subset again")
+        raise FathomError(f"{sidecar}: its arrays do not match; write the subset again")
     names = {part: tuple(map(str, parts[part])) for part in ("items", "tasks", "categories")}
     numbers = {part: parts[part].astype(np.float64) for part in ("weights", "discrimination", "difficulty")}
     parameters = ItemParameters(

@@ -75,7 +75,7 @@ def draw(probabilities: Floats, tree: Tree, rng: np.random.Generator) -> NDArray
         Numbers of the drawn items, ascending; as many as the probabilities sum to, randomly rounded up or down.
     """
     chance = probabilities.tolist()
-    dice = rng.random(len(tree) + 1).tolist()
+    draws = rng.random(len(tree) + 1).tolist()
     drawn: list[int] = []
     stack: list[int] = []  # the undecided item of each subtree, or JOIN if there is none
     for step, what in enumerate(tree):
@@ -89,14 +89,14 @@ def draw(probabilities: Floats, tree: Tree, rng: np.random.Generator) -> NDArray
         if JOIN in (first, second):
             stack.append(max(first, second))
             continue
-        stack.append(_fight(first, second, chance, dice[step], drawn))
+        stack.append(_decide(first, second, chance, draws[step], drawn))
     last = stack.pop() if stack else JOIN
-    if last != JOIN and dice[-1] < chance[last]:
+    if last != JOIN and draws[-1] < chance[last]:
         drawn.append(last)
     return np.array(sorted(drawn), dtype=np.int64)
 
 
-def _fight(first: int, second: int, chance: list[float], die: float, drawn: list[int]) -> int:
+def _decide(first: int, second: int, chance: list[float], die: float, drawn: list[int]) -> int:
     """Decides one of two items; returns the other with the remaining probability, or ``JOIN``."""
     total = chance[first] + chance[second]
     if total < 1 - _ROUNDING:  # one is out, the other gets both probabilities

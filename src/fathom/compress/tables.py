@@ -288,10 +288,10 @@ def write_sampled(subset: Subset, known: ScoreMatrix, path: Path) -> None:
     """
     design = dict(subset.design)
     if known.models:
-        beside = path.with_suffix(BESIDE)
-        beside.parent.mkdir(parents=True, exist_ok=True)
-        write_matrix(known, beside)
-        design |= {"known": beside.name, "known_file": file_facts(beside)}
+        sidecar = path.with_suffix(BESIDE)
+        sidecar.parent.mkdir(parents=True, exist_ok=True)
+        write_matrix(known, sidecar)
+        design |= {"known": sidecar.name, "known_file": file_facts(sidecar)}
     write_subset(replace(subset, design=design), path)
 
 
@@ -305,12 +305,14 @@ def read_sampled(path: Path) -> tuple[Subset, ScoreMatrix | None]:
     name = subset.design.get("known")
     if not isinstance(name, str):
         return subset, None
-    beside = path.parent / Path(name).name
-    if not beside.is_file():
+    sidecar = path.parent / Path(name).name
+    if not sidecar.is_file():
         raise FathomError(
-            f"{beside}: missing; {path} was chosen with these scores, and estimates need them. Put it next to the "
+            f"{sidecar}: missing; {path} was chosen with these scores, and estimates need them. Put it next to the "
             "subset, or give the scores with --known"
         )
     if stated := subset.design.get("known_file"):  # missing in subsets of earlier versions
-        check_file(beside, stated, f"restore it from a copy, choose {path.name} again, or give the scores with --known")
-    return subset, read_matrix(beside)
+        check_file(
+            sidecar, stated, f"restore it from a copy, choose {path.name} again, or give the scores with --known"
+        )
+    return subset, read_matrix(sidecar)

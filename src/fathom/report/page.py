@@ -57,11 +57,11 @@ def report(
     """Writes a report on rows as one self-contained HTML page.
 
     Args:
-        rows: A rows table (``fathom.rows``), or what the prior-knowledge filter left of one.
+        rows: A rows table (``fathom.rows``), or the result of the closed-book filter.
         out: The file to write; missing folders are created.
         title: Title of the page.
         seed: Seed of the bootstrap; the same rows and seed give the same page, byte for byte.
-        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
+        unanswered: How unanswered replies count (``fathom.stats.outcomes``).
         notes: Caveats about the rows, such as unfinished runs; they come first in the first paragraph.
 
     Returns:

@@ -60,7 +60,7 @@ def plot(
     """Draws one figure.
 
     Args:
-        source: A rows table (``fathom.rows``), what the prior-knowledge filter left of one, or the profiles of a
+        source: A rows table (``fathom.rows``), the result of the closed-book filter, or the profiles of a
             published table of scores.
         kind: ``curve``: score against length with bands; ``task-curves``: the same, task by task; ``scores``: heat maps
             of task by length; ``position``: heat maps of depth by length; ``position-lines``: score against
@@ -75,7 +75,7 @@ def plot(
         out: A ``.svg``, ``.png``, ``.pdf`` or ``.html`` file, or ``.json`` for the Vega-Lite specification.
         models: Only these models, in this order; by default all, for ``best-of-n`` and ``pass-at-n`` the highest.
         seed: Seed of the bootstrap.
-        unanswered: How replies count that were not answered (``fathom.stats.outcomes``).
+        unanswered: How unanswered replies count (``fathom.stats.outcomes``).
 
     Returns:
         ``out``.

@@ -54,7 +54,7 @@ def summary(results: Results) -> tuple[Sentence, ...]:
         )
     )
     said.extend(Sentence(system.name, text) for system in results.systems if (text := _unanswered(results, system)))
-    said.append(Sentence("", averages_beside(results.by_question)))
+    said.append(Sentence("", published_note(results.by_question)))
     return tuple(sentence for sentence in said if sentence.text)
 
 
@@ -81,7 +81,7 @@ def _about(results: Results, system: System) -> str:
     if point.mean is None:
         said = f"has no average score: {point.note}"
     elif differ(point.mean, point.other):
-        said = f"{said} ({_beside(results, point.other)})"
+        said = f"{said} ({_other_average(results, point.other)})"
     effective = results.effective.get((system, ALL, "own_base"))
     if effective is None:
         return f"{said}."
@@ -98,7 +98,7 @@ def _about(results: Results, system: System) -> str:
     return f"{said} and keeps at least 85% of its base score up to {ends}."
 
 
-def _beside(results: Results, other: float | None) -> str:
+def _other_average(results: Results, other: float | None) -> str:
     """The average under the other rule for unanswered replies."""
     what = "over answered replies" if results.unanswered == "zero" else "if unanswered replies count 0"
     return f"{words.percent(other)}% {what}"
@@ -233,7 +233,7 @@ def averages_alone(found: ByQuestion) -> list[str]:
     ]
 
 
-def averages_beside(found: ByQuestion) -> str:
+def published_note(found: ByQuestion) -> str:
     """A note on published averages; "" without any."""
     if not found.published:
         return ""

@@ -61,7 +61,7 @@ def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswer
     """All tables of a report on ``rows``, in reading order.
 
     Args:
-        rows: A rows table (``fathom.rows``), or what the prior-knowledge filter left of one.
+        rows: A rows table (``fathom.rows``), or the result of the closed-book filter.
         seed: Seed of the bootstrap.
         unanswered: How unanswered replies count (``fathom.stats.outcomes``).
 

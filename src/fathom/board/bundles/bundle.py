@@ -53,7 +53,7 @@ _PLAIN_FILE = 0o100644 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReplyLog:
     """The log of one reply, from which its scores can be recomputed.
 
     Attributes:
@@ -83,7 +83,7 @@ class Result:
     part: int
     rows: tuple[Row, ...]
     reply_hash: str
-    said: Said | None = None
+    said: ReplyLog | None = None
 
     @property
     def order(self) -> tuple[int, str, int, str, int]:
@@ -310,7 +310,7 @@ def _digest(result: Result) -> dict[str, object]:
 
 
 def _reply(result: Result, form: int) -> dict[str, object]:
-    said = result.said or Said((), "", "")
+    said = result.said or ReplyLog((), "", "")
     record = _key(result) | {"targets": said.targets, "asked": said.asked, "text": said.text}
     return record | {"inputs": dict(said.inputs or {})} if form > 2 else record
 

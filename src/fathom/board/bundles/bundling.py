@@ -13,8 +13,8 @@ from fathom.board.bundles.bundle import (
     Bundle,
     JudgedReply,
     Part,
+    ReplyLog,
     Result,
-    Said,
     archive,
     canonical,
     facts_of_part,
@@ -174,7 +174,9 @@ def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequen
     judged = kept_judgements(stored, [_without_errors(one) for one in read_judged(run, judges)])
     scored = [scored_rows(stored, manifest, rule, judged) for rule in RULES]
     results = [
-        Result(number, tuple(rows), hashed(one.reply.text), Said(one.targets, one.asked, one.reply.text, one.inputs))
+        Result(
+            number, tuple(rows), hashed(one.reply.text), ReplyLog(one.targets, one.asked, one.reply.text, one.inputs)
+        )
         for one, *rows in zip(stored, *scored, strict=True)
     ]
     said = [JudgedReply(number, one.name, key, found) for one in judged for key, found in one.judgements.items()]

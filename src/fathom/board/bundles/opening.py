@@ -30,8 +30,8 @@ from fathom.board.bundles.bundle import (
     Bundle,
     JudgedReply,
     Part,
+    ReplyLog,
     Result,
-    Said,
     archive,
     canonical,
     facts_of_part,
@@ -391,7 +391,7 @@ def _check_rows(at: int, digest: Mapping[str, Any], rows: Sequence[Mapping[str, 
                 raise RefusedError("digests", f"{where}: {name} differs from that of line {at + 1} of {DIGESTS}")
 
 
-def _wrong_end(row: Mapping[str, Any], reply_hash: str, said: Said | None) -> str:
+def _wrong_end(row: Mapping[str, Any], reply_hash: str, said: ReplyLog | None) -> str:
     """What contradicts the outcome of a reply; "" if nothing does.
 
     Only answered replies have text, so that no non-empty reply can be declared unanswered.
@@ -423,13 +423,13 @@ def _row(record: Mapping[str, Any]) -> Row:
     return Row(**{name: record[name] for name in SCHEMA if name in record})
 
 
-def _said(at: int, digest: Mapping[str, Any], reply: Mapping[str, Any]) -> Said:
+def _said(at: int, digest: Mapping[str, Any], reply: Mapping[str, Any]) -> ReplyLog:
     for name in ("part", "sample", "epoch"):
         if reply[name] != digest[name]:
             raise RefusedError("digests", f"{REPLIES}: line {at + 1}: {name} differs from that in {DIGESTS}")
     if hashed(reply["text"]) != digest["reply_hash"]:
         raise RefusedError("digests", f"{REPLIES}: line {at + 1}: the hash of the text differs from that in {DIGESTS}")
-    return Said(tuple(reply["targets"]), reply["asked"], reply["text"], reply.get("inputs"))
+    return ReplyLog(tuple(reply["targets"]), reply["asked"], reply["text"], reply.get("inputs"))
 
 
 def _check_order(name: str, orders: Sequence[tuple[Any, ...]], lines: int) -> None:

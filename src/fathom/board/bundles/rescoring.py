@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, Result, Said, canonical, row_record
+from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, ReplyLog, Result, canonical, row_record
 from fathom.board.bundles.bundling import kept_judgements
 from fathom.board.bundles.findings import Finding, Level
 from fathom.printing import printable
@@ -17,6 +17,7 @@ from fathom.rows.scoring import NOT_JUDGED, Judged
 from fathom.run.embedding_judge import judge_kind
 from fathom.run.manifest import fathom_version
 from fathom.run.store import StoredReply
+from fathom.score.registry import metric_name
 from fathom.stats.outcomes import DOES_NOT_FIT, counted, tally, unmeasured
 from fathom.types import Reply, Row
 
@@ -149,7 +150,7 @@ def rescored(bundle: Bundle) -> Iterator[tuple[int, Row, Row]]:
                 yield at, given, row if bundle.format > 1 else _in_format_1(given, row, result.said)
 
 
-def _in_format_1(given: Row, computed: Row, said: Said | None) -> Row:
+def _in_format_1(given: Row, computed: Row, said: ReplyLog | None) -> Row:
     """The row in format 1: only complete replies have scores; those of empty ones come from the task's scorer."""
     row = replace(computed, answered=None)
     if row.status != "ok":
@@ -175,7 +176,7 @@ def _stored(bundle: Bundle, number: int) -> Iterator[StoredReply]:
 
 
 def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
-    row, said = result.rows[0], result.said or Said((), "", "")
+    row, said = result.rows[0], result.said or ReplyLog((), "", "")
     facets = {name: value for name, value in row.facets.items() if name not in about}
     return StoredReply(
         sample=row.sample,
@@ -209,7 +210,7 @@ def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
 
 def _differing(given: Row, computed: Row) -> str | None:
     """The first field in which two rows differ; None if they are equal."""
-    first, second = row_record(0, given), row_record(0, computed)
+    first, second = row_record(0, replace(given, metric=metric_name(given.metric))), row_record(0, computed)
     near = first["value"] is not None and second["value"] is not None and abs(first["value"] - second["value"]) < SAME
     differing = [name for name in first if canonical(first[name]) != canonical(second[name])]
     return next((name for name in differing if not (name == "value" and near)), None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from fathom.board.bundles.bundle import Bundle, Part, Result, Said, canonical
+from fathom.board.bundles.bundle import Bundle, Part, ReplyLog, Result, canonical
 from fathom.board.bundles.findings import Finding, RefusedError
 from fathom.board.bundles.rescoring import thinking_facets
 from fathom.length import render
@@ -124,15 +124,15 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
 
 def _completeness(part: Part, seen: _Seen, left_out: Sequence[str], epochs: int) -> Iterator[Finding]:
     held = sum(seen.samples.values())
-    beside = f"; tasks that were not run: {', '.join(left_out)}" if left_out else ""
+    not_run = f"; tasks that were not run: {', '.join(left_out)}" if left_out else ""
     repeated = f", {epochs} times each" if epochs > 1 else ""
     if not seen.missing:
-        words = f"all {held:,} samples of {len(seen.samples)} tasks of suite {part.suite} are there{repeated}{beside}"
+        words = f"all {held:,} samples of {len(seen.samples)} tasks of suite {part.suite} are there{repeated}{not_run}"
         yield Finding("verified", "completeness", words)
         return
     subset = f" (a subset was run: {part.subset})" if part.subset else ""
     some = ", ".join(f"{task} {missing:,}" for task, missing in sorted(seen.missing.items()))
-    words = f"{sum(seen.missing.values()):,} of {held * epochs:,} replies are missing{subset}: {some}{beside}"
+    words = f"{sum(seen.missing.values()):,} of {held * epochs:,} replies are missing{subset}: {some}{not_run}"
     yield Finding("incomplete", "completeness", words)
 
 
@@ -186,7 +186,7 @@ def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
 
 
 def _compared_facets(
-    sample: Sample, facets: Mapping[str, Facet], said: Said | None
+    sample: Sample, facets: Mapping[str, Facet], said: ReplyLog | None
 ) -> dict[str, tuple[Any, Mapping[str, Facet]]]:
     """Facets and inputs of a reply, each with those of the suite's sample.
 

@@ -208,8 +208,8 @@ def _keep_old(path: Path) -> None:
     kept = next(one for name in names if not (one := path.with_name(name)).exists())
     kept.hardlink_to(path)
     for ending in ("-shm", "-wal"):  # missing if they could be merged
-        if (beside := path.with_name(f"{path.name}{ending}")).exists():
-            beside.replace(kept.with_name(f"{kept.name}{ending}"))
+        if (extra := path.with_name(f"{path.name}{ending}")).exists():
+            extra.replace(kept.with_name(f"{kept.name}{ending}"))
 
 
 def _into_database(backup: Path, place: str, force: bool) -> None:

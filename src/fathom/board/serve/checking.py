@@ -62,7 +62,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckResult:
     """The result of checking a bundle.
 
     Attributes:
@@ -82,7 +82,7 @@ class Verdict:
     reasons: tuple[str, ...] = ()
 
 
-Check: TypeAlias = Callable[[Path], Verdict]
+Check: TypeAlias = Callable[[Path], CheckResult]
 """Checks the file of a bundle; raises FathomError for problems other than those of the bundle."""
 
 
@@ -99,7 +99,7 @@ def check_of(policy: Policy, limits: Limits, stopping: threading.Event, own: Own
     order = asdict(policy) | {"suites": [str(folder.resolve()) for folder in policy.suites]}
     order |= {"limits": asdict(limits)}
 
-    def check(path: Path) -> Verdict:
+    def check(path: Path) -> CheckResult:
         command = [sys.executable, "-m", __name__, json.dumps(order | {"bundle": str(path)})]
         end = ended(command, seconds, stopping)
         if stopping.is_set() and end.code != 0:
@@ -110,7 +110,7 @@ def check_of(policy: Policy, limits: Limits, stopping: threading.Event, own: Own
             return replace(verdict, findings=(*copied, *verdict.findings))
         if end.code == _MENDABLE:
             raise FathomError(end.err.strip())
-        return Verdict(reasons=(_cut_short(end.code, seconds),))
+        return CheckResult(reasons=(_cut_short(end.code, seconds),))
 
     return check
 
@@ -119,7 +119,7 @@ def _copied(own: OwnResults, path: Path, model: str) -> list[Finding]:
     """Findings for moderators about replies that are the same as those of the site's own results."""
     from fathom.board.likeness import unpacked
 
-    prints = unpacked(prints_beside(path).read_bytes())
+    prints = unpacked(prints_path(path).read_bytes())
     try:
         return [Finding("flagged", "replies", _plain(words)) for words in own.copied(model, prints)]
     except FathomError as error:
@@ -129,9 +129,9 @@ def _copied(own: OwnResults, path: Path, model: str) -> list[Finding]:
         return [Finding("unverified", "replies", words)]
 
 
-def _parsed(said: Mapping[str, Any]) -> Verdict:
+def _parsed(said: Mapping[str, Any]) -> CheckResult:
     lists = {name: tuple(said[name]) for name in ("suites", "reasons")}
-    return Verdict(**{**said, **lists, "findings": tuple(Finding(**one) for one in said["findings"])})
+    return CheckResult(**{**said, **lists, "findings": tuple(Finding(**one) for one in said["findings"])})
 
 
 def _cut_short(code: int | None, seconds: float) -> str:
@@ -142,7 +142,7 @@ def _cut_short(code: int | None, seconds: float) -> str:
     return f"the check ended with status {code}; ask the operator of this server"
 
 
-def verdict_of(path: Path, policy: Policy, limits: Limits) -> Verdict:
+def check_bundle(path: Path, policy: Policy, limits: Limits) -> CheckResult:
     """Checks a bundle in this process.
 
     Args:
@@ -169,8 +169,8 @@ def verdict_of(path: Path, policy: Policy, limits: Limits) -> Verdict:
     findings: list[Finding] = []
     if bundle:
         findings += [*_names(bundle, policy.names), *_nowhere(bundle)]
-        prints_beside(path).write_bytes(packed(prints_of(answers_of(bundle))))
-    return Verdict(
+        prints_path(path).write_bytes(packed(prints_of(answers_of(bundle))))
+    return CheckResult(
         model=_plain(bundle.model) if bundle else "",
         variant=_plain(bundle.variant) if bundle else "",
         created=_plain(bundle.created) if bundle else "",
@@ -237,7 +237,7 @@ def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:
         yield Finding("flagged", "name", "the name is that of one of the site's own results")
 
 
-def prints_beside(bundle: Path) -> Path:
+def prints_path(bundle: Path) -> Path:
     """The file in which a check leaves the prints of a bundle's replies."""
     return bundle.with_suffix(".prints")
 
@@ -265,7 +265,7 @@ def main(order: Mapping[str, Any]) -> int:
     _limit(limits.check_seconds)
     policy = Policy(tuple(map(Path, order["suites"])), order["any_suite"], order["without_logs"], tuple(order["names"]))
     try:
-        print(json.dumps(asdict(verdict_of(Path(order["bundle"]), policy, limits))))
+        print(json.dumps(asdict(check_bundle(Path(order["bundle"]), policy, limits))))
     except FathomError as error:
         print(error, file=sys.stderr)
         return _MENDABLE

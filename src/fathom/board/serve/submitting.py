@@ -16,7 +16,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from fathom.board.serve.answers import AnswerError
-from fathom.board.serve.checking import prints_beside
+from fathom.board.serve.checking import prints_path
 from fathom.board.serve.desk import Desk
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.store import Alike, Decision, KnownError, LostError, State, Submission, WaitingError, now
@@ -93,7 +93,7 @@ async def _receive(request: Request, desk: Desk, someone: Holder) -> Response:
             return await anyio.to_thread.run_sync(_take, desk, someone, path, id, size)
     finally:
         path.unlink(missing_ok=True)
-        prints_beside(path).unlink(missing_ok=True)
+        prints_path(path).unlink(missing_ok=True)
 
 
 def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Response:
@@ -124,7 +124,7 @@ def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Respon
 
 def _prints(bundle: Path) -> bytes:
     """The prints that the check wrote, if it did."""
-    path = prints_beside(bundle)
+    path = prints_path(bundle)
     return path.read_bytes() if path.exists() else b""
 
 

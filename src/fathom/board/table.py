@@ -12,7 +12,7 @@ from fathom.types.boards import Board
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableEntry:
     """One entry of a board, ready to be shown.
 
     Attributes:
@@ -40,7 +40,7 @@ class Table:
     """
 
     board: Board
-    lines: tuple[Line, ...]
+    entries: tuple[TableEntry, ...]
     ranking: Ranking
 
 
@@ -66,7 +66,9 @@ def table(board: Board, entries: Sequence[Entry], models: Mapping[str, str]) -> 
     places = sorted(range(len(ordered)), key=lambda place: (_place(standings[place]), named[place]))
     sorted_entries, sorted_standings = [ordered[place] for place in places], [standings[place] for place in places]
     ranked = ranking(board, sorted_entries, sorted_standings)
-    lines = [Line(named[place], models[ordered[place].model], ordered[place], standings[place]) for place in places]
+    lines = [
+        TableEntry(named[place], models[ordered[place].model], ordered[place], standings[place]) for place in places
+    ]
     ranks = ranked.ranks
     for line, best, worst, group in zip(ranked.lines, ranks.best, ranks.worst, ranks.groups, strict=True):
         lines[line] = replace(lines[line], rank=(int(best), int(worst)), group=int(group))
