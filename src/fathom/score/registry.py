@@ -70,9 +70,10 @@ def metrics() -> Mapping[str, Metric]:
 
 
 def metric_name(full_name: str) -> str:
-    """The name of a metric, given that or its alias; unknown names are unchanged."""
-    aliases = {f"{metric.alias}/{metric.name}": name for name, metric in metrics().items() if metric.alias}
-    return aliases.get(full_name, full_name)
+    """The name of a metric, given that or one with the alias of its suite."""
+    aliases = {metric.alias: metric.suite for metric in metrics().values() if metric.alias}
+    suite, slash, name = full_name.partition("/")
+    return f"{aliases.get(suite, suite)}{slash}{name}"
 
 
 def get_metric(full_name: str) -> Metric:
@@ -81,10 +82,10 @@ def get_metric(full_name: str) -> Metric:
     Raises:
         FathomError: It does not exist; the message names similar ones.
     """
-    known = metrics()
-    if (name := metric_name(full_name)) in known:
+    known, name = metrics(), metric_name(full_name)
+    if name in known:
         return known[name]
-    raise unknown("metric", full_name, known, see="fathom list metrics")
+    raise unknown("metric", name, known, see="fathom list metrics")
 
 
 def get_scorer(full_name: str, rule: str = "official") -> Scorer:
