@@ -36,11 +36,11 @@ def task(name: str, rubric: str, official: str = "") -> Task:
 
 
 TASKS = {
-    "answers": task("answers", "qa", "100longbench/qa_f1"),
+    "answers": task("answers", "qa", "hundred/qa_f1"),
     "summaries": task("summaries", "summary"),
     "abstracts": task("abstracts", "similarity", "longbench_pro/Summary"),
     "orders": task("orders", "", "longbench_pro/Pairwise_Accuracy"),
-    "plain": task("plain", "", "100longbench/first_number"),
+    "plain": task("plain", "", "hundred/first_number"),
     "unpublished": task("unpublished", ""),
 }
 

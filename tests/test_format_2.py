@@ -28,7 +28,7 @@ from fathom.run import replies, run
 from fathom.run.ledger import Ledger
 from fathom.run.store import FILE
 from fathom.run.worker import this_worker
-from fathom.score.registry import RULES
+from fathom.score.registry import RULES, metric_name
 from fathom.suitefile import DOCUMENTS, SampleWriter, fresh_folder, open_suite, write_manifest
 from fathom.types import FathomError
 from processes import start_program
@@ -46,7 +46,8 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rows_then(old: Path, rule: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (old / f"{rule}.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (old / f"{rule}.jsonl").read_text().splitlines()]
+    return [row | {"metric": metric_name(row["metric"])} for row in rows]  # metrics have other names now
 
 
 def rows_now(folder: Path, rule: str, fields: dict[str, Any]) -> list[dict[str, Any]]:

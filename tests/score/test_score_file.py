@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from command_line import Call
 from fathom.score.files import ScoreSummary, score_file
-from fathom.score.registry import RULES, ScoringRow, get_scorer, metrics
+from fathom.score.registry import RULES, ScoringRow, get_scorer, metric_name, metrics
 from fathom.types import FathomError
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "golden" / "edge" / "100longbench.jsonl.gz"
@@ -114,14 +114,14 @@ def test_a_row_names_its_own_metric_unless_one_is_given(tmp_path: Path) -> None:
     first, second, third = scored(path)
     assert first["score"] == 1.0
     assert "has no metric" in str(second["error"])
-    assert "did you mean 100longbench/" in str(third["error"])
+    assert "did you mean " in str(third["error"])
     assert "fathom list metrics" in str(third["error"])
     assert scored(path, metric=F1)[0]["score"] == pytest.approx(0.5)
 
 
 def test_what_cannot_be_scored_at_all_is_said_at_once(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", [])
-    with pytest.raises(FathomError, match="100longbench/qa_f1"):
+    with pytest.raises(FathomError, match="hundred/qa_f1"):
         score_file(path, metric="nobody/qa_f1")
     with pytest.raises(FathomError, match="official or strict"):
         score_file(path, metric=F1, rule="lenient")
@@ -180,9 +180,9 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_unknown_metric_names_its_near_misses() -> None:
-    with pytest.raises(FathomError, match=r"unknown metric '100longbench/qa_f'; did you mean 100longbench/qa_f1"):
-        get_scorer("100longbench/qa_f")
-    with pytest.raises(FathomError, match=r"known: 100longbench/first_number, .*fathom list metrics"):
+    with pytest.raises(FathomError, match=r"unknown metric 'hundred/qa_f'; did you mean hundred/qa_f1"):
+        get_scorer("hundred/qa_f")
+    with pytest.raises(FathomError, match=r"known: ada/bestanswer, .*fathom list metrics"):
         get_scorer("zzzz")
 
 
@@ -227,7 +227,7 @@ def golden_rows() -> list[dict[str, object]]:
     if not GOLDEN.exists():
         pytest.skip("the golden vectors are not beside the repository (../shared/golden)")
     with gzip.open(GOLDEN, "rt", encoding="utf-8") as file:
-        return [row for row in map(json.loads, file) if f"{row['suite']}/{row['metric']}" in metrics()]
+        return [row for row in map(json.loads, file) if metric_name(f"{row['suite']}/{row['metric']}") in metrics()]
 
 
 def test_official_equals_the_released_code_on_every_golden_row(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_only_the_test_split_is_there_to_be_asked_about() -> None:
 def test_a_row_of_one_pair_is_a_demonstration() -> None:
     row = {"dialogue": "A: Hi.", "subject_entity": "A", "object_entity": " B  C ", "relation": "per:boss"}
     assert read_demonstration(row, "here").meta["pairs"] == [["A", "B C", "per:boss"]]
-    with pytest.raises(BadRowError, match="'object_entity' of a relation holds no text"):
+    with pytest.raises(BadRowError, match="'object_entity' of a relation is not text"):
         read_demonstration({**row, "object_entity": 3}, "here")
 
 
@@ -52,7 +52,7 @@ def test_entities_that_cannot_be_found_are_passed_over() -> None:
     made = make_sentence(0, "test")
     read = read_sentence(made, "here", "test")
     assert read.meta["entities"] == [list(entry) for entry in made["entities"].items()]
-    with pytest.raises(PassedOverError, match="an entity that the sentence does not hold"):
+    with pytest.raises(PassedOverError, match="an entity that does not occur in the sentence"):
         read_sentence({**made, "entities": {**made["entities"], "Nowhere": "location-GPE"}}, "here", "test")
     with pytest.raises(PassedOverError, match="it has no entity"):
         read_sentence({**made, "entities": {}}, "here", "test")

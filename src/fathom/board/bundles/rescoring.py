@@ -17,6 +17,7 @@ from fathom.rows.scoring import NOT_JUDGED, Judged
 from fathom.run.embedding_judge import judge_kind
 from fathom.run.manifest import fathom_version
 from fathom.run.store import StoredReply
+from fathom.score.registry import metric_name
 from fathom.stats.outcomes import DOES_NOT_FIT, counted, tally, unmeasured
 from fathom.types import Reply, Row
 
@@ -209,6 +210,7 @@ def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
 
 def _differing(given: Row, computed: Row) -> str | None:
     """The first field in which two rows differ; None if they are equal."""
+    given = replace(given, metric=metric_name(given.metric))  # of earlier versions
     first, second = row_record(0, given), row_record(0, computed)
     near = first["value"] is not None and second["value"] is not None and abs(first["value"] - second["value"]) < SAME
     differing = [name for name in first if canonical(first[name]) != canonical(second[name])]
