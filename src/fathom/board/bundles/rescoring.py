@@ -210,7 +210,8 @@ def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
 
 def _differing(given: Row, computed: Row) -> str | None:
     """The first field in which two rows differ; None if they are equal."""
-    first, second = row_record(0, replace(given, metric=metric_name(given.metric))), row_record(0, computed)
+    given = replace(given, metric=metric_name(given.metric))  # of earlier versions
+    first, second = row_record(0, given), row_record(0, computed)
     near = first["value"] is not None and second["value"] is not None and abs(first["value"] - second["value"]) < SAME
     differing = [name for name in first if canonical(first[name]) != canonical(second[name])]
     return next((name for name in differing if not (name == "value" and near)), None)
