@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 class BuildOptions(Build, Recorded, Terminal):
     target: Annotated[
         str | Path,
-        arg("A suite, tasks separated by commas (see `fathom list`), or a .py file that declares them, which is run."),
+        arg(
+            "A suite, tasks separated by commas (see `fathom list`), or a .py file that declares them, which is "
+            "executed."
+        ),
     ]
     out: Annotated[Path | str, opt("Folder to write.", "-o", metavar="FOLDER")]
     _: KW_ONLY
@@ -26,7 +29,7 @@ class BuildOptions(Build, Recorded, Terminal):
     data: Annotated[
         Several,
         opt(
-            "Folder in which the suite's data sources are looked for; may be given more than once.",
+            "Folder with the suite's data sources; may be given more than once.",
             metavar="FOLDER",
             read=folders_of,
         ),
@@ -64,8 +67,8 @@ class BuildOptions(Build, Recorded, Terminal):
     prompts: Annotated[
         Literal["own", "official"],
         opt(
-            "Words of published benchmarks: own, or official for their publishers' templates, which are looked for in "
-            "--data (dataset2prompt.json)."
+            "Prompts of published benchmarks: fathom's own, or the official templates, read from --data "
+            "(dataset2prompt.json)."
         ),
     ] = "own"
     where: Where = unset

@@ -1,4 +1,4 @@
-"""Write samples with their full text, one JSON object a line, for other tools."""
+"""Write samples with their full text as JSON Lines, for other tools."""
 
 import json
 import sys

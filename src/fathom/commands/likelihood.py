@@ -1,4 +1,4 @@
-"""Answer questions about an order by how likely a model finds the texts."""
+"""Answer ordering tasks by comparing the likelihood of each order."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY
@@ -38,9 +38,9 @@ class LikelihoodOptions(Asking):
     lengths: Lengths = unset
     tasks: Tasks = unset
     limit: Limit = None
-    most_orders: Annotated[int, opt("With orders: the most orders of one question.", check=at_least(1))] = 120
+    most_orders: Annotated[int, opt("With orders: maximum number of orders per question.", check=at_least(1))] = 120
     max_connections: Annotated[
-        int, opt("Samples at work at once; the texts of one sample follow each other.", check=at_least(1))
+        int, opt("Samples processed in parallel; the texts of one sample are sent in sequence.", check=at_least(1))
     ] = 1
     retries: Retries = 5
     timeout: Timeout = 600.0
@@ -54,7 +54,7 @@ class LikelihoodOptions(Asking):
 
 @command(LikelihoodOptions)
 def likelihood(options: LikelihoodOptions) -> "RunSummary":
-    """Answer questions about an order by how likely a model finds the texts.
+    """Answer ordering tasks by comparing the likelihood of each order.
 
     Nothing is asked in words. The run folder is like any other: the same command resumes, and its rows stand beside
     those of the same model asked in words. OPENAI_API_KEY is sent if it is set, and never stored.

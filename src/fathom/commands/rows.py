@@ -20,7 +20,12 @@ class RowsOptions(Known):
     out: Out = unset
     _: KW_ONLY
     origin: Annotated[
-        str, opt("Whose the sources are: fathom, inspect, lm-eval or longbench-pro.", flag="--from", metavar="ORIGIN")
+        str,
+        opt(
+            "Program that wrote the sources: fathom, inspect, lm-eval or longbench-pro.",
+            flag="--from",
+            metavar="ORIGIN",
+        ),
     ] = "fathom"
     rule: Annotated[
         Literal["strict", "official"], opt("strict, or official (as the code of the paper that a task comes from).")

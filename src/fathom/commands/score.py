@@ -1,4 +1,4 @@
-"""Score replies that are already there, one a row of a file."""
+"""Score existing replies from a file, one per row."""
 
 import sys
 from dataclasses import KW_ONLY
@@ -31,7 +31,7 @@ class ScoreOptions(Json):
 
 @command(ScoreOptions)
 def score(options: ScoreOptions) -> "ScoreSummary":
-    """Score replies that are already there, one a row of a file."""
+    """Score existing replies from a file, one per row."""
     from fathom.score.files import score_file
 
     return score_file(

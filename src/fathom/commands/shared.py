@@ -30,13 +30,15 @@ Where: TypeAlias = Annotated[
         read=where_of,
     ),
 ]
-Lengths: TypeAlias = Annotated[Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192).")]
+Lengths: TypeAlias = Annotated[
+    Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192); default: those of the suite.")
+]
 Retries: TypeAlias = Annotated[int, opt("Further attempts after a temporary failure.", check=at_least(0))]
 Timeout: TypeAlias = Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))]
 Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.")]
 Epochs: TypeAlias = Annotated[int, opt("How often each sample is asked.", check=at_least(1))]
 Limit: TypeAlias = Annotated[int | None, opt("Samples per task, language and length.", check=at_least(1))]
-Subset: TypeAlias = Annotated[MaybePath, opt("File of a subset: only samples that it names, or whose item it names.")]
+Subset: TypeAlias = Annotated[MaybePath, opt("Subset file: only its samples or items.")]
 MaxOutputTokens: TypeAlias = Annotated[
     int | None,
     opt(
@@ -69,7 +71,11 @@ class Build(Options, kw_only=True):
     """Build."""
 
     items: Annotated[
-        int | None, opt("Items per task and language, the same ones at every length.", check=at_least(1))
+        int | None,
+        opt(
+            "Items per task and language, the same ones at every length; default: as in the suite, else 50.",
+            check=at_least(1),
+        ),
     ] = None
     corpus: Annotated[
         Several,
@@ -90,7 +96,7 @@ class Build(Options, kw_only=True):
     depths: Annotated[
         Read[Sequence[float | str] | str | float, tuple[float, ...]],
         opt(
-            "Position of the gold text: random (or as in the suite), or depths to sweep: front, middle, end, or 0 to "
+            "Position of the gold text: random (or as in the suite), or a list of depths: front, middle, end, or 0 to "
             "1, such as 0,0.25,1.",
             metavar="DEPTH,...",
             read=depths_of,
@@ -118,8 +124,8 @@ class Sampling(Options, kw_only=True):
     temperature: Annotated[
         Read[float | str | None, float | Literal["default"] | None],
         opt(
-            "Sampling temperature; negative leaves it to the provider. By default 0, or with --thinking the model's "
-            "own, else 1.",
+            "Sampling temperature; negative leaves it to the provider. Default: 0; with --thinking the model's own, or "
+            "1 if unknown.",
             metavar="NUMBER",
             read=temperature_or_default,
         ),
@@ -130,13 +136,18 @@ class Sampling(Options, kw_only=True):
     model_args: ModelArgs = unset
     window: Annotated[
         Read[int | str | None, int | None],
-        opt("The model's window, for instance 128k.", metavar="TOKENS", read=length_of, check=at_least(1)),
+        opt(
+            "The model's context window, for prompt and reply together; for instance 128k.",
+            metavar="TOKENS",
+            read=length_of,
+            check=at_least(1),
+        ),
     ] = unset
     on_overflow: Annotated[
         Literal["refuse", "middle", "left", "right"] | None,
         opt(
-            "Prompts beyond the window: refuse them (they are not sent), or drop their middle, left or right part. By "
-            "default refuse, or with --thinking middle."
+            "What to do with prompts that exceed the window: refuse (do not send them), or remove their middle, left "
+            "or right part. Default: refuse; with --thinking middle."
         ),
     ] = None
     chat_template: Annotated[
@@ -154,8 +165,8 @@ class Reasoning(Options, kw_only=True):
     thinking: Annotated[
         Literal["on", "off"] | None,
         opt(
-            "Run for the model's thinking or non-thinking score. Prompts, caps, temperature and cuts then follow from "
-            "what is known of the model (`fathom list settings`)."
+            "LongBench Pro's thinking or non-thinking protocol. Prompts, caps, temperature and truncation come from "
+            "the model's entry in `fathom list settings`."
         ),
     ] = None
     model_kind: Annotated[
@@ -183,10 +194,11 @@ class Limits(Options, kw_only=True):
     retries: Retries = 5
     timeout: Timeout = 600.0
     max_tokens_total: Annotated[
-        int | None, opt("Do not start, or stop, beyond these tokens.", metavar="TOKENS", check=at_least(1))
+        int | None, opt("Stop at this many tokens, and do not start beyond.", metavar="TOKENS", check=at_least(1))
     ] = None
     max_cost: Annotated[
-        float | None, opt("Do not start, or stop, beyond these US dollars.", metavar="DOLLARS", check=at_least(0))
+        float | None,
+        opt("Stop at this cost in US dollars, and do not start beyond.", metavar="DOLLARS", check=at_least(0)),
     ] = None
 
 
@@ -210,13 +222,13 @@ class Asking(Terminal, kw_only=True):
 
 Sources: TypeAlias = Annotated[ManyPaths, arg("Run folders and rows files.")]
 JudgeOfRows: TypeAlias = Annotated[
-    str | None, opt("Judge whose scores are shown, where there are several; none for no judge's.", metavar="NAME")
+    str | None, opt("Which judge's scores to use if there are several; none ignores all judges.", metavar="NAME")
 ]
 Unanswered: TypeAlias = Annotated[
     Literal["zero", "drop"],
     opt(
-        "zero: what a model did not answer (a refusal, an empty reply, nothing visible before the output cap) counts "
-        "0. drop: it is left out of the means.",
+        "zero: unanswered samples (refused, empty, or nothing visible before the output cap) score 0. drop: they are "
+        "excluded from means.",
         former=("--unscored",),
     ),
 ]
@@ -227,23 +239,23 @@ THRESHOLD = 0.5
 
 
 class Known(Options, kw_only=True):
-    """Known questions."""
+    """Closed-book questions."""
 
     filter: Annotated[
         Literal["own", "intersection", "panel", "none"] | None,
         opt(
-            "Which questions that a model answers closed-book are excluded: own (those that it answers itself), "
-            "intersection (those that any of the models answers), panel, or none.",
+            "Which questions that models answer closed-book are excluded: own (by the model itself), intersection (by "
+            "any model; the default), panel (by a model of --panel), or none.",
             metavar="WHICH",
         ),
     ] = None
-    threshold: Annotated[float, opt("Closed-book score from which on a question is known.", metavar="SCORE")] = (
+    threshold: Annotated[float, opt("Closed-book score from which a question counts as known.", metavar="SCORE")] = (
         THRESHOLD
     )
     panel: Annotated[
         Several,
         opt(
-            "A run, a rows file or a model whose known questions are excluded; may be given more than once.",
+            "A run, a rows file or a model whose closed-book answers decide; may be given more than once.",
             metavar="SOURCE",
         ),
     ] = unset

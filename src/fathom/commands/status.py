@@ -1,4 +1,4 @@
-"""Show the progress of a run; also while it runs, from another terminal."""
+"""Show the progress of a run, also of one that is still running."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ class StatusOptions(Json):
 
 @command(StatusOptions)
 def status(options: StatusOptions) -> "RunStatus":
-    """Show the progress of a run; also while it runs, from another terminal."""
+    """Show the progress of a run, also of one that is still running."""
     from fathom.run import status
 
     return status(Path(options.folder))

@@ -1,4 +1,4 @@
-"""Studies of runs: LongScore, curves, effective length, position, comparisons."""
+"""Study runs: LongScore, curves, effective length, position, comparisons."""
 
 import importlib
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Models from the highest score to the lowest, and which are indistinguishable from the next one below."""
+"""Models in order of their score, and which are not distinguishable from the next one below."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @study(Study)
 def analyze_adjacent(options: Study) -> "list[Neighbour]":
-    """Models from the highest score to the lowest, and which are indistinguishable from the next one below."""
+    """Models in order of their score, and which are not distinguishable from the next one below."""
     from fathom.analysis import neighbours
 
     return neighbours(study_rows(options), seed=options.seed)

@@ -1,4 +1,4 @@
-"""Replies that follow the instructions or copy their example; chance, shortcuts, orders, position bias."""
+"""Replies that follow the instructions or copy their example; shortcuts, orders, position bias."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @study(Study)
 def analyze_answers(options: Study) -> "list[AnswerPoint]":
-    """Replies that follow the instructions or copy their example; chance, shortcuts, orders, position bias."""
+    """Replies that follow the instructions or copy their example; shortcuts, orders, position bias."""
     from fathom.analysis import answers
 
     return answers(study_rows(options), seed=options.seed)

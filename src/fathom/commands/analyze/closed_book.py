@@ -1,4 +1,4 @@
-"""Questions that models answer closed-book, and which of them are removed."""
+"""Questions that models answer closed-book, and which of them are excluded."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @study(Study)
 def analyze_closed_book(options: Study) -> "list[Known]":
-    """Questions that models answer closed-book, and which of them are removed."""
+    """Questions that models answer closed-book, and which of them are excluded."""
     return list(known_removed(options).removed)
 
 

@@ -1,4 +1,4 @@
-"""Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is."""
+"""Difficulty labels of questions, from which tiers of models get them wrong."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
@@ -28,14 +28,18 @@ class DifficultyOptions(OfRows, Json):
         ),
     ] = "majority"
     allowed: Annotated[
-        int, opt("Models of a tier that may be right although a question is beyond the tier.", check=at_least(0))
+        int,
+        opt(
+            "How many models of a tier may answer right before the question counts as solved by the tier.",
+            check=at_least(0),
+        ),
     ] = 1
     out: Annotated[MaybePath, opt("Write the label of each question here: .parquet, .csv or .jsonl.")] = unset
 
 
 @study(DifficultyOptions)
 def analyze_difficulty(options: DifficultyOptions) -> "list[Difficulty]":
-    """Easy, Moderate, Hard or Extreme: which questions which tiers of models get wrong, and how stable that is.
+    """Difficulty labels of questions, from which tiers of models get them wrong.
 
     One result.
     """

@@ -1,4 +1,4 @@
-"""A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
+"""Compare a judge's scores with those of people: agreement, Cohen's kappa, bias by length."""
 
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -27,7 +27,7 @@ class JudgeStudyOptions(Json):
 
 @study(JudgeStudyOptions)
 def analyze_judge(options: JudgeStudyOptions) -> "list[JudgeAgreement]":
-    """A judge's scores beside those of people: agreement, Cohen's kappa, bias by length."""
+    """Compare a judge's scores with those of people: agreement, Cohen's kappa, bias by length."""
     from fathom.analysis import judge_agreement
     from fathom.report.reading import tell_unfinished
     from fathom.rows import load, read_labels

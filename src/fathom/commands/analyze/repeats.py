@@ -1,4 +1,4 @@
-"""How much of a mean's error is due to the questions, and how much to few repeats; best of n and pass at n."""
+"""Error of a mean due to the questions and due to few repeats; best of n and pass at n."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @study(Study)
 def analyze_repeats(options: Study) -> "list[Repeats]":
-    """How much of a mean's error is due to the questions, and how much to few repeats; best of n and pass at n."""
+    """Error of a mean due to the questions and due to few repeats; best of n and pass at n."""
     from fathom.analysis import repeats
 
     return repeats(study_rows(options), seed=options.seed)

@@ -1,4 +1,4 @@
-"""Steadier measures beside LongScore: retention, log-ratio, area, and the lengths L85 and L50."""
+"""Chance-corrected retention, log-ratio, area, and the lengths L85 and L50."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @study(ScoresStudy)
 def analyze_retention(options: ScoresStudy) -> "list[Steady]":
-    """Steadier measures beside LongScore: retention, log-ratio, area, and the lengths L85 and L50."""
+    """Chance-corrected retention, log-ratio, area, and the lengths L85 and L50."""
     from fathom.analysis import steady_of
 
     return steady_of(profiles_of(options))

@@ -53,20 +53,22 @@ class OfScores(OfCounted):
         ManyPaths, arg("Run folders and rows files; or tables of scores, see docs/explanation/longscore.md.")
     ]
     _: KW_ONLY
-    lengths: Annotated[Tokens, opt("Only these lengths, for instance 8k,16k,32k; those of the base stay.")] = unset
+    lengths: Annotated[Tokens, opt("Only these lengths, for instance 8k,16k,32k; base lengths are always kept.")] = (
+        unset
+    )
     base: Annotated[
         Literal["paper", "code", "given"] | None,
         opt(
-            "Base Ability: paper (mean at 2k, 4k and 6k), code (as the released code takes it), or given (length 0 or "
+            "Base: paper (mean at 2k, 4k and 6k), code (as the released code takes it), or given (length 0 or "
             "base of a table of scores; the default where it is there)."
         ),
     ] = None
     items: Annotated[
         int, opt("Items behind each score of a table of scores, where it has no column items or n.", check=at_least(1))
     ] = 100
-    scale: Annotated[
-        Literal["percent", "fraction"] | None, opt("Of a table of scores; by default as the scores look.")
-    ] = None
+    scale: Annotated[Literal["percent", "fraction"] | None, opt("Scale of a table of scores; default: detected.")] = (
+        None
+    )
     where: Annotated[
         Mapping[str, str] | None,
         opt(

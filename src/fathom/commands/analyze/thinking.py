@@ -1,4 +1,4 @@
-"""What models gain by thinking, over the questions that they answered both ways."""
+"""Gain from thinking, over the questions that models answered with and without it."""
 
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ class ThinkingOptions(Study):
 
 @study(ThinkingOptions)
 def analyze_thinking(options: ThinkingOptions) -> "list[ThinkingGain]":
-    """What models gain by thinking, over the questions that they answered both ways."""
+    """Gain from thinking, over the questions that models answered with and without it."""
     from fathom.analysis import thinking_gain
 
     return thinking_gain(study_rows(options), by=options.by or ("overall",), seed=options.seed)

@@ -1,4 +1,4 @@
-"""Whole prompts against the same ones cut: how much of each task needs the full text."""
+"""Compare full with truncated prompts: how much each task depends on the full text."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @study(Study)
 def analyze_truncation(options: Study) -> "list[Truncation]":
-    """Whole prompts against the same ones cut: how much of each task needs the full text."""
+    """Compare full with truncated prompts: how much each task depends on the full text."""
     from fathom.analysis import truncation
 
     if found := truncation(study_rows(options), seed=options.seed):

@@ -1,4 +1,4 @@
-"""The leaderboard: a static site from results, and bundles of results from others, checked and accepted."""
+"""Build and serve leaderboards; bundle results and check the bundles of others."""
 
 NAMES = ("build", "diff", "bundle", "check", "serve", "token", "backup", "restore")
 """The commands, in the order of the help."""

@@ -1,4 +1,4 @@
-"""Write all submissions, decisions and tokens into one file, also while servers use the store."""
+"""Back up all submissions, decisions and tokens into one file, also while servers run."""
 
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -20,7 +20,7 @@ class BackupOptions(Options):
 
 @command(BackupOptions)
 def board_backup(options: BackupOptions) -> "Held":
-    """Write all submissions, decisions and tokens into one file, also while servers use the store.
+    """Back up all submissions, decisions and tokens into one file, also while servers run.
 
     Copying the file of a SQLite store is no backup: what came last is in another one. PostgreSQL needs its pg_dump.
 

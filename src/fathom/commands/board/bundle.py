@@ -1,4 +1,4 @@
-"""Write the results of runs into one file that others can check."""
+"""Write the results of runs into one bundle that others can check."""
 
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -26,7 +26,7 @@ class BundleOptions(Options):
 
 @command(BundleOptions)
 def board_bundle(options: BundleOptions) -> "Bundle":
-    """Write the results of runs into one file that others can check.
+    """Write the results of runs into one bundle that others can check.
 
     It holds rows, settings, versions, hashes of prompts and replies, and with logs the replies and gold answers; no
     prompts, no thoughts, no addresses, paths or keys.

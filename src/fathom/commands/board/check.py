@@ -1,4 +1,4 @@
-"""Check a bundle: its form, its hashes, its scores, and with --suite its gold answers, prompts and completeness."""
+"""Check a bundle: format, hashes, scores, and with --suite gold answers, prompts and completeness."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +29,7 @@ class CheckOptions(Json):
 
 @command(CheckOptions)
 def board_check(options: CheckOptions) -> "Checked":
-    """Check a bundle: its form, its hashes, its scores, and with --suite its gold answers, prompts and completeness.
+    """Check a bundle: format, hashes, scores, and with --suite gold answers, prompts and completeness.
 
     It says what is right, what is wrong or missing, and what cannot be verified; the exit code is 2 if something is
     wrong.

@@ -1,4 +1,4 @@
-"""Say what has changed between two sites, and why: entries, scores and ranks."""
+"""List the changes between two sites, and why: entries, scores and ranks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +22,7 @@ class DiffOptions(Json):
 
 @command(DiffOptions)
 def board_diff(options: DiffOptions) -> "Changes":
-    """Say what has changed between two sites, and why: entries, scores and ranks."""
+    """List the changes between two sites, and why: entries, scores and ranks."""
     from fathom.atomic import whole_file
     from fathom.board.changes import changes, read_snapshot
     from fathom.terminal import as_json

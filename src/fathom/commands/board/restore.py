@@ -1,4 +1,4 @@
-"""Make a store from a backup, which is checked first. No server may use the store meanwhile."""
+"""Restore a store from a backup, which is checked first. Stop all servers before."""
 
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -20,7 +20,7 @@ class RestoreOptions(Options):
 
 @command(RestoreOptions)
 def board_restore(options: RestoreOptions) -> "Held":
-    """Make a store from a backup, which is checked first. No server may use the store meanwhile.
+    """Restore a store from a backup, which is checked first. Stop all servers before.
 
     PostgreSQL needs its pg_restore.
 

@@ -1,4 +1,4 @@
-"""Serve a leaderboard, and accept bundles that people with tokens send: checked, decided on, published."""
+"""Serve a leaderboard that accepts, checks and moderates submitted bundles."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY
@@ -38,9 +38,9 @@ class Accepted(Options, kw_only=True):
 class Limited(Options, kw_only=True):
     """Limits."""
 
-    max_size: Annotated[
-        float, opt("Greatest size of a bundle, in MiB; no check takes more than 64.", metavar="MIB", check=_size)
-    ] = MOST_MIB
+    max_size: Annotated[float, opt("Maximum size of a bundle in MiB, at most 64.", metavar="MIB", check=_size)] = (
+        MOST_MIB
+    )
     per_hour: Annotated[int, opt("Bundles that one person may send in an hour.")] = 60
     waiting: Annotated[int, opt("Pending submissions that one person may have.")] = 100
     check_seconds: Annotated[float, opt("Time for the check of one bundle.", metavar="SECONDS")] = 600.0
@@ -52,9 +52,7 @@ class Limited(Options, kw_only=True):
 
 
 class ServeOptions(Accepted, Limited):
-    results: Annotated[
-        ManyPaths, arg("Runs, rows files and bundles that are on the site beside what is accepted.")
-    ] = ()
+    results: Annotated[ManyPaths, arg("Results that are always on the site, in addition to accepted submissions.")] = ()
     _: KW_ONLY
     store: Store = STORE
     out: Annotated[
@@ -80,7 +78,7 @@ class ServeOptions(Accepted, Limited):
 
 @command(ServeOptions)
 def board_serve(options: ServeOptions) -> None:
-    """Serve a leaderboard, and accept bundles that people with tokens send: checked, decided on, published.
+    """Serve a leaderboard that accepts, checks and moderates submitted bundles.
 
     POST /api/submissions takes a bundle; /moderate is the page of those who decide. Tokens: fathom board token.
 

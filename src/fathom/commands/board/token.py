@@ -1,4 +1,4 @@
-"""Make, replace, list and revoke the tokens of those who may submit bundles or decide on them."""
+"""Create, replace, list and revoke tokens of submitters and moderators."""
 
 import sys
 from contextlib import closing
@@ -31,7 +31,7 @@ class TokenOptions(NewToken):
 
 @command(TokenOptions)
 def board_token(options: TokenOptions) -> str:
-    """Make, replace, list and revoke the tokens of those who may submit bundles or decide on them.
+    """Create, replace, list and revoke tokens of submitters and moderators.
 
     A token is shown once and stored nowhere. `fathom board token NAME` is `fathom board token add NAME`.
 

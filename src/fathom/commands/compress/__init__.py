@@ -1,4 +1,4 @@
-"""Smaller benchmarks: some items of a larger one, and what their scores say of all of it."""
+"""Select items from a benchmark, and estimate full scores from them."""
 
 NAMES = ("select", "estimate", "validate", "adaptive", "study", "embed")
 """The commands, in the order of the help."""

@@ -1,4 +1,4 @@
-"""Evaluate one model on as few items as a narrow interval takes."""
+"""Evaluate one model until its interval is narrow enough."""
 
 import sys
 from collections.abc import Callable
@@ -53,7 +53,7 @@ class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
 
 @command(AdaptiveOptions)
 def compress_adaptive(options: AdaptiveOptions) -> "Adapted":
-    """Evaluate one model on as few items as a narrow interval takes.
+    """Evaluate one model until its interval is narrow enough.
 
     Rounds of items are chosen by what the model has shown so far, until the 95% interval of its score on the whole
     benchmark is as narrow as wanted. Stopped or killed, the same command resumes. Limits on tokens and cost hold for

@@ -1,4 +1,4 @@
-"""Choose items that stand for a whole benchmark."""
+"""Select a representative sample of items."""
 
 from collections import Counter
 from dataclasses import KW_ONLY

@@ -1,4 +1,4 @@
-"""Study MiniLongBench's method: what each of its choices does to the ranks of models."""
+"""Study MiniLongBench's method: how each of its choices changes the ranks of models."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -85,7 +85,7 @@ class StudyOptions(Terminal, Json):
 
 @command(StudyOptions)
 def compress_study(options: StudyOptions) -> "pl.DataFrame":
-    """Study MiniLongBench's method: what each of its choices does to the ranks of models."""
+    """Study MiniLongBench's method: how each of its choices changes the ranks of models."""
     from fathom.compress import study as studies
     from fathom.compress.embedding import read_vectors
     from fathom.compress.released import EMBEDDINGS, is_released, read_split

@@ -1,4 +1,4 @@
-"""Public data sets that suites are made from: fetch them from the Hugging Face hub, and check them."""
+"""Fetch the public data sets of suites from the Hugging Face hub, and verify them."""
 
 NAMES = ("fetch", "verify")
 """The commands, in the order of the help."""
