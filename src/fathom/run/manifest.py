@@ -242,9 +242,12 @@ def _compare(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None
     for name in sorted({*olds, *news}, key=lambda name: (name != MODE, name)):
         before, now = olds.get(name), news.get(name)
         if before != now:
+            same = "the same setting"
+            if name == "suite fingerprint":
+                same = "the suite of that run (other items, lengths or documents make another suite)"
             raise FathomError(
                 f"{path}: this folder holds a run with {name} = {before!r}, but {name} = {now!r} was requested; "
-                "give another folder with --out, or the same setting"
+                f"give another folder with --out, or {same}"
             )
 
 
