@@ -50,7 +50,7 @@ class OfScores(OfCounted):
     """Lengths and tables of scores."""
 
     sources: Annotated[
-        ManyPaths, arg("Run folders and rows files; or tables of scores, see docs/explanation/longscore.md.")
+        ManyPaths, arg("Run folders and rows files; or tables of scores, see docs/reference/score-tables.md.")
     ]
     _: KW_ONLY
     lengths: Annotated[Tokens, opt("Only these lengths, for instance 8k,16k,32k; base lengths are always kept.")] = (
