@@ -33,9 +33,10 @@ from fathom.report.curves import curve_chart
 from fathom.report.drawing import CONFIG, Size, style
 from fathom.report.figure import inline
 from fathom.report.group_figures import group_charts
-from fathom.report.plot import KINDS, Kind, chart_of
+from fathom.report.plot import KINDS, chart_of
 from fathom.report.results import ALL, Results, measure
 from fathom.types import FathomError
+from fathom.types.choices import Figure
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +52,7 @@ def repeated() -> Results:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_valid_vega_lite(results: Results, repeated: Results, kind: Kind) -> None:
+def test_every_kind_is_valid_vega_lite(results: Results, repeated: Results, kind: Figure) -> None:
     needle = measure(make_needle()) if kind == "needle" else results
     chart = chart_of(repeated if kind in group_charts() else needle, kind)
     assert alt.Chart.from_dict({**chart.to_dict(validate=True), "config": dict(CONFIG)})

@@ -20,15 +20,16 @@ from fathom.report.heatmaps import longscore_map
 from fathom.report.hundred import abilities, is_hundred, longscore_lines, span_of, view
 from fathom.report.lengths import longscores
 from fathom.report.page import page
-from fathom.report.plot import Kind, chart_of, chosen
+from fathom.report.plot import chart_of, chosen
 from fathom.report.results import ALL, Results, System, measure, measure_profiles
 from fathom.report.summary import summary
 from fathom.types import FathomError
+from fathom.types.choices import Figure
 
 pytestmark = pytest.mark.slow
 
 LARGE, MIDDLE, SMALL = (System(f"lab/{name}", "") for name in ("large", "middle", "small"))
-FIGURES: tuple[Kind, ...] = ("tasks", "task-curves", "longscore", "longscore-heatmap")
+FIGURES: tuple[Figure, ...] = ("tasks", "task-curves", "longscore", "longscore-heatmap")
 
 
 @pytest.fixture(scope="module")
@@ -137,14 +138,14 @@ def test_the_stronger_the_base_the_darker(results: Results) -> None:
 
 
 @pytest.mark.parametrize("kind", FIGURES)
-def test_every_figure_as_a_file(tmp_path: Path, kind: Kind) -> None:
+def test_every_figure_as_a_file(tmp_path: Path, kind: Figure) -> None:
     rows = make_hundred(models=2, items=3)
     for suffix, start in ((".svg", b"<svg"), (".pdf", b"%PDF")):
         assert plot(rows, kind, tmp_path / f"{kind}{suffix}").read_bytes().startswith(start)
 
 
 @pytest.mark.parametrize("kind", ["curve", "scores", *FIGURES])
-def test_every_figure_from_published_scores(published: Results, kind: Kind) -> None:
+def test_every_figure_from_published_scores(published: Results, kind: Figure) -> None:
     chart = chart_of(published, kind)
     chart.to_dict(validate=True)
     assert {record["system"] for record in values(chart) if "system" in record} <= {

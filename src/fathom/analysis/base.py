@@ -8,14 +8,13 @@ shorter than the first length, without distractors. Here those are rows whose co
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from fathom.stats.intervals import Floats, generator, means_of_sums, resampled_sums
 from fathom.stats.outcomes import Unmeasured
+from fathom.types.choices import BaseRule as BaseRule
 
-BaseRule: TypeAlias = Literal["paper", "code", "given"]
 BASE_RULES: tuple[BaseRule, ...] = ("paper", "code", "given")
 BASE_LENGTHS = (2048, 4096, 6144)
 """2k, 4k and 6k: the paper's base lengths, in tokens."""

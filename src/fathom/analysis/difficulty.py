@@ -27,7 +27,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -39,6 +39,7 @@ from fathom.stats.columns import facet
 from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import outcome, scored_rows
 from fathom.types import FathomError
+from fathom.types.choices import Correct as Correct
 
 TIERS = ("high", "mid", "low")
 _EXPECTED = 'expected three lists of models, for example high = ["model a", "model b"], and mid and low likewise'
@@ -54,7 +55,6 @@ DEVIATIONS = np.array([2.0] * 6 + [0.5])
 BOUNDS = [(-8.0, 8.0)] * 3 + [(0.0, 6.0)] * 3 + [(0.0, math.pi / 2)]
 TINY = 1e-300
 """Added to products of probabilities that may underflow."""
-Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
 CORRECT: tuple[Correct, ...] = get_args(Correct)
 LABELS = ("Easy", "Moderate", "Hard", "Extreme")
 

@@ -12,7 +12,7 @@ if an item has several with one context.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 import polars as pl
 
@@ -21,13 +21,13 @@ from fathom.stats.columns import facet
 from fathom.stats.intervals import Interval, generator, mean_interval
 from fathom.stats.outcomes import outcome
 from fathom.types import FathomError
+from fathom.types.choices import Policy as Policy
 
 ABSTAINED = ("unanswerable", "无法回答")
 """Words in an answer, requested by the prompts, that mean that the model does not know."""
 
 SYSTEM = ["model", "variant"]
 QUESTION = ["suite", "task", "item", "question", "gold"]
-Policy: TypeAlias = Literal["own", "panel", "intersection", "none"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 POLICY: Policy = "intersection"
 THRESHOLD = 0.5

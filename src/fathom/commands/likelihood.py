@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.shared import Asking, Backoff, Lengths, Limit, OnReply, Retries, RunFolder, Tasks, Timeout
 from fathom.options.declare import arg, at_least, command, hidden, opt, unset
+from fathom.types.choices import Method
 
 if TYPE_CHECKING:
     from fathom.run import RunSummary
@@ -21,7 +22,7 @@ class LikelihoodOptions(Asking):
     out: RunFolder = unset
     _: KW_ONLY
     method: Annotated[
-        Literal["orders", "pairs"],
+        Method,
         opt(
             "orders: the order of least perplexity among all N!. pairs: the order whose neighbours follow each other "
             "best, from N^2 + N short texts."

@@ -2,36 +2,17 @@
 
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fathom.commands.analyze.shared import OfScores, profiles_of, score_tables
 from fathom.commands.shared import Tasks
 from fathom.options.declare import arg, command, opt, unset
 from fathom.options.values import Names, paths_of
+from fathom.types.choices import Figure
 
 
 class PlotOptions(OfScores):
-    kind: Annotated[
-        Literal[
-            "curve",
-            "scores",
-            "position",
-            "position-lines",
-            "needle",
-            "answers",
-            "truncation",
-            "tasks",
-            "task-curves",
-            "longscore",
-            "longscore-heatmap",
-            "lengths-heatmap",
-            "tasks-heatmap",
-            "requirement-heatmap",
-            "best-of-n",
-            "pass-at-n",
-        ],
-        arg(),
-    ]
+    kind: Annotated[Figure, arg()]
     out: Annotated[Path | str, opt("A .svg, .png, .pdf, .html or .json (Vega-Lite) file.", "-o", metavar="FILE")]
     _: KW_ONLY
     models: Annotated[Names, opt("Only these models, separated by commas, in this order.")] = unset

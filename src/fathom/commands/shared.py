@@ -16,6 +16,7 @@ from fathom.options.values import (
     temperature_or_default,
     where_of,
 )
+from fathom.types import choices
 
 if TYPE_CHECKING:
     from fathom.run import Preflight, Progress
@@ -144,7 +145,7 @@ class Sampling(Options, kw_only=True):
         ),
     ] = unset
     on_overflow: Annotated[
-        Literal["refuse", "middle", "left", "right"] | None,
+        choices.Overflow | None,
         opt(
             "What to do with prompts that exceed the window: refuse (do not send them), or remove their middle, left "
             "or right part. Default: refuse; with --thinking middle."
@@ -225,7 +226,7 @@ JudgeOfRows: TypeAlias = Annotated[
     str | None, opt("Which judge's scores to use if there are several; none ignores all judges.", metavar="NAME")
 ]
 Unanswered: TypeAlias = Annotated[
-    Literal["zero", "drop"],
+    choices.Unanswered,
     opt(
         "zero: unanswered samples (refused, empty, or nothing visible before the output cap) score 0. drop: they are "
         "excluded from means.",
@@ -242,7 +243,7 @@ class Known(Options, kw_only=True):
     """Closed-book questions."""
 
     filter: Annotated[
-        Literal["own", "intersection", "panel", "none"] | None,
+        choices.Policy | None,
         opt(
             "Which questions that models answer closed-book are excluded: own (by the model itself), intersection (by "
             "any model; the default), panel (by a model of --panel), or none.",

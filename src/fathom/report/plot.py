@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import altair as alt
 import polars as pl
@@ -21,26 +21,9 @@ from fathom.report.results import ALL, Results, System, measure, measure_profile
 from fathom.report.truncation import truncation_charts
 from fathom.stats.outcomes import Unanswered
 from fathom.types import FathomError
+from fathom.types.choices import Figure
 
-Kind: TypeAlias = Literal[
-    "curve",
-    "scores",
-    "position",
-    "position-lines",
-    "needle",
-    "answers",
-    "truncation",
-    "tasks",
-    "task-curves",
-    "longscore",
-    "longscore-heatmap",
-    "lengths-heatmap",
-    "tasks-heatmap",
-    "requirement-heatmap",
-    "best-of-n",
-    "pass-at-n",
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[Figure, ...] = get_args(Figure)
 SMALL = Size(230, 160)
 CELL = Size(46, 26)
 # Columns of small multiples, and of wider charts.
@@ -50,7 +33,7 @@ COLUMNS_OF: dict[str, int] = {"needle": 1}
 
 def plot(
     source: pl.DataFrame | Filtered | Sequence[Profile],
-    kind: Kind,
+    kind: Figure,
     out: Path,
     *,
     models: Sequence[str] = (),
@@ -120,7 +103,7 @@ def chosen(results: Results, models: Sequence[str]) -> Results:
     )
 
 
-def chart_of(results: Results, kind: Kind) -> alt.TopLevelMixin:
+def chart_of(results: Results, kind: Figure) -> alt.TopLevelMixin:
     """The chart of one kind, over all that was measured."""
     charts = DRAWN[kind](results)
     if not charts:
@@ -268,7 +251,7 @@ DRAWN: dict[str, Callable[[Results], list[alt.LayerChart]]] = {
     "longscore-heatmap": _longscore_heatmap,
     **group_charts(),
 }
-MULTIPLES: dict[Kind, str] = {
+MULTIPLES: dict[Figure, str] = {
     "position-lines": "Score against depth",
     "needle": "Score by depth and length",
     "answers": "Answers against length",
@@ -277,14 +260,14 @@ MULTIPLES: dict[Kind, str] = {
     "longscore": "LongScore: change from base ability against length",
     "longscore-heatmap": "LongScore: change from base ability, percent",
 }
-CAPTIONS: dict[Kind, str] = {
+CAPTIONS: dict[Figure, str] = {
     "position-lines": "0% is the start of the context, 100% its end; bars are 95% intervals",
     "needle": "0% is the start of the context, 100% its end; figures are percent",
     "answers": LINES,
     "truncation": "The last point is the whole prompt; bands are 95% intervals",
     "longscore-heatmap": ANOMALOUS,
 }
-LACKING: dict[Kind, str] = {
+LACKING: dict[Figure, str] = {
     "position": "no depth varies in these rows",
     "position-lines": "no depth varies in these rows",
     "needle": "no task has its gold text at a few evenly spaced depths, at several lengths",

@@ -22,10 +22,13 @@ from fathom.report.position import contrast_tables
 from fathom.report.results import ALL, System, system_of
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tables import category_tables, neighbour_tables
+from fathom.report.tables import tables as report_tables
 from fathom.report.tally import COUNTS, count_cells
 from fathom.report.terminal import show
 from fathom.report.truncation import truncation_tables
 from fathom.stats.intervals import Interval
+from fathom.stats.outcomes import Unanswered
+from fathom.terminal import print_json, tell
 
 Result = TypeVar("Result")
 Key = TypeVar("Key", bound=Hashable)
@@ -103,6 +106,25 @@ def _text(tables: Iterable[Table], width: int | None) -> str:
 def as_html(found: Sequence[Any]) -> str:
     """The tables and notes for a notebook; every text is escaped."""
     return "\n".join((*map(_html, tables_of(found)), *(Markup("<p>{}</p>").format(note) for note in notes_of(found))))
+
+
+def print_section(rows: analysis.Filtered, section: str, seed: int, unanswered: Unanswered, empty: str) -> None:
+    """Print the tables of one section of the report, or the note ``empty`` if it has none."""
+    chosen = [one for one in report_tables(rows, seed=seed, unanswered=unanswered) if one.section == section]
+    if not chosen:
+        tell(empty)
+    show(chosen, details=True)
+
+
+def print_results(found: Sequence[Any], as_json: bool, empty: str = "") -> None:
+    """Print results as JSON, or as tables with their notes; ``empty`` is a note if there are none."""
+    if as_json:
+        return print_json(found)
+    if not found and empty:
+        tell(empty)
+    show(tables_of(found), details=True)
+    for note in notes_of(found):
+        print(note)
 
 
 def _html(table: Table) -> Markup:

@@ -5,12 +5,11 @@ Truncation uses the suite's tokenizer, and the number of removed tokens is recor
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from fathom.tokens import Tokenizer
 from fathom.types import FathomError
+from fathom.types.choices import Overflow as Overflow
 
-Overflow: TypeAlias = Literal["refuse", "middle", "left", "right"]
 POLICIES: tuple[Overflow, ...] = ("refuse", "middle", "left", "right")
 EFFECTS: Mapping[Overflow, str] = {
     "refuse": "are not sent",

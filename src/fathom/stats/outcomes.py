@@ -22,8 +22,8 @@ import polars as pl
 from fathom.stats.columns import facet
 from fathom.stats.side_rows import is_aggregate, is_side_row
 from fathom.types import FathomError
+from fathom.types.choices import Unanswered as Unanswered
 
-Unanswered: TypeAlias = Literal["zero", "drop"]
 UNANSWERED: tuple[Unanswered, ...] = ("zero", "drop")
 Outcome: TypeAlias = Literal["answered", "cut", "unanswered", "overflow", "missing"]
 OUTCOMES: tuple[Outcome, ...] = ("answered", "cut", "unanswered", "overflow", "missing")

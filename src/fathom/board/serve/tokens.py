@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias, get_args
 
 from sqlalchemy import delete, insert, select, update
@@ -58,6 +58,10 @@ class Token:
     def expired(self) -> bool:
         """Whether it has expired."""
         return self.expires <= now()
+
+    def as_record(self) -> dict[str, object]:
+        """The facts for a table."""
+        return asdict(self) | {"used": self.used or "never", "valid": not self.expired}
 
 
 class ExpiredError(Exception):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.analyze.shared import Dimensions, Study, print_results, study, study_rows, telling
+from fathom.commands.analyze.shared import Dimensions, Study, study, study_rows, telling
 from fathom.options.declare import Read, given, opt, unset
 from fathom.options.values import names_of
 
@@ -32,6 +32,8 @@ def analyze_breakdown(options: BreakdownOptions) -> "list[GroupScore]":
 
 def main(line: BreakdownOptions) -> None:
     """Print tables, or JSON."""
+    from fathom.report.studies import print_results
+
     if line.by and not line.as_json:  # tables have a column for the whole
         line = line.but(by=tuple(dict.fromkeys(("overall", *line.by))))
-    print_results(line, analyze_breakdown.body(telling(line)), "no row has a score")
+    print_results(analyze_breakdown.body(telling(line)), line.as_json, "no row has a score")

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.analyze.shared import Study, print_results, study, study_rows, telling
+from fathom.commands.analyze.shared import Study, study, study_rows, telling
 from fathom.options.declare import line_only, opt
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def analyze_categories(options: CategoriesOptions) -> "list[CategoryScore]":
 
 def main(line: CategoriesOptions) -> None:
     """Print tables, or JSON."""
+    from fathom.report.studies import print_results
+
     found = analyze_categories.body(telling(line))
     shown = [one for one in found if line.tasks or line.as_json or one.task == "all"]
-    print_results(line, shown, "no row has a score")
+    print_results(shown, line.as_json, "no row has a score")

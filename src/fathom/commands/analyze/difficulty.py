@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.analyze.shared import OfRows, known_removed, print_results, study, telling
+from fathom.commands.analyze.shared import OfRows, known_removed, study, telling
 from fathom.commands.shared import Json
 from fathom.options.declare import at_least, opt, unset
 from fathom.options.values import MaybePath
+from fathom.types.choices import Correct
 
 if TYPE_CHECKING:
     from fathom.analysis import Difficulty
@@ -21,7 +22,7 @@ class DifficultyOptions(OfRows, Json):
         opt("TOML file with the lists of models high, mid and low.", metavar="FILE", read=lambda given: given),
     ]
     correct: Annotated[
-        Literal["majority", "any", "all", "mean"],
+        Correct,
         opt(
             "When a model is right that was asked several times: majority, any or all of its replies pass, or their "
             "mean would."
@@ -58,11 +59,12 @@ def analyze_difficulty(options: DifficultyOptions) -> "list[Difficulty]":
 def main(line: DifficultyOptions) -> None:
     """Print a table, or JSON."""
     from fathom.analysis.difficulty import difficulty_record
+    from fathom.report.studies import print_results
     from fathom.terminal import print_json
 
     (found,) = made = analyze_difficulty.body(telling(line))
     if line.as_json:
         return print_json(difficulty_record(found))
-    print_results(line, made)
+    print_results(made, as_json=False)
     if line.out is not None:
         print(f"labels of {len(found.labels):,} questions: {line.out}")

@@ -1,7 +1,7 @@
 """What studies share: options, the rows that they are of, and how results are printed."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeAlias,
 from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
 from fathom.options.declare import Command, arg, at_least, command, opt, unset
 from fathom.options.values import ManyPaths, Names, Tokens, levels_of, paths_of, texts_of
+from fathom.types.choices import BaseRule
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,7 +58,7 @@ class OfScores(OfCounted):
         unset
     )
     base: Annotated[
-        Literal["paper", "code", "given"] | None,
+        BaseRule | None,
         opt(
             "Base: paper (mean at 2k, 4k and 6k), code (as the released code takes it), or given (length 0 or "
             "base of a table of scores; the default where it is there)."
@@ -186,37 +187,14 @@ def on_line(function: Any, *, empty: str = "", section: str = "") -> Callable[[A
     """
 
     def main(given: Any) -> None:
-        if section and not given.as_json:
-            return print_section(given, section, empty)
-        print_results(given, function.body(telling(given)), empty)
+        from fathom.report.studies import print_results, print_section
+
+        line = telling(given)
+        if section and not line.as_json:
+            return print_section(known_removed(line), section, line.seed, line.unanswered, empty)
+        print_results(function.body(line), line.as_json, empty)
 
     return main
-
-
-def print_section(line: Any, section: str, empty: str = "") -> None:
-    """Print the tables of a section of the report; ``empty`` is a note where it has none."""
-    from fathom.report import show, tables
-    from fathom.terminal import tell
-
-    shown = tables(known_removed(telling(line)), seed=line.seed, unanswered=line.unanswered)
-    chosen = [one for one in shown if one.section == section]
-    if not chosen and empty:
-        tell(empty)
-    show(chosen, details=True)
-
-
-def print_results(line: Any, found: Sequence[Any], empty: str = "") -> None:
-    """Print results as tables or, with ``--json``, as JSON; ``empty`` is a note where there are none."""
-    from fathom.report import show, studies
-    from fathom.terminal import print_json, tell
-
-    if line.as_json:
-        return print_json(found)
-    if not found and empty:
-        tell(empty)
-    show(studies.tables_of(found), details=True)
-    for note in studies.notes_of(found):
-        print(note)
 
 
 def telling(line: Any) -> Any:

@@ -88,30 +88,15 @@ class Line(NewToken, Json):
 
 def main(line: Line) -> None:
     """Print a new token, what was revoked, or a table of all."""
+    from fathom.terminal import print_json, print_records
+
     wanted = line.wanted()
     if isinstance(wanted, TokensOptions):
-        _print_tokens(board_tokens.body(wanted), line.as_json)
-        return
+        records = [one.as_record() for one in board_tokens.body(wanted)]
+        return print_json(records) if line.as_json else print_records(records)
     made = board_token.body(wanted)
     if wanted.revoke:
         print(f"the token of {wanted.name} is not valid any more")
     else:
         print(made)
         print(f"valid for {line.days:g} days; keep it: the store holds its hash only", file=sys.stderr)
-
-
-def _print_tokens(found: "list[Token]", as_json: bool) -> None:
-    from fathom.terminal import print_json, print_records
-
-    records = [
-        {
-            "name": one.name,
-            "role": one.role,
-            "made": one.made,
-            "expires": one.expires,
-            "used": one.used or "never",
-            "valid": not one.expired,
-        }
-        for one in found
-    ]
-    (print_json if as_json else print_records)(records)

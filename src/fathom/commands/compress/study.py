@@ -4,36 +4,24 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from fathom.commands.compress.shared import Scores
 from fathom.commands.shared import Json, Terminal
 from fathom.options.declare import Read, arg, at_least, command, hidden, opt, unset
 from fathom.options.values import MaybePath, Names, files_of, numbers_of, paths_of
+from fathom.types.choices import CompressionStudy
 
 if TYPE_CHECKING:
     import polars as pl
 
 LINES = 60
 """Lines of a study that are printed."""
-Study: TypeAlias = Literal[
-    "redundancy",
-    "categories",
-    "dimensions",
-    "ratios",
-    "embeddings",
-    "components",
-    "bias",
-    "choices",
-    "numbers",
-    "rankings",
-    "neighbours",
-]
-COMPRESSION_STUDIES: tuple[Study, ...] = get_args(Study)
+COMPRESSION_STUDIES: tuple[CompressionStudy, ...] = get_args(CompressionStudy)
 
 
 class StudyOptions(Terminal, Json):
-    study: Annotated[Study, arg()]
+    study: Annotated[CompressionStudy, arg()]
     sources: Scores
     _: KW_ONLY
     budget: Annotated[int, opt("Items to choose.", metavar="ITEMS")] = 237

@@ -5,16 +5,16 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from fathom.run.failures import Failure
 from fathom.run.likelihood.tokens import Backend
 from fathom.run.model import PROBE, Call, RequestError
 from fathom.run.overflow import Overflow
 from fathom.types import Json, Ordering, Reply
+from fathom.types.choices import Method as Method
 
 DIGITS = 6
-Method: TypeAlias = Literal["orders", "pairs"]
 METHODS: tuple[Method, ...] = ("orders", "pairs")
 MOST_SEGMENTS = 12
 """Maximum number of segments in the search for the best chain: the work doubles with each."""

@@ -1,0 +1,41 @@
+"""Choices that commands offer and that the library obeys, declared once for both."""
+
+from typing import Literal, TypeAlias
+
+BaseRule: TypeAlias = Literal["paper", "code", "given"]
+Correct: TypeAlias = Literal["majority", "any", "all", "mean"]
+Policy: TypeAlias = Literal["own", "intersection", "panel", "none"]
+Unanswered: TypeAlias = Literal["zero", "drop"]
+Method: TypeAlias = Literal["orders", "pairs"]
+Overflow: TypeAlias = Literal["refuse", "middle", "left", "right"]
+CompressionStudy: TypeAlias = Literal[
+    "redundancy",
+    "categories",
+    "dimensions",
+    "ratios",
+    "embeddings",
+    "components",
+    "bias",
+    "choices",
+    "numbers",
+    "rankings",
+    "neighbours",
+]
+Figure: TypeAlias = Literal[
+    "curve",
+    "scores",
+    "position",
+    "position-lines",
+    "needle",
+    "answers",
+    "truncation",
+    "tasks",
+    "task-curves",
+    "longscore",
+    "longscore-heatmap",
+    "lengths-heatmap",
+    "tasks-heatmap",
+    "requirement-heatmap",
+    "best-of-n",
+    "pass-at-n",
+]
