@@ -4,8 +4,9 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Json, JudgeOfRows, MaybePath, Seed, Tell, Tokens, Unanswered
+from fathom.commands.shared import Json, JudgeOfRows, Seed, Tell, Unanswered
 from fathom.options.declare import arg, at_least, command, line_only, opt, unset
+from fathom.options.values import MaybePath, Tokens
 
 if TYPE_CHECKING:
     from fathom.analysis.gate import Gate

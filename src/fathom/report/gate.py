@@ -15,11 +15,11 @@ SHOWN = 10
 
 
 def tables(found: Gate) -> list[Table]:
-    """The claims, and the samples that flipped; the columns of percentages are differences, candidate minus baseline."""
+    """The claims, and the samples that flipped; differences are candidate minus baseline."""
     about = (
-        f"Candidate minus baseline in percentage points, paired, with 95% intervals. Margin {100 * found.margin:g} points, "
-        f"level {found.alpha:g}. p worse: that the candidate is worse (Holm over all claims); p margin: against a loss "
-        "of the margin or more."
+        f"Candidate minus baseline in percentage points, paired, with 95% intervals. Margin {100 * found.margin:g} "
+        f"points, level {found.alpha:g}. p worse: that the candidate is worse (Holm over all claims); p margin: "
+        "against a loss of the margin or more."
     )
     columns = (
         Column("Claim", number=False),
