@@ -71,6 +71,7 @@ def compare(
     unanswered: Unanswered = "zero",
     seed: int = 0,
     replicates: int = PAIRED_REPLICATES,
+    null: float = 0.0,
 ) -> list[Comparison]:
     """Compares two models on shared items, per task and length, over lengths (None) and over tasks (``all``).
 
@@ -89,6 +90,7 @@ def compare(
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of intervals and p-values.
         replicates: Number of replicates; the smallest p-value is 2 / (replicates + 1).
+        null: The true difference that p-values test.
 
     Returns:
         Comparisons; empty if the models share no scored item.
@@ -124,11 +126,11 @@ def compare(
         for task, pair in shared.items()
     }
     for task, pair in shared.items():
-        comparisons += _compared({task: pair}, drawn, task, named)
+        comparisons += _compared({task: pair}, drawn, task, named, null)
     blank = blank_means(first, second)
     # A task that both were asked and that has no score anywhere is missing from every mean over tasks.
     if all(task in shared for task, _ in blank if task != ALL):
-        comparisons += _compared(shared, drawn, ALL, named)
+        comparisons += _compared(shared, drawn, ALL, named, null)
     numbers = tallies(both, ("model", "variant", "task", "length"))
     return [replace(one, **_sides(one, numbers)) for one in comparisons if (one.task, one.length) not in blank]
 
@@ -177,7 +179,7 @@ def _paired(a: Grid, b: Grid) -> _Pair | None:
 
 
 def _compared(
-    pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], task: str, named: Mapping[str, Any]
+    pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], task: str, named: Mapping[str, Any], null: float
 ) -> list[Comparison]:
     if not pairs:
         return []
@@ -190,7 +192,7 @@ def _compared(
         columns.append((None, list(range(len(common)))))
     comparisons = []
     for length, chosen in columns:
-        gap = both.gap(chosen)
+        gap = both.gap(chosen, null)
         comparisons.append(
             Comparison(
                 **named,

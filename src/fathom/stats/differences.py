@@ -206,10 +206,12 @@ class Differences:
     second: tuple[Sums, ...]
     gaps: Floats
 
-    def gap(self, columns: Sequence[int]) -> Gap:
-        """The mean difference over some columns and all tasks."""
+    def gap(self, columns: Sequence[int], null: float = 0.0) -> Gap:
+        """The mean difference over some columns and all tasks; its p-value is that of a true difference of ``null``."""
         draws = drawn_means(self.first, columns) - drawn_means(self.second, columns)
-        return gap_of(draws, float(self.gaps[:, list(columns)].mean()))
+        point = float(self.gaps[:, list(columns)].mean())
+        found = gap_of(draws, point)
+        return found if null == 0 else replace(found, p_value=gap_of(draws - null, point - null).p_value)
 
     def at(self, columns: Sequence[int]) -> Differences:
         """The differences of some columns."""

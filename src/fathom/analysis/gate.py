@@ -1,0 +1,245 @@
+"""A gate for releases: is a candidate no worse than a baseline by more than a margin, on the samples of both?
+
+Claims are made about the mean over tasks, about each length, and about each task. The candidate passes if every claim
+of non-inferiority is shown at level alpha: an intersection-union test, whose error is at most alpha without further
+correction (Berger 1982, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24). It fails if at
+least one loss is significant by Holm's step-down over all claims (family-wise error at most alpha) and estimated to be
+larger than the margin. Anything else is inconclusive: more items would decide it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from fathom.analysis.compare import Comparison, compare
+from fathom.analysis.grid import ALL
+from fathom.length import format_length
+from fathom.printing import readable
+from fathom.stats.intervals import Interval
+from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered, scored_rows
+from fathom.types import FathomError
+
+Verdict: TypeAlias = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+SIDES = ("candidate", "baseline")
+RIGHT = 0.5
+"""Score from which a sample counts as right in the list of flips."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Candidate minus baseline on one task or all, at one length or over all.
+
+    Attributes:
+        task: Name of the task, ``all`` for the mean over tasks.
+        length: Length in tokens; None for the mean over lengths.
+        difference: Mean score of the candidate minus that of the baseline, paired over items.
+        interval: 95% interval of the difference.
+        items: Items of both.
+        p_worse: One-sided p-value that the candidate is worse, adjusted by Holm over all claims.
+        p_margin: One-sided p-value against a loss of the margin or more.
+        verdict: What this claim shows alone.
+    """
+
+    task: str
+    length: int | None
+    difference: float
+    interval: Interval
+    items: int
+    p_worse: float
+    p_margin: float
+    verdict: Verdict = "INCONCLUSIVE"
+
+    @property
+    def name(self) -> str:
+        """What it is about: "all tasks", "all tasks at 32k", "passkey"."""
+        task = "all tasks" if self.task == ALL else self.task
+        return task if self.length is None else f"{task} at {format_length(self.length)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A sample that one of the two got right and the other wrong (scores from 0.5 count as right).
+
+    Attributes:
+        task: Name of the task.
+        length: Length in tokens.
+        sample: Its id.
+        candidate: Score of the candidate, averaged over epochs.
+        baseline: Score of the baseline.
+    """
+
+    task: str
+    length: int
+    sample: str
+    candidate: float
+    baseline: float
+
+
+@readable
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The decision and what it rests on.
+
+    Attributes:
+        verdict: ``PASS``, ``FAIL`` or ``INCONCLUSIVE``.
+        reason: Why, in a sentence.
+        margin: Largest loss that is accepted, as a fraction.
+        alpha: Level of the tests.
+        claims: The claims: overall, by length, by task.
+        lost: Samples that only the baseline got right.
+        gained: Samples that only the candidate got right.
+        gaps: What could not be compared.
+    """
+
+    verdict: Verdict
+    reason: str
+    margin: float
+    alpha: float
+    claims: tuple[Claim, ...]
+    lost: tuple[Flip, ...] = ()
+    gained: tuple[Flip, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+
+def gate(
+    candidate: pl.DataFrame,
+    baseline: pl.DataFrame,
+    *,
+    margin: float,
+    alpha: float = 0.05,
+    at: Sequence[int] | None = None,
+    unanswered: Unanswered = "zero",
+    seed: int = 0,
+) -> Gate:
+    """Decide whether a candidate is no worse than a baseline by more than a margin.
+
+    Args:
+        candidate: Rows of the candidate: one model and variant.
+        baseline: Rows of the baseline, of the same suite.
+        margin: Largest accepted loss, as a fraction of the full score, above 0.
+        alpha: Level of the tests.
+        at: Only these lengths, in tokens.
+        unanswered: How unanswered replies count.
+        seed: Seed of the replicates.
+
+    Raises:
+        FathomError: A side has no rows, or those of several models.
+    """
+    rows = pl.concat([_side(candidate, SIDES[0]), _side(baseline, SIDES[1])])
+    if at is not None:
+        rows = rows.filter(pl.col("length").is_in(list(at)))
+    claims = _claims(rows, unanswered, margin, seed, chosen=at is not None)
+    gaps = _gaps(rows, unanswered, at or ())
+    decided = _decided(claims, margin, alpha)
+    lost, gained = _flips(rows, unanswered)
+    verdict, reason = _verdict(decided, gaps, margin)
+    return Gate(verdict, reason, margin, alpha, decided, lost, gained, gaps)
+
+
+def _side(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The rows of one side, under its name: both may be of one model."""
+    systems = rows.select("model", "variant").unique().rows()
+    if len(systems) != 1:
+        found = ", ".join(sorted(f"{model} {variant}".strip() for model, variant in systems)) or "none"
+        raise FathomError(f"the {name} must be the rows of one model and variant; found {found}")
+    return rows.with_columns(model=pl.lit(name), variant=pl.lit(""))
+
+
+def _claims(rows: pl.DataFrame, unanswered: Unanswered, margin: float, seed: int, *, chosen: bool) -> list[Claim]:
+    if rows["model"].n_unique() < len(SIDES):
+        return []
+    worse, beyond = (compare(rows, *SIDES, unanswered=unanswered, seed=seed, null=null) for null in (0.0, -margin))
+    several = len({one.task for one in worse} - {ALL}) > 1
+    lengths = {one.length for one in worse} - {None}
+    found = []
+    for loss, shift in zip(worse, beyond, strict=True):
+        overall = loss.task == (ALL if several else loss.task)
+        if (not several and loss.task == ALL) or not (overall or loss.length is None):
+            continue
+        if overall and loss.length is None and len(lengths) == 1:
+            continue  # the same as at its only length
+        found.append(_claim(loss, shift, margin))
+    return sorted(found, key=lambda one: (one.task != ALL and several, one.length is not None, one.length or 0))
+
+
+def _claim(loss: Comparison, shift: Comparison, margin: float) -> Claim:
+    return Claim(
+        loss.task,
+        loss.length,
+        loss.difference,
+        loss.interval,
+        loss.items,
+        p_worse=_one_sided(loss.p_value, loss.difference < 0),
+        p_margin=_one_sided(shift.p_value, shift.difference > -margin),
+    )
+
+
+def _one_sided(p_value: float, in_direction: bool) -> float:
+    return p_value / 2 if in_direction else 1 - p_value / 2
+
+
+def _decided(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Claim, ...]:
+    """The claims with adjusted p-values and what each shows."""
+    order = np.argsort([one.p_worse for one in claims], kind="stable")
+    adjusted, highest = [0.0] * len(claims), 0.0
+    for place, number in enumerate(order.tolist()):
+        highest = max(highest, min(1.0, (len(claims) - place) * claims[number].p_worse))
+        adjusted[number] = highest
+    found = []
+    for one, p_worse in zip(claims, adjusted, strict=True):
+        verdict: Verdict = "INCONCLUSIVE"
+        if one.p_margin <= alpha:
+            verdict = "PASS"
+        elif p_worse <= alpha and one.difference < -margin:
+            verdict = "FAIL"
+        found.append(replace(one, p_worse=p_worse, verdict=verdict))
+    return tuple(found)
+
+
+def _gaps(rows: pl.DataFrame, unanswered: Unanswered, at: Sequence[int]) -> tuple[str, ...]:
+    """What the baseline has a score for and the candidate has not, or the other way round."""
+    scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
+    found = [f"no sample has the length {format_length(length)}" for length in at if length not in set(rows["length"])]
+    sides = {name: set(scored.filter(model=name).select("suite", "task", "length", "sample").rows()) for name in SIDES}
+    for name, other in (SIDES, SIDES[::-1]):
+        lacking = sides[other] - sides[name]
+        if len(lacking) > MISSING_AT_MOST * max(1, len(sides[other])):
+            found.append(
+                f"the {name} has no score for {len(lacking):,} of {len(sides[other]):,} samples of the {other}"
+            )
+    return tuple(found)
+
+
+def _flips(rows: pl.DataFrame, unanswered: Unanswered) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
+    keys = ["suite", "task", "length", "sample"]
+    scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
+    table = scored.group_by(*keys, "model", maintain_order=True).agg(pl.col("value").mean())
+    first, second = (table.filter(model=name).select(*keys, pl.col("value").alias(name)) for name in SIDES)
+    both = first.join(second, on=keys, maintain_order="left")
+    flips = [
+        Flip(str(line["task"]), int(line["length"]), str(line["sample"]), line[SIDES[0]], line[SIDES[1]])
+        for line in both.iter_rows(named=True)
+        if (line[SIDES[0]] >= RIGHT) != (line[SIDES[1]] >= RIGHT)
+    ]
+    return (
+        tuple(one for one in flips if one.candidate < RIGHT),
+        tuple(one for one in flips if one.candidate >= RIGHT),
+    )
+
+
+def _verdict(claims: Sequence[Claim], gaps: Sequence[str], margin: float) -> tuple[Verdict, str]:
+    points = f"{100 * margin:g} points"
+    if failed := [one for one in claims if one.verdict == "FAIL"]:
+        worst = min(failed, key=lambda one: one.difference)
+        names = ", ".join(one.name for one in failed)
+        return "FAIL", f"a significant loss of more than {points} ({100 * worst.difference:+.1f} at worst): {names}"
+    if not claims:
+        return "INCONCLUSIVE", "; ".join(("nothing is comparable", *gaps))
+    if gaps:
+        return "INCONCLUSIVE", "; ".join(gaps)
+    if open_ := [one.name for one in claims if one.verdict != "PASS"]:
+        return "INCONCLUSIVE", f"a loss of {points} cannot be excluded: {', '.join(open_)}; more items would decide it"
+    return "PASS", f"a loss of {points} or more is excluded overall, at every length and on every task"

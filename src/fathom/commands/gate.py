@@ -1,0 +1,82 @@
+"""Decide whether a candidate is no worse than a baseline by more than a margin."""
+
+from dataclasses import KW_ONLY
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.shared import Json, JudgeOfRows, Seed, Tell, Unanswered
+from fathom.options.declare import arg, at_least, command, line_only, opt, unset
+from fathom.options.values import MaybePath, Tokens
+
+if TYPE_CHECKING:
+    from fathom.analysis.gate import Gate
+
+CODES = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
+"""Exit codes."""
+
+
+class GateOptions(Json):
+    candidate: Annotated[Path | str, arg("Run folder or rows file of the candidate.")]
+    _: KW_ONLY
+    baseline: Annotated[Path | str, opt("Run folder or rows file of the baseline, on the same suite.", "-b")]
+    margin: Annotated[
+        float,
+        opt("Largest accepted loss, as a fraction: 0.03 is three points.", check=at_least(0, above=True)),
+    ] = 0.03
+    at: Annotated[Tokens, opt("Only these lengths, for instance 32k.")] = unset
+    alpha: Annotated[float, opt("Level of the tests.", check=at_least(0, above=True))] = 0.05
+    unanswered: Unanswered = "zero"
+    judge: JudgeOfRows = None
+    seed: Seed = 0
+    junit: Annotated[MaybePath, opt("A JUnit XML file with a test case for each claim, for CI.", metavar="FILE")] = (
+        unset
+    )
+    tell: Tell = None
+    markdown: Annotated[bool, opt("Print Markdown, for instance for a pull request.")] = line_only(False)
+
+
+@command(GateOptions)
+def gate(options: GateOptions) -> "Gate":
+    """Decide whether a candidate is no worse than a baseline by more than a margin.
+
+    PASS (exit code 0): a loss of the margin or more is excluded overall, at every length and on every task. FAIL (1): a
+    loss is significant and larger than the margin. INCONCLUSIVE (3): neither, or there is nothing to compare.
+    """
+    from fathom.analysis.gate import gate
+    from fathom.report.gate import write_junit
+    from fathom.report.reading import tell_unfinished
+    from fathom.rows import load
+
+    paths = [Path(options.candidate), Path(options.baseline)]
+    tell_unfinished(paths, options.tell)
+    candidate, baseline = (load([path], judge=options.judge) for path in paths)
+    found = gate(
+        candidate,
+        baseline,
+        margin=options.margin,
+        alpha=options.alpha,
+        at=options.at,
+        unanswered=options.unanswered,
+        seed=options.seed,
+    )
+    if options.junit is not None:
+        write_junit(found, options.junit)
+    return found
+
+
+def main(line: GateOptions) -> int:
+    """Print the decision and its claims; the exit code is that of the decision."""
+    from fathom.report.gate import as_markdown, tables
+    from fathom.terminal import print_json, tell
+
+    found = gate.body(line.but(tell=tell))
+    if line.as_json:
+        print_json(found)
+    elif line.markdown:
+        print(as_markdown(found))
+    else:
+        from fathom.report import show
+
+        print(f"{found.verdict}: {found.reason}")
+        show(tables(found))
+    return CODES[found.verdict]

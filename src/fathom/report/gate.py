@@ -1,0 +1,116 @@
+"""What a gate decided, as tables, Markdown and JUnit XML."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from fathom.analysis.gate import Claim, Flip, Gate
+from fathom.atomic import whole_file
+from fathom.printing import printable
+from fathom.report import words
+from fathom.report.table import Cell, Column, Table
+
+SHOWN = 10
+"""Flipped samples of each direction that are shown; JSON has all of them."""
+
+
+def tables(found: Gate) -> list[Table]:
+    """The claims, and the samples that flipped; differences are candidate minus baseline."""
+    about = (
+        f"Candidate minus baseline in percentage points, paired, with 95% intervals. Margin {100 * found.margin:g} "
+        f"points, level {found.alpha:g}. p worse: that the candidate is worse (Holm over all claims); p margin: "
+        "against a loss of the margin or more."
+    )
+    columns = (
+        Column("Claim", number=False),
+        Column("Decision", number=False),
+        Column("Difference"),
+        Column("p worse"),
+        Column("p margin"),
+        Column("Items"),
+    )
+    rows = tuple((Cell(printable(one.name)), Cell(one.verdict), *_figures(one)) for one in found.claims)
+    made = [Table("claims", "", "Claims", about, columns, rows)] if rows else []
+    for title, flips in (("Lost", found.lost), ("Gained", found.gained)):
+        if flips:
+            said = f"{words.several(len(flips), 'sample')} that only the {_right(title)} got right"
+            said += f"; the first {SHOWN} are shown, --json has all of them." if len(flips) > SHOWN else "."
+            made.append(Table(title.lower(), "", title, said, FLIPS, _flips(flips)))
+    return made
+
+
+FLIPS = (
+    Column("Sample", number=False),
+    Column("Task", number=False),
+    Column("Length"),
+    Column("Candidate"),
+    Column("Baseline"),
+)
+
+
+def _right(title: str) -> str:
+    return "baseline" if title == "Lost" else "candidate"
+
+
+def _figures(one: Claim) -> tuple[Cell, ...]:
+    return (
+        Cell(words.change(one.difference), words.bounds(one.interval, signed=True)),
+        *(Cell(words.chance_of(p).removeprefix("p ")) for p in (one.p_worse, one.p_margin)),
+        Cell(words.count(one.items)),
+    )
+
+
+def _flips(flips: Sequence[Flip]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
+        (
+            Cell(printable(one.sample)),
+            Cell(printable(one.task)),
+            Cell(words.tokens(one.length)),
+            Cell(words.percent(one.candidate)),
+            Cell(words.percent(one.baseline)),
+        )
+        for one in flips[:SHOWN]
+    )
+
+
+def as_markdown(found: Gate) -> str:
+    """The decision, the claims and the flips as GitHub's Markdown."""
+    parts = [f"**{found.verdict}**: {_escaped(found.reason)}"]
+    for table in tables(found):
+        lines = [" | ".join(_escaped(column.label) for column in table.columns)]
+        lines.append(" | ".join("---:" if column.number else "---" for column in table.columns))
+        lines += [" | ".join(_escaped(str(cell)) for cell in row) for row in table.rows]
+        parts += [f"#### {table.title}\n\n{table.about}", "\n".join(f"| {line} |" for line in lines)]
+    return "\n\n".join(parts)
+
+
+def _escaped(text: str) -> str:
+    """Text without the characters that Markdown, HTML and mentions of users read as theirs."""
+    plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace("@", "@\u200b")
+    return "".join(f"\\{one}" if one in "\\|`*_[]" else one for one in plain)
+
+
+def write_junit(found: Gate, path: Path) -> None:
+    """Write a JUnit XML file: a failure for FAIL, an error for what could not be decided.
+
+    Raises:
+        FathomError: The file cannot be written.
+    """
+    cases = [(one.name, one.verdict, _said(one)) for one in found.claims] or [("gate", found.verdict, found.reason)]
+    if found.gaps:
+        cases.append(("comparable", "INCONCLUSIVE", "; ".join(found.gaps)))
+    suite = ElementTree.Element("testsuite", name="fathom gate", tests=str(len(cases)))
+    for kind, verdict in (("failures", "FAIL"), ("errors", "INCONCLUSIVE")):
+        suite.set(kind, str(sum(one == verdict for _, one, _ in cases)))
+    for name, verdict, said in cases:
+        case = ElementTree.SubElement(suite, "testcase", classname="fathom.gate", name=printable(name))
+        if verdict != "PASS":
+            kind = "failure" if verdict == "FAIL" else "error"
+            ElementTree.SubElement(case, kind, message=printable(said), type=verdict)
+    with whole_file(path) as stream:
+        stream.write(ElementTree.tostring(suite, encoding="unicode", xml_declaration=True))
+
+
+def _said(one: Claim) -> str:
+    interval = words.bounds(one.interval, signed=True)
+    return f"{words.change(one.difference)} points {interval}, {words.count(one.items)} items"

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+from simulated import row
+
+from fathom import api
+from fathom.analysis.gate import Gate, gate
+from fathom.report.gate import as_markdown, write_junit
+from fathom.rows import to_frame, write_rows
+from fathom.types import FathomError
+
+LENGTHS = (1024, 2048, 4096)
+
+
+def side(scores: dict[int, np.ndarray], model: str = "m", task: str = "kv") -> pl.DataFrame:
+    """Rows of one model on one task: scores of its items by length."""
+    return to_frame(
+        row(float(value), task=task, item=item, length=length, model=model)
+        for length, values in scores.items()
+        for item, value in enumerate(values)
+    )
+
+
+def drawn(seed: int, items: int, loss: dict[int, float] | None = None, noise: float = 0.1) -> pl.DataFrame:
+    """Items that are right with 80%, the same at every length and for every seed but for some noise and a loss."""
+    right = np.random.default_rng(0).random(items) < 0.8
+    rng = np.random.default_rng(seed)
+    scores = {}
+    for length in LENGTHS:
+        flipped = rng.random(items) < noise
+        lost = rng.random(items) < (loss or {}).get(length, 0.0)
+        scores[length] = (right ^ flipped) & ~lost
+    return side(scores)
+
+
+def verdicts(found: Gate) -> dict[str, str]:
+    return {one.name: one.verdict for one in found.claims}
+
+
+def test_the_same_scores_pass_with_enough_items() -> None:
+    found = gate(drawn(1, 2000), drawn(1, 2000), margin=0.03)
+    assert found.verdict == "PASS"
+    assert set(verdicts(found)) == {"kv", "kv at 1k", "kv at 2k", "kv at 4k"}
+    assert (found.lost, found.gained, found.gaps) == ((), (), ())
+    assert {one.difference for one in found.claims} == {0.0}
+
+
+def test_few_items_decide_nothing() -> None:
+    found = gate(drawn(1, 20), drawn(1, 20), margin=0.03)
+    assert found.verdict == "INCONCLUSIVE"
+    assert "more items would decide it" in found.reason
+
+
+def test_a_loss_at_one_length_fails_and_is_named() -> None:
+    found = gate(drawn(1, 1500, {4096: 0.08}), drawn(2, 1500), margin=0.03, alpha=0.01)
+    assert found.verdict == "FAIL"
+    assert "kv at 4k" in found.reason
+    assert "kv at 1k" not in found.reason
+    assert verdicts(found)["kv at 4k"] == "FAIL"
+    assert len(found.lost) > len(found.gained) > 0
+    assert all(one.baseline >= 0.5 > one.candidate for one in found.lost)
+    only = gate(drawn(1, 1500, {4096: 0.08}), drawn(2, 1500), margin=0.03, at=(1024,))
+    assert set(verdicts(only)) == {"kv at 1k"}
+    assert only.verdict != "FAIL"
+
+
+def test_a_small_loss_within_the_margin_passes() -> None:
+    found = gate(drawn(1, 4000, dict.fromkeys(LENGTHS, 0.01), 0.02), drawn(2, 4000, noise=0.02), margin=0.05)
+    assert found.verdict == "PASS"
+    assert all(one.difference < 0 for one in found.claims)
+
+
+def test_nothing_comparable_never_passes() -> None:
+    other = drawn(1, 400).with_columns(suite=pl.lit("another"))
+    found = gate(drawn(1, 400), other, margin=0.5)
+    assert (found.verdict, found.claims) == ("INCONCLUSIVE", ())
+    assert "nothing is comparable" in found.reason
+    assert gate(drawn(1, 400), drawn(1, 400), margin=0.5, at=(9999,)).verdict == "INCONCLUSIVE"
+
+
+def test_left_out_samples_never_pass() -> None:
+    whole = drawn(1, 2000)
+    hard = whole.filter((pl.col("value") == 1) | (pl.col("length") != 4096))
+    found = gate(hard, whole, margin=0.2)
+    assert found.verdict == "INCONCLUSIVE"
+    assert "the candidate has no score for" in found.reason
+
+
+def test_each_side_is_one_model() -> None:
+    both = pl.concat([side({1024: np.ones(3)}, "a"), side({1024: np.ones(3)}, "b")])
+    with pytest.raises(FathomError, match="the baseline must be the rows of one model and variant; found a, b"):
+        gate(side({1024: np.ones(3)}), both, margin=0.1)
+
+
+def test_several_tasks_are_claims_of_their_own() -> None:
+    two = [side({1024: np.ones(300), 2048: np.ones(300)}, task=task) for task in ("kv", "qa")]
+    found = gate(pl.concat(two), pl.concat(two), margin=0.03)
+    assert list(verdicts(found)) == ["all tasks", "all tasks at 1k", "all tasks at 2k", "kv", "qa"]
+    assert found.verdict == "PASS"
+
+
+@pytest.mark.slow
+def test_equal_models_rarely_fail() -> None:
+    failed = sum(
+        gate(drawn(2 * seed + 1, 60), drawn(2 * seed + 2, 60), margin=0.01, alpha=0.05, seed=seed).verdict == "FAIL"
+        for seed in range(150)
+    )
+    assert failed <= 12  # 7.5 expected at most; 12 or more has a probability of 8%
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from fathom.cli.app import command
+    from fathom.options.line import run_line
+
+    write_rows(drawn(1, 1500, {4096: 0.2}), tmp_path / "new.parquet")
+    write_rows(drawn(2, 1500), tmp_path / "old.parquet")
+    new, old, xml = str(tmp_path / "new.parquet"), str(tmp_path / "old.parquet"), tmp_path / "gate.xml"
+    assert run_line(command, ["gate", new, "--baseline", old, "--junit", str(xml)]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("FAIL: ")
+    assert max(map(len, out.splitlines()[1:])) <= 80
+    suite = ElementTree.parse(xml).getroot()
+    assert suite.get("tests") == "4"
+    assert int(suite.get("failures") or 0) >= 1
+    assert run_line(command, ["gate", old, "--baseline", old]) == 0
+    assert run_line(command, ["gate", old, "--baseline", old, "--at", "1k", "--margin", "0.0001"]) == 3
+    capsys.readouterr()
+    assert run_line(command, ["gate", new, "--baseline", old, "--json"]) == 1
+    assert '"verdict": "FAIL"' in capsys.readouterr().out
+    assert api.gate(new, baseline=old).verdict == "FAIL"
+
+
+def test_markdown_and_junit_escape_names(tmp_path: Path) -> None:
+    task = "<b>|`@all`"
+    found = gate(side({1024: np.zeros(40)}, task=task), side({1024: np.ones(40)}, task=task), margin=0.1)
+    text = as_markdown(found)
+    assert "<b>" not in text
+    assert "@all" not in text
+    write_junit(found, tmp_path / "gate.xml")
+    names = [case.get("name") for case in ElementTree.parse(tmp_path / "gate.xml").getroot()]
+    assert names[0] is not None
+    assert task in names[0]
