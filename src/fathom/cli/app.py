@@ -55,12 +55,4 @@ command = Group(
 
 def commands() -> dict[str, Any]:
     """Every command by its full name, in the order of the help; "" is the application itself."""
-    found: dict[str, Any] = {}
-
-    def walk(name: str, one: Any) -> None:
-        found[name] = one
-        for part in one.names if isinstance(one, Group) else ():
-            walk(f"{name} {part}".strip(), one.get_command(click.Context(one), part))
-
-    walk("", command)
-    return found
+    return command.walk()

@@ -66,17 +66,9 @@ def gate(options: GateOptions) -> "Gate":
 
 def main(line: GateOptions) -> int:
     """Print the decision and its claims; the exit code is that of the decision."""
-    from fathom.report.gate import as_markdown, tables
-    from fathom.terminal import print_json, tell
+    from fathom.report.gate import print_gate
+    from fathom.terminal import tell
 
     found = gate.body(line.but(tell=tell))
-    if line.as_json:
-        print_json(found)
-    elif line.markdown:
-        print(as_markdown(found))
-    else:
-        from fathom.report import show
-
-        print(f"{found.verdict}: {found.reason}")
-        show(tables(found))
+    print_gate(found, as_json=line.as_json, markdown=line.markdown)
     return CODES[found.verdict]

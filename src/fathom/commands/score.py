@@ -63,19 +63,7 @@ def _print_counts(summary: "ScoreSummary", check: bool) -> None:
     """A line for each metric, then the first rows that are not as they should be."""
     from fathom.terminal import print_records
 
-    print_records(
-        [
-            {
-                "metric": name or "(none named)",
-                "rows": count.rows,
-                "scored": count.scored,
-                "valid": count.valid,
-                "mean": "-" if count.mean is None else f"{count.mean:.4f}",
-            }
-            | ({"equal": f"{count.equal} of {count.checked}"} if check else {})
-            for name, count in summary.by_metric.items()
-        ]
-    )
+    print_records(summary.records(check))
     for one in summary.differences[:10]:
         # A name from the file is data: it must not reach the terminal as a command to it.
         name = one.case_id if one.case_id.isprintable() else ascii(one.case_id)

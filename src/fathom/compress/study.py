@@ -61,6 +61,8 @@ OF_ONE = ("categories", "rankings", "neighbours")
 UNDRAWN = ("categories", "neighbours")
 """Studies without draws."""
 DRAWS = {"redundancy": 10_000, "choices": 20, "numbers": 5, "rankings": 16}
+ROWS_SHOWN = 60
+"""Rows of a study that a terminal shows."""
 
 
 @dataclass(frozen=True)
@@ -354,6 +356,21 @@ def summarised(table: pl.DataFrame) -> pl.DataFrame:
         *(pl.col(name).mean() for name in ("error", "bias") if name in table.columns),
     ]
     return table.group_by(keys, maintain_order=True).agg(summary)
+
+
+def shown(table: pl.DataFrame) -> tuple[list[dict[str, object]], list[str]]:
+    """A study's summary for a terminal: its first rows, with four decimals, and notes on what is left out."""
+    frame, notes = summarised(table), []
+    if "setting" in frame.columns and frame["category"].n_unique() > 1:
+        frame = frame.filter(category="all").drop("category")
+        notes.append("estimates of the whole score; --out FILE or --json gives those of each category too")
+    if len(frame) > ROWS_SHOWN:
+        notes.append(f"the first {ROWS_SHOWN} of {len(frame):,} rows; --out FILE or --json gives all of them")
+    rounded = (
+        {name: f"{value:.4f}" if isinstance(value, float) else value for name, value in row.items()}
+        for row in frame.head(ROWS_SHOWN).to_dicts()
+    )
+    return list(rounded), notes
 
 
 def _tried(matrix: ScoreMatrix, plans: Mapping[str, Plan], plan: Plan, draws: int) -> pl.DataFrame:

@@ -238,6 +238,14 @@ class Group(click.Group):
             ctx.fail(f"no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)
 
+    def walk(self, name: str = "") -> dict[str, Any]:
+        """All commands of the group by their names, and the group itself by ``name``."""
+        found: dict[str, Any] = {name: self}
+        for part in self.names:
+            one, full = self.get_command(click.Context(self), part), f"{name} {part}".strip()
+            found |= one.walk(full) if isinstance(one, Group) else {full: one}
+        return found
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands with what they do; nothing is imported for it."""
         found = [CompletionItem(name, help=line) for name, line in self.lines() if name.startswith(incomplete)]

@@ -9,6 +9,8 @@ from fathom.atomic import whole_file
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.table import Cell, Column, Table
+from fathom.report.terminal import show
+from fathom.terminal import print_json
 
 SHOWN = 10
 """Flipped samples of each direction that are shown; JSON has all of them."""
@@ -71,6 +73,17 @@ def _flips(flips: Sequence[Flip]) -> tuple[tuple[Cell, ...], ...]:
         )
         for one in flips[:SHOWN]
     )
+
+
+def print_gate(found: Gate, *, as_json: bool, markdown: bool) -> None:
+    """Print a decision: as JSON, as Markdown, or as tables."""
+    if as_json:
+        print_json(found)
+    elif markdown:
+        print(as_markdown(found))
+    else:
+        print(f"{found.verdict}: {found.reason}")
+        show(tables(found))
 
 
 def as_markdown(found: Gate) -> str:

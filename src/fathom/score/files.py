@@ -99,6 +99,20 @@ class ScoreSummary:
     unchecked: int = 0
     failures: list[tuple[int, str]] = field(default_factory=list)
 
+    def records(self, check: bool) -> list[dict[str, object]]:
+        """A row per metric for a table, with the mean in percent; ``check`` adds how many scores are equal."""
+        return [
+            {
+                "metric": name or "(none named)",
+                "rows": count.rows,
+                "scored": count.scored,
+                "valid": count.valid,
+                "mean": "-" if count.mean is None else f"{100 * count.mean:.1f}",
+            }
+            | ({"equal": f"{count.equal} of {count.checked}"} if check else {})
+            for name, count in self.by_metric.items()
+        ]
+
 
 def score_file(
     path: str | Path,

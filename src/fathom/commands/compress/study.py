@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from fathom.commands.compress.shared import Scores
 from fathom.commands.shared import Json, Terminal
@@ -15,8 +15,6 @@ from fathom.types.choices import CompressionStudy
 if TYPE_CHECKING:
     import polars as pl
 
-LINES = 60
-"""Lines of a study that are printed."""
 COMPRESSION_STUDIES: tuple[CompressionStudy, ...] = get_args(CompressionStudy)
 
 
@@ -115,21 +113,13 @@ def compress_study(options: StudyOptions) -> "pl.DataFrame":
 
 def main(line: StudyOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.compress.study import summarised
+    from fathom.compress.study import shown
     from fathom.terminal import print_json, print_records, tell
 
     frame = compress_study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
     if line.as_json:
         return print_json(frame.to_dicts())
-    frame = summarised(frame)
-    if "setting" in frame.columns and frame["category"].n_unique() > 1:
-        frame = frame.filter(category="all").drop("category")
-        tell("estimates of the whole score; --out FILE or --json gives those of each category too")
-    shown = frame.head(LINES).to_dicts()
-    print_records([{name: _rounded(value) for name, value in one.items()} for one in shown])
-    if len(frame) > LINES:
-        tell(f"the first {LINES} of {len(frame):,} lines; --out FILE or --json gives all of them")
-
-
-def _rounded(value: Any) -> Any:
-    return f"{value:.4f}" if isinstance(value, float) else value
+    records, notes = shown(frame)
+    print_records(records)
+    for note in notes:
+        tell(note)
