@@ -75,7 +75,7 @@ def test_filters_narrow_the_table_and_say_so(opened: Open) -> None:
     assert set(tab.locator("table.board tbody button.badge").all_inner_texts()) == {"measured", "submitted"}
     tab.get_by_role("checkbox", name="complete only").check()
     expect(tab).to_have_url(re.compile(re.escape("complete=1")))
-    assert tab.locator("table.board tbody tr.partial").count() == 0
+    expect(tab.locator("table.board tbody tr.partial")).to_have_count(0)
     tab.get_by_label("Variant").select_option("thinking")
     expect(tab).to_have_url(re.compile(re.escape("variant=thinking")))
     assert tab.locator("table.board tbody tr").count() == tab.locator("table.board tbody .variant").count() > 0

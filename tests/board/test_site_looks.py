@@ -197,7 +197,7 @@ def test_lines_without_a_score_in_a_view_are_left_out_and_counted(opened: Open) 
     rows = tab.locator("table.board tbody tr:not(.divider)")
     assert set(rows.locator("button.badge").all_inner_texts()) == {"measured", "submitted"}
     left = 14 - rows.count()
-    assert tab.get_by_text(f"{left} lines without a score at any length are left out here").is_visible()
+    assert tab.get_by_text(f"{left} entries without a score at any length are not shown").is_visible()
     tab.get_by_role("checkbox", name="published").uncheck()
     tab.get_by_text("left out here").wait_for(state="detached")
     tab.get_by_role("link", name="By category").click()
