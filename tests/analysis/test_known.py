@@ -249,7 +249,7 @@ def test_variants_are_systems_of_their_own() -> None:
 
 def test_bad_orders_say_what_to_do() -> None:
     rows = table(KNOWS)
-    with pytest.raises(FathomError, match="choose own, panel, intersection, none"):
+    with pytest.raises(FathomError, match="choose own, intersection, panel, none"):
         known_filter(rows, "mine")  # type: ignore[arg-type]
     with pytest.raises(FathomError, match="more than 0 and at most 1; the policy 'none' turns"):
         known_filter(rows, threshold=0)
