@@ -46,8 +46,8 @@ command = Group(
             metavar="FILE.py",
             expose_value=False,
             callback=_use,
-            help="A Python file that declares tasks, suites, scorers and so on, which is run; may be given more than "
-            "once. Also FATHOM_PLUGINS.",
+            help="A Python file that declares tasks, suites, scorers and so on, and is executed; may be given more "
+            "than once. Also FATHOM_PLUGINS.",
         ),
     ],
 )

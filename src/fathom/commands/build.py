@@ -89,7 +89,7 @@ _NOT_ORDERED = {"target", "out", "force", "progress", "reading"}
 def build(options: BuildOptions) -> "Built":
     """Build length-controlled samples from documents.
 
-    The same command again finds the suite and does no work.
+    Repeating the command finds the existing suite and does nothing.
     """
     from fathom import plugins
     from fathom.build import build, configure

@@ -65,7 +65,7 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
 
     Chat models and embedding models judge different tasks; each skips those of the other.
 
-    Before the first request it says how many replies are to be judged and what that may cost. Stopped or killed, the
+    Before it sends anything, it prints the number of replies to judge and the cost. If it is interrupted or killed, the
     same command judges only what is missing. `fathom rows`, `report` and `analyze` then show the judge's scores.
     """
     from fathom.run import judge

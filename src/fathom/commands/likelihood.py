@@ -24,13 +24,16 @@ class LikelihoodOptions(Asking):
     method: Annotated[
         Method,
         opt(
-            "orders: the order of least perplexity among all N!. pairs: the order whose neighbours follow each other "
-            "best, from N^2 + N short texts."
+            "orders: the order with the lowest perplexity of all N!. pairs: the most likely chain of segments, from "
+            "N^2 + N short texts."
         ),
     ] = "orders"
     model_base_url: Annotated[
         str | None,
-        opt("Address of a server that returns log-probabilities of prompts, see likelihood.md.", metavar="URL"),
+        opt(
+            "Address of a server that returns log-probabilities of prompts (see docs/how-to/likelihood.md).",
+            metavar="URL",
+        ),
     ] = None
     via: Annotated[
         Literal["auto", "echo", "prompt_logprobs"],
@@ -57,8 +60,8 @@ class LikelihoodOptions(Asking):
 def likelihood(options: LikelihoodOptions) -> "RunSummary":
     """Answer ordering tasks by comparing the likelihood of each order.
 
-    Nothing is asked in words. The run folder is like any other: the same command resumes, and its rows stand beside
-    those of the same model asked in words. OPENAI_API_KEY is sent if it is set, and never stored.
+    No question is sent. The run folder is like any other: the same command resumes, and its rows can be compared
+    with those of the same model's written answers. OPENAI_API_KEY is sent if it is set, and never stored.
     """
     from fathom.run import likelihood, run_folder
 

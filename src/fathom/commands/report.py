@@ -25,7 +25,7 @@ class ReportOptions(Known):
 
 @command(ReportOptions)
 def report(options: ReportOptions) -> "Tables":
-    """Write one self-contained HTML page about runs; returns its tables, which `fathom.report.show` prints."""
+    """Write one self-contained HTML page about runs, and return its tables."""
     from fathom.report import report
     from fathom.report.page import TITLE
     from fathom.report.reading import filtered

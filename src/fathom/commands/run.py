@@ -63,8 +63,8 @@ def run(options: RunOptions) -> "RunSummary":
 
     A suite that is not built yet is built first, with the options under Build.
 
-    Before the first request it says how many requests, tokens and dollars are ahead and which prompts do not fit.
-    Stopped or killed, the same command resumes and repeats no finished request.
+    Before it sends anything, it prints the number of requests and tokens, the cost, and the prompts that do not fit. If
+    it is interrupted or killed, the same command resumes and repeats no finished request.
     """
     from fathom.run import run, run_folder
     from fathom.subsetfile import read_subset

@@ -34,7 +34,7 @@ Where: TypeAlias = Annotated[
 Lengths: TypeAlias = Annotated[
     Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192); default: those of the suite.")
 ]
-Retries: TypeAlias = Annotated[int, opt("Further attempts after a temporary failure.", check=at_least(0))]
+Retries: TypeAlias = Annotated[int, opt("Number of retries after a temporary failure.", check=at_least(0))]
 Timeout: TypeAlias = Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))]
 Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.")]
 Epochs: TypeAlias = Annotated[int, opt("How often each sample is asked.", check=at_least(1))]

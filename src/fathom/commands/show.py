@@ -13,7 +13,7 @@ class ShowOptions(Json):
     sample: Annotated[str, arg("Sample or item id; the first sample if left out.")] = ""
     _: KW_ONLY
     text: Annotated[bool, opt("Show the whole prompt.")] = False
-    thinking: Annotated[bool, opt("The sample with the prompt that asks for thoughts before the answer.")] = False
+    thinking: Annotated[bool, opt("Show the prompt that asks for thoughts before the answer.")] = False
 
 
 @command(ShowOptions)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 class BuildOptions(Terminal, Json):
     results: Annotated[
-        ManyPaths, arg("Run folders, rows files, bundles, and folders of bundles or runs; none for the papers'.")
+        ManyPaths,
+        arg("Run folders, rows files, bundles, and folders of bundles or runs; omit for the published results alone."),
     ] = ()
     out: Annotated[Path | str, opt("Folder of the site; an existing one is replaced.", "-o", metavar="FOLDER")] = "site"
     _: KW_ONLY
@@ -41,9 +42,7 @@ class BuildOptions(Terminal, Json):
         given(())
     )
     examples: Annotated[bool, opt("Without example prompts.", flag="--no-examples")] = True
-    since: Annotated[
-        MaybePath, opt("An older site: the new one says what has changed since then.", metavar="FOLDER")
-    ] = unset
+    since: Annotated[MaybePath, opt("An older site; the new one lists the changes since.", metavar="FOLDER")] = unset
     rule: Annotated[
         Literal["strict", "official"],
         opt("Scoring rule for runs and bundles: strict or official, by which the papers scored."),

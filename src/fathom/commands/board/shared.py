@@ -8,7 +8,9 @@ from fathom.options.declare import opt
 from fathom.types import FathomError
 
 Title: TypeAlias = Annotated[str | None, opt("Title of the site.")]
-Published: TypeAlias = Annotated[bool, opt("Without the papers' results that come with fathom.", flag="--no-published")]
+Published: TypeAlias = Annotated[
+    bool, opt("Leave out the published results that come with fathom.", flag="--no-published")
+]
 Store: TypeAlias = Annotated[
     str,
     opt(

@@ -56,7 +56,7 @@ def compress_adaptive(options: AdaptiveOptions) -> "Adapted":
     """Evaluate one model until its interval is narrow enough.
 
     Rounds of items are chosen by what the model has shown so far, until the 95% interval of its score on the whole
-    benchmark is as narrow as wanted. Stopped or killed, the same command resumes. Limits on tokens and cost hold for
+    benchmark is as narrow as wanted. If interrupted, the same command resumes. Limits on tokens and cost hold for
     each round.
     """
     from fathom.commands.run import run

@@ -21,7 +21,7 @@ class SelectOptions(Json):
     sources: Annotated[
         ManyPaths, arg("Scores of known models, as for the other commands; or a suite folder without any scores.")
     ]
-    budget: Annotated[float, opt("Items to choose or, with --unit cost, what they may cost.")]
+    budget: Annotated[float, opt("Number of items or, with --unit cost, their total cost.")]
     out: Annotated[Path | str, opt("File of the subset, for instance small.json.", "-o", metavar="FILE")]
     _: KW_ONLY
     method: Annotated[
@@ -38,10 +38,10 @@ class SelectOptions(Json):
 
 @command(SelectOptions)
 def compress_select(options: SelectOptions) -> "Subset":
-    """Choose items that stand for a whole benchmark: `fathom run --subset` asks no others.
+    """Select a representative sample of items, which `fathom run --subset` asks.
 
-    By default a probability sample: every item can be drawn, those that tell models apart more often, so that estimates
-    have intervals.
+    By default a probability sample: every item can be drawn, those that distinguish models more often, so that
+    estimates have intervals.
     """
     from fathom.compress import design, minilongbench
     from fathom.compress.tables import read_matrix, write_sampled
