@@ -50,15 +50,8 @@ def gate(options: GateOptions) -> "Gate":
     paths = [Path(options.candidate), Path(options.baseline)]
     tell_unfinished(paths, options.tell)
     candidate, baseline = (load([path], judge=options.judge) for path in paths)
-    found = gate(
-        candidate,
-        baseline,
-        margin=options.margin,
-        alpha=options.alpha,
-        at=options.at,
-        unanswered=options.unanswered,
-        seed=options.seed,
-    )
+    how = {name: getattr(options, name) for name in ("margin", "alpha", "at", "unanswered", "seed")}
+    found = gate(candidate, baseline, **how)
     if options.junit is not None:
         write_junit(found, options.junit)
     return found
