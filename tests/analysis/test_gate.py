@@ -97,6 +97,13 @@ def test_each_side_is_one_model() -> None:
         gate(side({1024: np.ones(3)}), both, margin=0.1)
 
 
+@pytest.mark.parametrize("wrong", [{"margin": 3.0}, {"margin": 0.1, "alpha": 1.0}])
+def test_percent_is_no_fraction(wrong: dict[str, float]) -> None:
+    ones = side({1024: np.ones(3)})
+    with pytest.raises(FathomError, match="expected a fraction above 0 and below 1"):
+        gate(ones, ones, **wrong)  # type: ignore[arg-type]
+
+
 def test_several_tasks_are_claims_of_their_own() -> None:
     two = [side({1024: np.ones(300), 2048: np.ones(300)}, task=task) for task in ("kv", "qa")]
     found = gate(pl.concat(two), pl.concat(two), margin=0.03)

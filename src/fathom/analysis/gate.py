@@ -126,8 +126,11 @@ def gate(
         seed: Seed of the replicates.
 
     Raises:
-        FathomError: A side has no rows, or those of several models.
+        FathomError: A side has no rows or those of several models, or ``margin`` or ``alpha`` is not in (0, 1).
     """
+    for name, value in (("margin", margin), ("alpha", alpha)):
+        if not 0 < value < 1:
+            raise FathomError(f"{name} {value:g}: expected a fraction above 0 and below 1, for instance 0.03")
     rows = pl.concat([_side(candidate, SIDES[0]), _side(baseline, SIDES[1])])
     if at is not None:
         rows = rows.filter(pl.col("length").is_in(list(at)))

@@ -28,9 +28,7 @@ class GateOptions(Json):
     unanswered: Unanswered = "zero"
     judge: JudgeOfRows = None
     seed: Seed = 0
-    junit: Annotated[MaybePath, opt("A JUnit XML file with a test case for each claim, for CI.", metavar="FILE")] = (
-        unset
-    )
+    junit: Annotated[MaybePath, opt("A JUnit XML file with a test case for each claim, for CI.")] = unset
     tell: Tell = None
     markdown: Annotated[bool, opt("Print Markdown, for instance for a pull request.")] = line_only(False)
 
