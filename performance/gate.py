@@ -65,11 +65,15 @@ def decided(
 def main() -> None:
     """Simulate, and print how often each decision was made."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, kind, default in (
-        ("pairs", int, 1000), ("losses", int, 100), ("items", int, 100), ("many", int, 1500), ("shared", float, 0.6),
-        ("loss", float, 0.05), ("margin", float, 0.03), ("alpha", float, 0.01), ("workers", int, 2),
-    ):  # fmt: skip
-        parser.add_argument(f"--{name}", type=kind, default=default)
+    parser.add_argument("--pairs", type=int, default=1000, help="pairs of equal sides")
+    parser.add_argument("--items", type=int, default=100, help="items of these")
+    parser.add_argument("--losses", type=int, default=100, help="pairs with a loss")
+    parser.add_argument("--many", type=int, default=1500, help="items of these")
+    parser.add_argument("--shared", type=float, default=0.6, help="share of samples that both answer alike")
+    parser.add_argument("--loss", type=float, default=0.05)
+    parser.add_argument("--margin", type=float, default=0.03)
+    parser.add_argument("--alpha", type=float, default=0.01)
+    parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     with ProcessPoolExecutor(given.workers) as pool:
         for title, pairs, items, loss in (
