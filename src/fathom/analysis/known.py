@@ -21,6 +21,7 @@ from fathom.stats.columns import facet
 from fathom.stats.intervals import Interval, generator, mean_interval
 from fathom.stats.outcomes import outcome
 from fathom.types import FathomError
+from fathom.types.choices import THRESHOLD as THRESHOLD
 from fathom.types.choices import Policy as Policy
 
 ABSTAINED = ("unanswerable", "无法回答")
@@ -30,7 +31,6 @@ SYSTEM = ["model", "variant"]
 QUESTION = ["suite", "task", "item", "question", "gold"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 POLICY: Policy = "intersection"
-THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)

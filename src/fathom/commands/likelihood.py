@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.shared import Asking, Backoff, Lengths, Limit, OnReply, Retries, RunFolder, Tasks, Timeout
 from fathom.options.declare import arg, at_least, command, hidden, opt, unset
-from fathom.types.choices import Method
+from fathom.types.choices import RETRIES, TIMEOUT, Method
 
 if TYPE_CHECKING:
     from fathom.run import RunSummary
@@ -46,8 +46,8 @@ class LikelihoodOptions(Asking):
     max_connections: Annotated[
         int, opt("Samples processed in parallel; the texts of one sample are sent in sequence.", check=at_least(1))
     ] = 1
-    retries: Retries = 5
-    timeout: Timeout = 600.0
+    retries: Retries = RETRIES
+    timeout: Timeout = TIMEOUT
     backoff: Backoff = 1.0
     tell: Annotated[Callable[[str], None] | None, hidden("Called with what is ahead, before the first text.")] = None
     confirm: Annotated[

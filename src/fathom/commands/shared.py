@@ -17,6 +17,7 @@ from fathom.options.values import (
     where_of,
 )
 from fathom.types import choices
+from fathom.types.choices import THRESHOLD as THRESHOLD
 
 if TYPE_CHECKING:
     from fathom.run import Preflight, Progress
@@ -192,8 +193,8 @@ class Limits(Options, kw_only=True):
     """Limits."""
 
     max_connections: Annotated[int, opt("Requests in flight at once.", check=at_least(1))] = 16
-    retries: Retries = 5
-    timeout: Timeout = 600.0
+    retries: Retries = choices.RETRIES
+    timeout: Timeout = choices.TIMEOUT
     max_tokens_total: Annotated[
         int | None, opt("Stop at this many tokens, and do not start beyond.", metavar="TOKENS", check=at_least(1))
     ] = None
@@ -235,8 +236,6 @@ Unanswered: TypeAlias = Annotated[
 ]
 Seed: TypeAlias = Annotated[int, opt("Seed of the bootstrap.", check=at_least(0))]
 Tell: TypeAlias = Annotated[Callable[[str], None] | None, hidden("Called with notes that readers of the results need.")]
-THRESHOLD = 0.5
-"""Score without any context from which on a question is known; that of ``fathom.analysis.known``."""
 
 
 class Known(Options, kw_only=True):

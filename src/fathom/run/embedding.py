@@ -18,6 +18,7 @@ from fathom.run.failures import shorten
 from fathom.run.usage import count
 from fathom.secrets import remember
 from fathom.types import FathomError
+from fathom.types.choices import RETRIES, TIMEOUT
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -96,8 +97,8 @@ class Endpoint:
     key_variable: str = "OPENAI_API_KEY"
     batch: int = BATCH
     characters: int = CHARACTERS
-    retries: int = 5
-    timeout: float = 600.0
+    retries: int = RETRIES
+    timeout: float = TIMEOUT
     sleep: Callable[[float], None] = time.sleep
     tell: Tell = lambda words: print(words, file=sys.stderr)
 

@@ -22,6 +22,7 @@ from fathom.run.model import TINY_PROMPT, Call, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.score.judge import JudgeKind
 from fathom.types import FathomError, Reply
+from fathom.types.choices import TIMEOUT
 
 SERVED, LOCAL = "embed/", "embed-local/"
 PAPERS = "Qwen3-Embedding-8B"
@@ -130,7 +131,7 @@ class _Local:
         return self._model(texts), None
 
 
-def open_embedding_client(settings: Settings, *, connections: int = 1, timeout: float = 600.0) -> EmbeddingClient:
+def open_embedding_client(settings: Settings, *, connections: int = 1, timeout: float = TIMEOUT) -> EmbeddingClient:
     """Open an embedding model as a judge. Nothing is sent or loaded.
 
     Args:

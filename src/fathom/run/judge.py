@@ -28,6 +28,7 @@ from fathom.run.retry import Retry
 from fathom.score.judge import JudgeKind
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json
+from fathom.types.choices import RETRIES, TIMEOUT
 
 REPLY_TOKENS = 1024
 """Output cap of a judge's reply; a judge that reasons gets more."""
@@ -83,8 +84,8 @@ def judge(
     reasoning_tokens: int | None = None,
     generation: Mapping[str, Json] | None = None,
     model_args: Mapping[str, Json] | None = None,
-    retries: int = 5,
-    timeout: float = 600.0,
+    retries: int = RETRIES,
+    timeout: float = TIMEOUT,
     backoff: float = 1.0,
     max_tokens_total: int | None = None,
     max_cost: float | None = None,
@@ -213,7 +214,7 @@ def _cap(settings: Settings, price: Price) -> int:
 
 
 def _open(
-    settings: Settings, tokenizer: Callable[[], Tokenizer], *, connections: int = 1, timeout: float = 600.0
+    settings: Settings, tokenizer: Callable[[], Tokenizer], *, connections: int = 1, timeout: float = TIMEOUT
 ) -> Client:
     if settings.model == "none":
         raise FathomError("--judge none means that no judge is used; it is an option of rows, report and analyze")

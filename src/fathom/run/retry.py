@@ -15,6 +15,7 @@ from fathom.run.failures import Failure, classify
 from fathom.run.model import PROBE, TINY_PROMPT, Call, Client, RequestError
 from fathom.run.usage import with_counts
 from fathom.types import FathomError, Reply
+from fathom.types.choices import RETRIES, TIMEOUT
 
 DENIED_IN_A_ROW = 5
 ERRORS_BEFORE_ANY_REPLY = 20
@@ -34,8 +35,8 @@ class Retry:
         rng: Draws the jitter.
     """
 
-    retries: int = 5
-    timeout: float = 600.0
+    retries: int = RETRIES
+    timeout: float = TIMEOUT
     first: float = 1.0
     longest: float = 60.0
     obeyed: float = 900.0

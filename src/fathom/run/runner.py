@@ -37,6 +37,7 @@ from fathom.subsetfile import read_subset
 from fathom.suitefile import Values, open_suite, wanted_of, why_none
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
+from fathom.types.choices import RETRIES, TIMEOUT
 
 
 def run(
@@ -65,8 +66,8 @@ def run(
     thinking_switch: str | None = None,
     subset: Path | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
-    retries: int = 5,
-    timeout: float = 600.0,
+    retries: int = RETRIES,
+    timeout: float = TIMEOUT,
     backoff: float = 1.0,
     max_tokens_total: int | None = None,
     max_cost: float | None = None,

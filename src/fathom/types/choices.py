@@ -1,6 +1,13 @@
-"""Choices that commands offer and that the library obeys, declared once for both."""
+"""Choices and defaults that commands offer and that the library obeys, declared once for both."""
 
 from typing import Literal, TypeAlias
+
+RETRIES = 5
+"""Retries of a request after a temporary failure."""
+TIMEOUT = 600.0
+"""Seconds for one attempt."""
+THRESHOLD = 0.5
+"""Closed-book score from which a question counts as known."""
 
 BaseRule: TypeAlias = Literal["paper", "code", "given"]
 Correct: TypeAlias = Literal["majority", "any", "all", "mean"]

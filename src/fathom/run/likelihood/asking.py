@@ -25,6 +25,7 @@ from fathom.run.store import peek
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError, Ordering, Sample
+from fathom.types.choices import RETRIES, TIMEOUT
 
 MOST_ORDERS = 120
 """Orders of five segments; more need an option."""
@@ -70,8 +71,8 @@ def likelihood(
     tasks: Sequence[str] | None = None,
     limit: int | None = None,
     max_connections: int = 1,
-    retries: int = 5,
-    timeout: float = 600.0,
+    retries: int = RETRIES,
+    timeout: float = TIMEOUT,
     backoff: float = 1.0,
     most_orders: int = MOST_ORDERS,
     tell: Callable[[str], None] | None = None,
