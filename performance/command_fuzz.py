@@ -4,7 +4,7 @@ The commands are those of the application. Each case takes one of them with valu
 beyond every limit, names that no file can have, addresses that are none, files where folders belong), and often a copy
 of a right input (a suite, a run, rows, a subset, a bundle, a site) that is damaged: cut off, emptied, flipped, not
 UTF-8, a value of another type somewhere in its JSON, its Parquet or its SQLite. It runs in this process and has to end
-with 0, 1 or 2. Whatever else comes is printed with its traceback and its command line, and the benchmark ends with 1.
+with 0, 1, 2 or, of a gate, 3. Whatever else comes is printed with its traceback and its command line, and the benchmark ends with 1.
 No case leaves this machine.
 
     python performance/command_fuzz.py                        # 10,000 cases
@@ -40,7 +40,7 @@ from unittest.mock import patch
 NOWHERE = "http://127.0.0.1:9"
 SECONDS = 30
 """After so long a case is ended, and counted as slow: some right command lines ask for a lot of work."""
-CLEAR = ("0", "1", "2", "slow")
+CLEAR = ("0", "1", "2", "3", "slow")
 
 HOSTILE_WORDS = (
     "", " ", "x", "-", "--", "-1", "0", "1e999", "nan", "inf", "9" * 40, "\ud800", "\x00", "\x1b[2J", "٣", "a" * 300,
@@ -576,7 +576,7 @@ def print_counts(found: Sequence[Outcome], seconds: float) -> int:
     for name, ends in (*sorted(by_command.items()), ("all", total)):
         print(f"{name:22} {ends.total():6,}  " + ", ".join(f"{end}: {count:,}" for end, count in sorted(ends.items())))
     wrong = [(number, one) for number, one in enumerate(found) if one.end not in CLEAR]
-    print(f"neither 0, 1, 2 nor too slow: {len(wrong):,}; {seconds:.0f} s")
+    print(f"neither 0, 1, 2, 3 nor too slow: {len(wrong):,}; {seconds:.0f} s")
     return len(wrong)
 
 
