@@ -4,8 +4,8 @@ The commands are those of the application. Each case takes one of them with valu
 beyond every limit, names that no file can have, addresses that are none, files where folders belong), and often a copy
 of a right input (a suite, a run, rows, a subset, a bundle, a site) that is damaged: cut off, emptied, flipped, not
 UTF-8, a value of another type somewhere in its JSON, its Parquet or its SQLite. It runs in this process and has to end
-with 0, 1, 2 or, of a gate, 3. Whatever else comes is printed with its traceback and its command line, and the benchmark ends with 1.
-No case leaves this machine.
+with 0, 1, 2 or, of a gate, 3. Whatever else comes is printed with its traceback and its command line, and the benchmark
+ends with 1. No case leaves this machine.
 
     python performance/command_fuzz.py                        # 10,000 cases
     python performance/command_fuzz.py --cases 500 --seed 3

@@ -404,3 +404,9 @@ def test_choices_are_those_of_the_libraries_that_obey_them() -> None:
     assert choices("analyze longscore", "base") == set(BASE_RULES)
     assert choices("report", "filter") == set(POLICIES)
     assert choices("report", "unanswered") == set(UNANSWERED)
+
+
+def test_an_empty_path_is_not_the_current_folder(call: Call) -> None:
+    code, _, told = call("rows", "nothing", "-o", "")
+    assert code == 2
+    assert "--out : expected a path" in told

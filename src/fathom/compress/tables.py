@@ -286,6 +286,8 @@ def write_sampled(subset: Subset, known: ScoreMatrix, path: Path) -> None:
     Raises:
         FathomError: A file cannot be written.
     """
+    if path.is_dir():
+        raise FathomError(f"{path}: is a folder; name a file, for instance small.json")
     design = dict(subset.design)
     if known.models:
         sidecar = path.with_suffix(BESIDE)

@@ -279,7 +279,8 @@ def _plain(kind: Any, value: Any) -> Any:
     for one in _parts(kind):
         if one in _PLAIN:
             words, accepted = _PLAIN[one]
-            if isinstance(value, accepted) and (one is bool or not isinstance(value, bool)):
+            refused = one is Path and value == ""  # which would be the current folder
+            if isinstance(value, accepted) and (one is bool or not isinstance(value, bool)) and not refused:
                 try:
                     return one(value)
                 except ValueError:
