@@ -59,7 +59,7 @@ def decided(
     at = LENGTHS.index(LOST_AT)
     first[:, at] &= rng.random(items) >= loss / 0.8  # four fifths of the answers are right
     found = gate(rows(first, "candidate"), rows(second, "baseline"), margin=margin, alpha=alpha, seed=seed)
-    return found.verdict, tuple(one.name for one in found.claims if one.verdict == "FAIL")
+    return found.decision, tuple(one.name for one in found.claims if one.decision == "FAIL")
 
 
 def main() -> None:
@@ -82,7 +82,7 @@ def main() -> None:
         ):
             work = partial(decided, items=items, shared=given.shared, loss=loss, margin=given.margin, alpha=given.alpha)
             made = list(pool.map(work, range(pairs), chunksize=4))
-            counts = Counter(verdict for verdict, _ in made)
+            counts = Counter(decision for decision, _ in made)
             named = Counter(name for _, names in made for name in names)
             pair = f"{pairs} pairs of {items} items at {len(LENGTHS)} lengths, alpha {given.alpha:g}"
             print(f"{title}: {pair}: {dict(counts)}")

@@ -38,56 +38,56 @@ def drawn(seed: int, items: int, loss: dict[int, float] | None = None, noise: fl
     return side(scores)
 
 
-def verdicts(found: Gate) -> dict[str, str]:
-    return {one.name: one.verdict for one in found.claims}
+def decisions(found: Gate) -> dict[str, str]:
+    return {one.name: one.decision for one in found.claims}
 
 
 def test_the_same_scores_pass_with_enough_items() -> None:
     found = gate(drawn(1, 2000), drawn(1, 2000), margin=0.03)
-    assert found.verdict == "PASS"
-    assert set(verdicts(found)) == {"kv", "kv at 1k", "kv at 2k", "kv at 4k"}
+    assert found.decision == "PASS"
+    assert set(decisions(found)) == {"kv", "kv at 1k", "kv at 2k", "kv at 4k"}
     assert (found.lost, found.gained, found.gaps) == ((), (), ())
     assert {one.difference for one in found.claims} == {0.0}
 
 
 def test_few_items_decide_nothing() -> None:
     found = gate(drawn(1, 20), drawn(1, 20), margin=0.03)
-    assert found.verdict == "INCONCLUSIVE"
+    assert found.decision == "INCONCLUSIVE"
     assert "more items would decide it" in found.reason
 
 
 def test_a_loss_at_one_length_fails_and_is_named() -> None:
     found = gate(drawn(1, 1500, {4096: 0.08}), drawn(2, 1500), margin=0.03, alpha=0.01)
-    assert found.verdict == "FAIL"
+    assert found.decision == "FAIL"
     assert "kv at 4k" in found.reason
     assert "kv at 1k" not in found.reason
-    assert verdicts(found)["kv at 4k"] == "FAIL"
+    assert decisions(found)["kv at 4k"] == "FAIL"
     assert len(found.lost) > len(found.gained) > 0
     assert all(one.baseline >= 0.5 > one.candidate for one in found.lost)
     only = gate(drawn(1, 1500, {4096: 0.08}), drawn(2, 1500), margin=0.03, at=(1024,))
-    assert set(verdicts(only)) == {"kv at 1k"}
-    assert only.verdict != "FAIL"
+    assert set(decisions(only)) == {"kv at 1k"}
+    assert only.decision != "FAIL"
 
 
 def test_a_small_loss_within_the_margin_passes() -> None:
     found = gate(drawn(1, 4000, dict.fromkeys(LENGTHS, 0.01), 0.02), drawn(2, 4000, noise=0.02), margin=0.05)
-    assert found.verdict == "PASS"
+    assert found.decision == "PASS"
     assert all(one.difference < 0 for one in found.claims)
 
 
 def test_nothing_comparable_never_passes() -> None:
     other = drawn(1, 400).with_columns(suite=pl.lit("another"))
     found = gate(drawn(1, 400), other, margin=0.5)
-    assert (found.verdict, found.claims) == ("INCONCLUSIVE", ())
+    assert (found.decision, found.claims) == ("INCONCLUSIVE", ())
     assert "nothing is comparable" in found.reason
-    assert gate(drawn(1, 400), drawn(1, 400), margin=0.5, at=(9999,)).verdict == "INCONCLUSIVE"
+    assert gate(drawn(1, 400), drawn(1, 400), margin=0.5, at=(9999,)).decision == "INCONCLUSIVE"
 
 
 def test_left_out_samples_never_pass() -> None:
     whole = drawn(1, 2000)
     hard = whole.filter((pl.col("value") == 1) | (pl.col("length") != 4096))
     found = gate(hard, whole, margin=0.2)
-    assert found.verdict == "INCONCLUSIVE"
+    assert found.decision == "INCONCLUSIVE"
     assert "the candidate has no score for" in found.reason
 
 
@@ -107,14 +107,14 @@ def test_percent_is_no_fraction(wrong: dict[str, float]) -> None:
 def test_several_tasks_are_claims_of_their_own() -> None:
     two = [side({1024: np.ones(300), 2048: np.ones(300)}, task=task) for task in ("kv", "qa")]
     found = gate(pl.concat(two), pl.concat(two), margin=0.03)
-    assert list(verdicts(found)) == ["all tasks", "all tasks at 1k", "all tasks at 2k", "kv", "qa"]
-    assert found.verdict == "PASS"
+    assert list(decisions(found)) == ["all tasks", "all tasks at 1k", "all tasks at 2k", "kv", "qa"]
+    assert found.decision == "PASS"
 
 
 @pytest.mark.slow
 def test_equal_models_rarely_fail() -> None:
     failed = sum(
-        gate(drawn(2 * seed + 1, 60), drawn(2 * seed + 2, 60), margin=0.01, alpha=0.05, seed=seed).verdict == "FAIL"
+        gate(drawn(2 * seed + 1, 60), drawn(2 * seed + 2, 60), margin=0.01, alpha=0.05, seed=seed).decision == "FAIL"
         for seed in range(150)
     )
     assert failed <= 12  # 7.5 expected at most; 12 or more has a probability of 8%
@@ -138,8 +138,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run_line(command, ["gate", old, "--baseline", old, "--at", "1k", "--margin", "0.0001"]) == 3
     capsys.readouterr()
     assert run_line(command, ["gate", new, "--baseline", old, "--json"]) == 1
-    assert '"verdict": "FAIL"' in capsys.readouterr().out
-    assert api.gate(new, baseline=old).verdict == "FAIL"
+    assert '"decision": "FAIL"' in capsys.readouterr().out
+    assert api.gate(new, baseline=old).decision == "FAIL"
 
 
 def test_markdown_and_junit_escape_names(tmp_path: Path) -> None:

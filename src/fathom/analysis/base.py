@@ -8,6 +8,7 @@ shorter than the first length, without distractors. Here those are rows whose co
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from fathom.stats.intervals import Floats, generator, means_of_sums, resampled_s
 from fathom.stats.outcomes import Unmeasured
 from fathom.types.choices import BaseRule as BaseRule
 
-BASE_RULES: tuple[BaseRule, ...] = ("paper", "code", "given")
+BASE_RULES: tuple[BaseRule, ...] = get_args(BaseRule)
 BASE_LENGTHS = (2048, 4096, 6144)
 """2k, 4k and 6k: the paper's base lengths, in tokens."""
 POOLED_TASKS = ("kv_retrieval", "counting_stars", "passage_retrieval", "passage_count")

@@ -4,7 +4,7 @@ Intervals and p-values come from the same replicates (``fathom.stats.differences
 lengths are resampled together, tasks independently.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -71,7 +71,6 @@ def compare(
     unanswered: Unanswered = "zero",
     seed: int = 0,
     replicates: int = PAIRED_REPLICATES,
-    null: float = 0.0,
 ) -> list[Comparison]:
     """Compares two models on shared items, per task and length, over lengths (None) and over tasks (``all``).
 
@@ -90,7 +89,6 @@ def compare(
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of intervals and p-values.
         replicates: Number of replicates; the smallest p-value is 2 / (replicates + 1).
-        null: The true difference that p-values test.
 
     Returns:
         Comparisons; empty if the models share no scored item.
@@ -98,6 +96,51 @@ def compare(
     Raises:
         FathomError: A model has no rows, or both are the same.
     """
+    names = (model_a, variant_a), (model_b, variant_b)
+    return pair_up(rows, *names, unanswered=unanswered, seed=seed, replicates=replicates).comparisons()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairing:
+    """Two models paired on their shared items, from which differences are tested.
+
+    Attributes:
+        shared: Their scores by task.
+        drawn: The replicates of their differences by task.
+        blank: Tasks and lengths (None for all) without a comparison.
+        whole: Whether the mean over tasks can be compared.
+        named: The names of both, as fields of ``Comparison``.
+        numbers: Outcomes of the replies of each cell.
+    """
+
+    shared: Mapping[str, "_Pair"]
+    drawn: Mapping[str, Differences]
+    blank: Collection[tuple[str, int | None]]
+    whole: bool
+    named: Mapping[str, Any]
+    numbers: Mapping[tuple[object, ...], Mapping[str, int]]
+
+    def comparisons(self, null: float = 0.0) -> list[Comparison]:
+        """The comparisons of ``compare``; p-values test a true difference of ``null``."""
+        found: list[Comparison] = []
+        for task, pair in self.shared.items():
+            found += _compared({task: pair}, self.drawn, task, self.named, null)
+        if self.whole:
+            found += _compared(self.shared, self.drawn, ALL, self.named, null)
+        return [replace(one, **_sides(one, self.numbers)) for one in found if (one.task, one.length) not in self.blank]
+
+
+def pair_up(
+    rows: pl.DataFrame,
+    a: tuple[str, str],
+    b: tuple[str, str],
+    *,
+    unanswered: Unanswered = "zero",
+    seed: int = 0,
+    replicates: int = PAIRED_REPLICATES,
+) -> Pairing:
+    """Pairs two models, given as model and variant; arguments and errors as in ``compare``."""
+    (model_a, variant_a), (model_b, variant_b) = a, b
     systems = set(rows.select("model", "variant").unique().rows())
     for model, variant in ((model_a, variant_a), (model_b, variant_b)):
         if (model, variant) not in systems:
@@ -118,21 +161,17 @@ def compare(
         if (model, variant) == (model_a, variant_a) and (model_b, variant_b, task) in found
         if (pair := _paired(found[model_a, variant_a, task], found[model_b, variant_b, task])) is not None
     }
-    comparisons: list[Comparison] = []
     named: dict[str, Any] = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
     called = system_key(model_a, variant_a), system_key(model_b, variant_b)
     drawn = {
         task: paired(pair.names, pair.first, pair.second, task, seed, called=called, replicates=replicates)
         for task, pair in shared.items()
     }
-    for task, pair in shared.items():
-        comparisons += _compared({task: pair}, drawn, task, named, null)
     blank = blank_means(first, second)
     # A task that both were asked and that has no score anywhere is missing from every mean over tasks.
-    if all(task in shared for task, _ in blank if task != ALL):
-        comparisons += _compared(shared, drawn, ALL, named, null)
+    whole = all(task in shared for task, _ in blank if task != ALL)
     numbers = tallies(both, ("model", "variant", "task", "length"))
-    return [replace(one, **_sides(one, numbers)) for one in comparisons if (one.task, one.length) not in blank]
+    return Pairing(shared, drawn, blank, whole, named, numbers)
 
 
 def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:

@@ -14,15 +14,16 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from fathom.analysis.compare import Comparison, compare
+from fathom.analysis.compare import Comparison, pair_up
 from fathom.analysis.grid import ALL
 from fathom.length import format_length
 from fathom.printing import readable
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered, scored_rows
+from fathom.stats.ranks import holm
 from fathom.types import FathomError
 
-Verdict: TypeAlias = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+Decision: TypeAlias = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 SIDES = ("candidate", "baseline")
 RIGHT = 0.5
 """Score from which a sample counts as right in the list of flips."""
@@ -40,7 +41,7 @@ class Claim:
         items: Items of both.
         p_worse: One-sided p-value that the candidate is worse, adjusted by Holm over all claims.
         p_margin: One-sided p-value against a loss of the margin or more.
-        verdict: What this claim shows alone.
+        decision: What this claim shows alone.
     """
 
     task: str
@@ -50,7 +51,7 @@ class Claim:
     items: int
     p_worse: float
     p_margin: float
-    verdict: Verdict = "INCONCLUSIVE"
+    decision: Decision = "INCONCLUSIVE"
 
     @property
     def name(self) -> str:
@@ -84,7 +85,7 @@ class Gate:
     """The decision and what it rests on.
 
     Attributes:
-        verdict: ``PASS``, ``FAIL`` or ``INCONCLUSIVE``.
+        decision: ``PASS``, ``FAIL`` or ``INCONCLUSIVE``.
         reason: Why, in a sentence.
         margin: Largest loss that is accepted, as a fraction.
         alpha: Level of the tests.
@@ -94,7 +95,7 @@ class Gate:
         gaps: What could not be compared.
     """
 
-    verdict: Verdict
+    decision: Decision
     reason: str
     margin: float
     alpha: float
@@ -134,12 +135,13 @@ def gate(
     rows = pl.concat([_side(candidate, SIDES[0]), _side(baseline, SIDES[1])])
     if at is not None:
         rows = rows.filter(pl.col("length").is_in(list(at)))
-    claims = _claims(rows, unanswered, margin, seed, chosen=at is not None)
-    gaps = _gaps(rows, unanswered, at or ())
+    claims = _claims(rows, unanswered, margin, seed)
+    scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
+    lost, gained = _flips(scored)
+    gaps = _gaps(scored, [length for length in at or () if length not in set(rows["length"])])
     decided = _decided(claims, margin, alpha)
-    lost, gained = _flips(rows, unanswered)
-    verdict, reason = _verdict(decided, gaps, margin)
-    return Gate(verdict, reason, margin, alpha, decided, lost, gained, gaps)
+    decision, reason = _decision(decided, gaps, margin)
+    return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
 
 
 def _side(rows: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -151,10 +153,11 @@ def _side(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     return rows.with_columns(model=pl.lit(name), variant=pl.lit(""))
 
 
-def _claims(rows: pl.DataFrame, unanswered: Unanswered, margin: float, seed: int, *, chosen: bool) -> list[Claim]:
+def _claims(rows: pl.DataFrame, unanswered: Unanswered, margin: float, seed: int) -> list[Claim]:
     if rows["model"].n_unique() < len(SIDES):
         return []
-    worse, beyond = (compare(rows, *SIDES, unanswered=unanswered, seed=seed, null=null) for null in (0.0, -margin))
+    pairing = pair_up(rows, *((name, "") for name in SIDES), unanswered=unanswered, seed=seed)
+    worse, beyond = (pairing.comparisons(null) for null in (0.0, -margin))
     several = len({one.task for one in worse} - {ALL}) > 1
     lengths = {one.length for one in worse} - {None}
     found = []
@@ -186,26 +189,21 @@ def _one_sided(p_value: float, in_direction: bool) -> float:
 
 def _decided(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Claim, ...]:
     """The claims with adjusted p-values and what each shows."""
-    order = np.argsort([one.p_worse for one in claims], kind="stable")
-    adjusted, highest = [0.0] * len(claims), 0.0
-    for place, number in enumerate(order.tolist()):
-        highest = max(highest, min(1.0, (len(claims) - place) * claims[number].p_worse))
-        adjusted[number] = highest
+    adjusted = holm(np.array([one.p_worse for one in claims]), tests=len(claims))
     found = []
-    for one, p_worse in zip(claims, adjusted, strict=True):
-        verdict: Verdict = "INCONCLUSIVE"
+    for one, p_worse in zip(claims, adjusted.tolist(), strict=True):
+        decision: Decision = "INCONCLUSIVE"
         if one.p_margin <= alpha:
-            verdict = "PASS"
+            decision = "PASS"
         elif p_worse <= alpha and one.difference < -margin:
-            verdict = "FAIL"
-        found.append(replace(one, p_worse=p_worse, verdict=verdict))
+            decision = "FAIL"
+        found.append(replace(one, p_worse=p_worse, decision=decision))
     return tuple(found)
 
 
-def _gaps(rows: pl.DataFrame, unanswered: Unanswered, at: Sequence[int]) -> tuple[str, ...]:
-    """What the baseline has a score for and the candidate has not, or the other way round."""
-    scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
-    found = [f"no sample has the length {format_length(length)}" for length in at if length not in set(rows["length"])]
+def _gaps(scored: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
+    """Lengths without samples, and samples that only one side has a score for."""
+    found = [f"no sample has the length {format_length(length)}" for length in absent]
     sides = {name: set(scored.filter(model=name).select("suite", "task", "length", "sample").rows()) for name in SIDES}
     for name, other in (SIDES, SIDES[::-1]):
         lacking = sides[other] - sides[name]
@@ -216,9 +214,9 @@ def _gaps(rows: pl.DataFrame, unanswered: Unanswered, at: Sequence[int]) -> tupl
     return tuple(found)
 
 
-def _flips(rows: pl.DataFrame, unanswered: Unanswered) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
+def _flips(scored: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
+    """The samples that only the baseline, and only the candidate, got right."""
     keys = ["suite", "task", "length", "sample"]
-    scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
     table = scored.group_by(*keys, "model", maintain_order=True).agg(pl.col("value").mean())
     first, second = (table.filter(model=name).select(*keys, pl.col("value").alias(name)) for name in SIDES)
     both = first.join(second, on=keys, maintain_order="left")
@@ -233,9 +231,9 @@ def _flips(rows: pl.DataFrame, unanswered: Unanswered) -> tuple[tuple[Flip, ...]
     )
 
 
-def _verdict(claims: Sequence[Claim], gaps: Sequence[str], margin: float) -> tuple[Verdict, str]:
+def _decision(claims: Sequence[Claim], gaps: Sequence[str], margin: float) -> tuple[Decision, str]:
     points = f"{100 * margin:g} points"
-    if failed := [one for one in claims if one.verdict == "FAIL"]:
+    if failed := [one for one in claims if one.decision == "FAIL"]:
         worst = min(failed, key=lambda one: one.difference)
         names = ", ".join(one.name for one in failed)
         return "FAIL", f"a significant loss of more than {points} ({100 * worst.difference:+.1f} at worst): {names}"
@@ -243,6 +241,6 @@ def _verdict(claims: Sequence[Claim], gaps: Sequence[str], margin: float) -> tup
         return "INCONCLUSIVE", "; ".join(("nothing is comparable", *gaps))
     if gaps:
         return "INCONCLUSIVE", "; ".join(gaps)
-    if open_ := [one.name for one in claims if one.verdict != "PASS"]:
+    if open_ := [one.name for one in claims if one.decision != "PASS"]:
         return "INCONCLUSIVE", f"a loss of {points} cannot be excluded: {', '.join(open_)}; more items would decide it"
     return "PASS", f"a loss of {points} or more is excluded overall, at every length and on every task"

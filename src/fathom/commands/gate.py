@@ -62,4 +62,4 @@ def main(line: GateOptions) -> int:
 
     found = gate.body(line.but(tell=tell))
     print_gate(found, as_json=line.as_json, markdown=line.markdown)
-    return CODES[found.verdict]
+    return CODES[found.decision]

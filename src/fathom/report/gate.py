@@ -31,7 +31,7 @@ def tables(found: Gate) -> list[Table]:
         Column("p margin"),
         Column("Items"),
     )
-    rows = tuple((Cell(printable(one.name)), Cell(one.verdict), *_figures(one)) for one in found.claims)
+    rows = tuple((Cell(printable(one.name)), Cell(one.decision), *_figures(one)) for one in found.claims)
     made = [Table("claims", "", "Claims", about, columns, rows)] if rows else []
     for title, flips in (("Lost", found.lost), ("Gained", found.gained)):
         if flips:
@@ -82,13 +82,13 @@ def print_gate(found: Gate, *, as_json: bool, markdown: bool) -> None:
     elif markdown:
         print(as_markdown(found))
     else:
-        print(f"{found.verdict}: {found.reason}")
+        print(f"{found.decision}: {found.reason}")
         show(tables(found))
 
 
 def as_markdown(found: Gate) -> str:
     """The decision, the claims and the flips as GitHub's Markdown."""
-    parts = [f"**{found.verdict}**: {_escaped(found.reason)}"]
+    parts = [f"**{found.decision}**: {_escaped(found.reason)}"]
     for table in tables(found):
         lines = [" | ".join(_escaped(column.label) for column in table.columns)]
         lines.append(" | ".join("---:" if column.number else "---" for column in table.columns))
@@ -109,17 +109,17 @@ def write_junit(found: Gate, path: Path) -> None:
     Raises:
         FathomError: The file cannot be written.
     """
-    cases = [(one.name, one.verdict, _said(one)) for one in found.claims] or [("gate", found.verdict, found.reason)]
+    cases = [(one.name, one.decision, _said(one)) for one in found.claims] or [("gate", found.decision, found.reason)]
     if found.gaps:
         cases.append(("comparable", "INCONCLUSIVE", "; ".join(found.gaps)))
     suite = ElementTree.Element("testsuite", name="fathom gate", tests=str(len(cases)))
-    for kind, verdict in (("failures", "FAIL"), ("errors", "INCONCLUSIVE")):
-        suite.set(kind, str(sum(one == verdict for _, one, _ in cases)))
-    for name, verdict, said in cases:
+    for kind, decision in (("failures", "FAIL"), ("errors", "INCONCLUSIVE")):
+        suite.set(kind, str(sum(one == decision for _, one, _ in cases)))
+    for name, decision, said in cases:
         case = ElementTree.SubElement(suite, "testcase", classname="fathom.gate", name=printable(name))
-        if verdict != "PASS":
-            kind = "failure" if verdict == "FAIL" else "error"
-            ElementTree.SubElement(case, kind, message=printable(said), type=verdict)
+        if decision != "PASS":
+            kind = "failure" if decision == "FAIL" else "error"
+            ElementTree.SubElement(case, kind, message=printable(said), type=decision)
     with whole_file(path) as stream:
         stream.write(ElementTree.tostring(suite, encoding="unicode", xml_declaration=True))
 

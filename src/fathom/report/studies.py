@@ -146,9 +146,6 @@ def _html_cell(cell: Cell) -> Markup:
     return Markup("<td>{}{}</td>").format(cell.text, small)
 
 
-# ---------------------------------------------------------------------------------------------- scores by length
-
-
 class StudyResults(list[Result]):
     """The results of a study: a list that is shown as the tables that the command prints."""
 
@@ -169,6 +166,9 @@ def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     for name, value in record.items():
         flat |= _flat(value, f"{before}{name}_") if isinstance(value, dict) else {f"{before}{name}": value}
     return flat
+
+
+# ---------------------------------------------------------------------------------------------- scores by length
 
 
 def curve_tables(found: Sequence[analysis.CurvePoint]) -> list[Table]:

@@ -5,12 +5,13 @@ Truncation uses the suite's tokenizer, and the number of removed tokens is recor
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from fathom.tokens import Tokenizer
 from fathom.types import FathomError
 from fathom.types.choices import Overflow as Overflow
 
-POLICIES: tuple[Overflow, ...] = ("refuse", "middle", "left", "right")
+POLICIES: tuple[Overflow, ...] = get_args(Overflow)
 EFFECTS: Mapping[Overflow, str] = {
     "refuse": "are not sent",
     "middle": "lose their middle",

@@ -15,7 +15,7 @@ headline, effective length or rank.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
@@ -24,7 +24,7 @@ from fathom.stats.side_rows import is_aggregate, is_side_row
 from fathom.types import FathomError
 from fathom.types.choices import Unanswered as Unanswered
 
-UNANSWERED: tuple[Unanswered, ...] = ("zero", "drop")
+UNANSWERED: tuple[Unanswered, ...] = get_args(Unanswered)
 Outcome: TypeAlias = Literal["answered", "cut", "unanswered", "overflow", "missing"]
 OUTCOMES: tuple[Outcome, ...] = ("answered", "cut", "unanswered", "overflow", "missing")
 OVERFLOW_AT_MOST = 0.2

@@ -72,17 +72,26 @@ def _turned(gap: Gap) -> Gap:
 def _significant(p_values: Floats, level: float) -> NDArray[np.bool_]:
     """Significant differences of each row, by Holm's step-down method over both directions of all of them."""
     scores = len(p_values)
-    found = np.zeros(p_values.shape, dtype=np.bool_)
     if scores < 2:
-        return found
+        return np.zeros(p_values.shape, dtype=np.bool_)
     one_sided = p_values / 2
     np.fill_diagonal(one_sided, 1.0)
-    order = np.argsort(one_sided, axis=1, kind="stable")
     # One of the two directions of each pair has this p-value, the other one more than one half.
-    limits = (1 - level) / (2 * (scores - 1) - np.arange(scores))
-    passed = np.logical_and.accumulate(np.take_along_axis(one_sided, order, axis=1) <= limits, axis=1)
-    np.put_along_axis(found, order, passed, axis=1)
-    return found
+    return holm(one_sided, tests=2 * (scores - 1)) <= 1 - level
+
+
+def holm(p_values: Floats, tests: int) -> Floats:
+    """P-values adjusted by Holm's step-down method: at most alpha exactly for the tests that it rejects at alpha.
+
+    Args:
+        p_values: The smallest p-values of each family, families x tests or those of one family.
+        tests: Size of a family; tests that are not among ``p_values`` have larger p-values.
+    """
+    order = np.argsort(p_values, axis=-1, kind="stable")
+    steps = np.take_along_axis(p_values, order, axis=-1) * (tests - np.arange(p_values.shape[-1]))
+    adjusted = np.empty_like(p_values)
+    np.put_along_axis(adjusted, order, np.minimum(np.maximum.accumulate(steps, axis=-1), 1.0), axis=-1)
+    return adjusted
 
 
 def _tie_groups(significant: NDArray[np.bool_]) -> NDArray[np.int64]:

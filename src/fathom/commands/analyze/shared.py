@@ -98,7 +98,7 @@ class ScoresStudy(OfScores, Json):
 
 
 def study_rows(options: OfCounted) -> "pl.DataFrame":
-    """The rows that a study is of, without known questions, with the scores that count."""
+    """The rows of a study: without excluded questions, unanswered replies counted as chosen."""
     from fathom.report.reading import counted_rows
 
     return counted_rows(known_removed(options).rows, options.unanswered, options.tell)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from fathom.run.failures import Failure
 from fathom.run.likelihood.tokens import Backend
@@ -15,7 +15,7 @@ from fathom.types import Json, Ordering, Reply
 from fathom.types.choices import Method as Method
 
 DIGITS = 6
-METHODS: tuple[Method, ...] = ("orders", "pairs")
+METHODS: tuple[Method, ...] = get_args(Method)
 MOST_SEGMENTS = 12
 """Maximum number of segments in the search for the best chain: the work doubles with each."""
 JOIN = "\n\n"
