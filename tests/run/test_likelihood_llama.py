@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from llama_server import CONTEXT, serving
 from order_suites import make_order_suite
 from tiny_models import SENTENCE, make_gguf
 
@@ -34,38 +28,12 @@ TEXTS = (
     f"{SENTENCE}. Before day the river 🙂 left.\n\nAnd a stone.",
     "中文 and a lantern.\n\n中文字典",
 )
-CONTEXT = 1024
 CLOSE = 1e-3
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf")
-
-
-@contextmanager
-def serving(model: Path, **options: str) -> Iterator[str]:
-    """The address of a server of a model, once it answers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    wanted = {"model": str(model), "host": "127.0.0.1", "port": str(port), "n_ctx": str(CONTEXT), "logits_all": "true"}
-    words = [word for name, value in (wanted | options).items() for word in (f"--{name}", value)]
-    log = model.with_suffix(".log")
-    with log.open("w") as output:
-        server = subprocess.Popen([sys.executable, "-m", "llama_cpp.server", *words], stdout=output, stderr=output)
-    try:
-        for _ in range(600):
-            assert server.poll() is None, log.read_text()[-2000:]
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        server.terminate()
-        server.wait()
 
 
 def directly(model: Path, text: str) -> list[float]:
