@@ -7,6 +7,7 @@ a number that belongs to another token cannot pass for the right one.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,12 @@ SENTENCE = "the ferry leaves at nine and a keeper of lanterns wrote it down in w
 WORDS = tuple(SENTENCE.split())
 WIDTH, HEADS, LAYERS, INNER, WINDOW = 32, 4, 2, 48, 4096
 SPREAD = 0.6
+ANSWER = "<|answer|>"
+CHAT = (
+    "{{ bos_token }}{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}"
+    "{% if enable_thinking is defined and not enable_thinking %}No thoughts.{% endif %}"
+    f"{ANSWER}"
+)
 
 
 def make_gguf(path: Path, *, bos: bool = True, seed: int = 0) -> Path:
@@ -87,13 +94,9 @@ def make_hugging_face(folder: Path, *, seed: int = 0, window: int | None = None)
         window: Tokens of its sliding window; None where every token sees all before it.
     """
     import torch
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedTokenizerFast
+    from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
-    trained = ByteLevelBPETokenizer()
-    sentences = [" ".join(WORDS[start:] + WORDS[:start]) for start in range(len(WORDS))]
-    trained.train_from_iterator(sentences, vocab_size=400, special_tokens=["<s>", "</s>"])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=trained._tokenizer, bos_token="<s>", eos_token="</s>")
+    tokenizer = _tokenizer()
     tokenizer.save_pretrained(folder)
     torch.manual_seed(seed)
     shape = {
@@ -113,3 +116,55 @@ def make_hugging_face(folder: Path, *, seed: int = 0, window: int | None = None)
     )
     model.save_pretrained(folder)
     return folder
+
+
+def make_answering(folder: Path, reply: str) -> Path:
+    """A Llama of ``transformers`` with a chat template that answers every chat with one text.
+
+    Its layers add nothing, so that a token alone decides which one follows: the last one of the template is followed by
+    a token that stands for the whole reply, and any other by the end.
+
+    Args:
+        folder: The folder to be written.
+        reply: The text.
+    """
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    tokenizer = _tokenizer()
+    tokenizer.add_tokens([ANSWER, reply])
+    tokenizer.chat_template = CHAT
+    tokenizer.save_pretrained(folder)
+    words = len(tokenizer)
+    width = words + -words % 8
+    config = LlamaConfig(
+        vocab_size=words,
+        hidden_size=width,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=WINDOW,
+    )
+    model = LlamaForCausalLM(config)
+    following = {tokenizer.convert_tokens_to_ids(ANSWER): tokenizer.convert_tokens_to_ids(reply)}
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()
+            layer.mlp.down_proj.weight.zero_()
+        model.model.embed_tokens.weight.copy_(torch.eye(words, width))
+        model.lm_head.weight.zero_()
+        for token in range(words):
+            model.lm_head.weight[following.get(token, tokenizer.eos_token_id), token] = 1.0
+    model.save_pretrained(folder)
+    return folder
+
+
+def _tokenizer() -> Any:
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    trained = ByteLevelBPETokenizer()
+    sentences = [" ".join(WORDS[start:] + WORDS[:start]) for start in range(len(WORDS))]
+    trained.train_from_iterator(sentences, vocab_size=400, special_tokens=["<s>", "</s>"])
+    return PreTrainedTokenizerFast(tokenizer_object=trained._tokenizer, bos_token="<s>", eos_token="</s>")

@@ -9,7 +9,7 @@ from typing import Literal
 from fathom import plugins
 from fathom.length import thinking as with_thoughts
 from fathom.names import folder_name
-from fathom.run.clients import open_client
+from fathom.run.clients import connections_of, context_of, open_client
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
@@ -203,7 +203,7 @@ def run(
             "manifest.json lists them"
         )
     client = open_client(settings, tokenizer)
-    window_limit = find_limit(settings, client, price, entry.context if entry else None)
+    window_limit = find_limit(settings, client, price, entry.context if entry else None, context_of(client))
     caps = output_caps(settings, price, _task_cap)
     mode = request_modes(
         settings.chat_template,
@@ -228,7 +228,7 @@ def run(
         samples=samples,
         texts=built.texts,
         epochs=epochs,
-        max_connections=max_connections,
+        max_connections=connections_of(client, max_connections),
         seed=seed,
         limit=window_limit,
         price=price,
