@@ -7,7 +7,7 @@ a number that belongs to another token cannot pass for the right one.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,13 +23,14 @@ CHAT = (
 )
 
 
-def make_gguf(path: Path, *, bos: bool = True, seed: int = 0) -> Path:
+def make_gguf(path: Path, *, bos: bool = True, seed: int = 0, reply: str = "") -> Path:
     """A model of Llama's architecture with a SentencePiece vocabulary: words, letters, and all bytes.
 
     Args:
         path: The file to be written.
         bos: Whether texts begin with a BOS token.
         seed: Seed of the weights.
+        reply: If given, the model has a chat template and answers every chat with this text (see ``make_answering``).
     """
     from gguf import GGUFWriter, TokenType
 
@@ -39,25 +40,31 @@ def make_gguf(path: Path, *, bos: bool = True, seed: int = 0) -> Path:
     # SentencePiece joins neighbours step by step, so that the beginnings of words must be pieces too.
     starts = {f"▁{word}"[:size] for word in WORDS for size in range(2, len(word) + 2)}
     normal = [*letters, *sorted(starts)]
+    own = [ANSWER, reply] if reply else []
+    words = len(pieces) + len(normal) + len(own)
+    width = words + -words % (2 * HEADS) if reply else WIDTH
     writer = GGUFWriter(path, "llama")
     writer.add_context_length(WINDOW)
-    writer.add_embedding_length(WIDTH)
+    writer.add_embedding_length(width)
     writer.add_block_count(LAYERS)
     writer.add_feed_forward_length(INNER)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(HEADS)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(WIDTH // HEADS)
-    writer.add_vocab_size(len(pieces) + len(normal))
+    writer.add_rope_dimension_count(width // HEADS)
+    writer.add_vocab_size(words)
     writer.add_tokenizer_model("llama")
-    writer.add_token_list([*pieces, *normal])
-    writer.add_token_scores([0.0] * len(pieces) + [float(len(piece)) for piece in normal])
-    writer.add_token_types([*kinds, *[TokenType.NORMAL] * len(normal)])
+    writer.add_token_list([*pieces, *normal, *own])
+    writer.add_token_scores([0.0] * len(pieces) + [float(len(piece)) for piece in normal] + [0.0] * len(own))
+    writer.add_token_types([*kinds, *[TokenType.NORMAL] * len(normal), *[TokenType.USER_DEFINED] * len(own)])
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
     writer.add_add_bos_token(bos)
-    for name, weights in _weights(len(pieces) + len(normal), np.random.default_rng(seed)).items():
+    if reply:
+        writer.add_chat_template(CHAT)
+    weights_by_name = _answering(words, width) if reply else _weights(words, np.random.default_rng(seed))
+    for name, weights in weights_by_name.items():
         writer.add_tensor(name, weights)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -66,7 +73,32 @@ def make_gguf(path: Path, *, bos: bool = True, seed: int = 0) -> Path:
     return path
 
 
-def _weights(words: int, rng: np.random.Generator) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+Weights: TypeAlias = dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]
+
+
+def _answering(words: int, width: int) -> Weights:
+    """Layers that add nothing; the last token but one is followed by the last, and all others by the end."""
+    following = np.zeros((words, width), dtype=np.float32)
+    following[2, :words] = 1
+    following[:, words - 2] = 0
+    following[words - 1, words - 2] = 1
+    weights = {
+        "token_embd.weight": np.eye(words, width, dtype=np.float32),
+        "output.weight": following,
+        "output_norm.weight": np.ones(width, dtype=np.float32),
+    }
+    ones, square = np.ones(width, dtype=np.float32), np.zeros((width, width), dtype=np.float32)
+    inner = np.zeros((INNER, width), dtype=np.float32)
+    for layer in range(LAYERS):
+        block = f"blk.{layer}"
+        weights |= {f"{block}.attn_norm.weight": ones, f"{block}.ffn_norm.weight": ones}
+        weights |= {f"{block}.attn_{name}.weight": square for name in ("q", "k", "v", "output")}
+        weights |= {f"{block}.ffn_{name}.weight": inner for name in ("gate", "up")}
+        weights[f"{block}.ffn_down.weight"] = inner.T.copy()
+    return weights
+
+
+def _weights(words: int, rng: np.random.Generator) -> Weights:
     def drawn(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         return (rng.standard_normal(shape) * SPREAD).astype(np.float32)
 

@@ -116,6 +116,7 @@ def describe_run(
         "on_overflow": settings.on_overflow,
         "chat_template": settings.chat_template,
         "subset": dict(settings.subset) if settings.subset is not None else None,
+        **({} if settings.kind is None else {"model_kind": settings.kind}),
         **({} if thinking is None else {"thinking": asdict(thinking), "variant": thinking.score}),
         "versions": {name: found for name in packages or ("fathom-eval", *asking) if (found := _version(name))},
         **({} if command is None else {"command": _shown(command)}),
@@ -262,6 +263,7 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "on_overflow": manifest.get("on_overflow"),
         # Runs of earlier versions had no such option.
         "chat template": manifest.get("chat_template") or "always",
+        "--model-kind": manifest.get("model_kind"),
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": value for name, value in (manifest.get("model_args") or {}).items()},
