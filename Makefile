@@ -41,9 +41,8 @@ $(MODELS)/tested: pyproject.toml
 quick: $(VENV)/tested  ## test all but what is slow or drives a browser
 	$(BIN)/pytest -m "not slow and not browser"
 
-test-models: $(MODELS)/tested  ## test perplexities and embeddings against a real server and local models, all tiny
-	$(MODELS)/bin/pytest tests/run/test_likelihood_local.py tests/run/test_likelihood_llama.py tests/run/test_gate_llama.py \
-		tests/run/test_embedding_local.py
+test-models: $(MODELS)/tested  ## test runs, judges, likelihoods and embeddings with a real server and local models, all tiny
+	$(MODELS)/bin/pytest tests/run/test_*local*.py tests/run/test_*llama*.py
 
 lint: $(VENV)/tested  ## lint, types and the import contract
 	$(BIN)/ruff check .

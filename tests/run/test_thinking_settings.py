@@ -205,7 +205,7 @@ def test_without_a_mode_nothing_changes(chosen: dict[str, Any]) -> None:
             "--reasoning-effort low: .* is off in a model",
         ),
         ({"kind": "mixed", "generation": {"reasoning_tokens": 0}}, "--reasoning-tokens 0: .* is on in a model of kind"),
-        ({"mode": None, "kind": "mixed"}, "--model-kind mixed: needs --thinking on or"),
+        ({"mode": None, "kind": "hybrid"}, "--model-kind hybrid: expected one of thinking, mixed, instruct"),
         ({"mode": None, "switch": "type"}, "--thinking-switch type: needs --thinking"),
     ],
 )

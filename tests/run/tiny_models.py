@@ -7,6 +7,7 @@ a number that belongs to another token cannot pass for the right one.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,15 +15,22 @@ SENTENCE = "the ferry leaves at nine and a keeper of lanterns wrote it down in w
 WORDS = tuple(SENTENCE.split())
 WIDTH, HEADS, LAYERS, INNER, WINDOW = 32, 4, 2, 48, 4096
 SPREAD = 0.6
+ANSWER = "<|answer|>"
+CHAT = (
+    "{{ bos_token }}{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}"
+    "{% if enable_thinking is defined and not enable_thinking %}No thoughts.{% endif %}"
+    f"{ANSWER}"
+)
 
 
-def make_gguf(path: Path, *, bos: bool = True, seed: int = 0) -> Path:
+def make_gguf(path: Path, *, bos: bool = True, seed: int = 0, reply: str = "") -> Path:
     """A model of Llama's architecture with a SentencePiece vocabulary: words, letters, and all bytes.
 
     Args:
         path: The file to be written.
         bos: Whether texts begin with a BOS token.
         seed: Seed of the weights.
+        reply: If given, the model has a chat template and answers every chat with this text (see ``make_answering``).
     """
     from gguf import GGUFWriter, TokenType
 
@@ -32,25 +40,31 @@ def make_gguf(path: Path, *, bos: bool = True, seed: int = 0) -> Path:
     # SentencePiece joins neighbours step by step, so that the beginnings of words must be pieces too.
     starts = {f"▁{word}"[:size] for word in WORDS for size in range(2, len(word) + 2)}
     normal = [*letters, *sorted(starts)]
+    own = [ANSWER, reply] if reply else []
+    words = len(pieces) + len(normal) + len(own)
+    width = words + -words % (2 * HEADS) if reply else WIDTH
     writer = GGUFWriter(path, "llama")
     writer.add_context_length(WINDOW)
-    writer.add_embedding_length(WIDTH)
+    writer.add_embedding_length(width)
     writer.add_block_count(LAYERS)
     writer.add_feed_forward_length(INNER)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(HEADS)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(WIDTH // HEADS)
-    writer.add_vocab_size(len(pieces) + len(normal))
+    writer.add_rope_dimension_count(width // HEADS)
+    writer.add_vocab_size(words)
     writer.add_tokenizer_model("llama")
-    writer.add_token_list([*pieces, *normal])
-    writer.add_token_scores([0.0] * len(pieces) + [float(len(piece)) for piece in normal])
-    writer.add_token_types([*kinds, *[TokenType.NORMAL] * len(normal)])
+    writer.add_token_list([*pieces, *normal, *own])
+    writer.add_token_scores([0.0] * len(pieces) + [float(len(piece)) for piece in normal] + [0.0] * len(own))
+    writer.add_token_types([*kinds, *[TokenType.NORMAL] * len(normal), *[TokenType.USER_DEFINED] * len(own)])
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
     writer.add_add_bos_token(bos)
-    for name, weights in _weights(len(pieces) + len(normal), np.random.default_rng(seed)).items():
+    if reply:
+        writer.add_chat_template(CHAT)
+    weights_by_name = _answering(words, width) if reply else _weights(words, np.random.default_rng(seed))
+    for name, weights in weights_by_name.items():
         writer.add_tensor(name, weights)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -59,7 +73,32 @@ def make_gguf(path: Path, *, bos: bool = True, seed: int = 0) -> Path:
     return path
 
 
-def _weights(words: int, rng: np.random.Generator) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+Weights: TypeAlias = dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]
+
+
+def _answering(words: int, width: int) -> Weights:
+    """Layers that add nothing; the last token but one is followed by the last, and all others by the end."""
+    following = np.zeros((words, width), dtype=np.float32)
+    following[2, :words] = 1
+    following[:, words - 2] = 0
+    following[words - 1, words - 2] = 1
+    weights = {
+        "token_embd.weight": np.eye(words, width, dtype=np.float32),
+        "output.weight": following,
+        "output_norm.weight": np.ones(width, dtype=np.float32),
+    }
+    ones, square = np.ones(width, dtype=np.float32), np.zeros((width, width), dtype=np.float32)
+    inner = np.zeros((INNER, width), dtype=np.float32)
+    for layer in range(LAYERS):
+        block = f"blk.{layer}"
+        weights |= {f"{block}.attn_norm.weight": ones, f"{block}.ffn_norm.weight": ones}
+        weights |= {f"{block}.attn_{name}.weight": square for name in ("q", "k", "v", "output")}
+        weights |= {f"{block}.ffn_{name}.weight": inner for name in ("gate", "up")}
+        weights[f"{block}.ffn_down.weight"] = inner.T.copy()
+    return weights
+
+
+def _weights(words: int, rng: np.random.Generator) -> Weights:
     def drawn(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         return (rng.standard_normal(shape) * SPREAD).astype(np.float32)
 
@@ -87,13 +126,9 @@ def make_hugging_face(folder: Path, *, seed: int = 0, window: int | None = None)
         window: Tokens of its sliding window; None where every token sees all before it.
     """
     import torch
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedTokenizerFast
+    from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
-    trained = ByteLevelBPETokenizer()
-    sentences = [" ".join(WORDS[start:] + WORDS[:start]) for start in range(len(WORDS))]
-    trained.train_from_iterator(sentences, vocab_size=400, special_tokens=["<s>", "</s>"])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=trained._tokenizer, bos_token="<s>", eos_token="</s>")
+    tokenizer = _tokenizer()
     tokenizer.save_pretrained(folder)
     torch.manual_seed(seed)
     shape = {
@@ -113,3 +148,55 @@ def make_hugging_face(folder: Path, *, seed: int = 0, window: int | None = None)
     )
     model.save_pretrained(folder)
     return folder
+
+
+def make_answering(folder: Path, reply: str) -> Path:
+    """A Llama of ``transformers`` with a chat template that answers every chat with one text.
+
+    Its layers add nothing, so that a token alone decides which one follows: the last one of the template is followed by
+    a token that stands for the whole reply, and any other by the end.
+
+    Args:
+        folder: The folder to be written.
+        reply: The text.
+    """
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    tokenizer = _tokenizer()
+    tokenizer.add_tokens([ANSWER, reply])
+    tokenizer.chat_template = CHAT
+    tokenizer.save_pretrained(folder)
+    words = len(tokenizer)
+    width = words + -words % 8
+    config = LlamaConfig(
+        vocab_size=words,
+        hidden_size=width,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=WINDOW,
+    )
+    model = LlamaForCausalLM(config)
+    following = {tokenizer.convert_tokens_to_ids(ANSWER): tokenizer.convert_tokens_to_ids(reply)}
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()
+            layer.mlp.down_proj.weight.zero_()
+        model.model.embed_tokens.weight.copy_(torch.eye(words, width))
+        model.lm_head.weight.zero_()
+        for token in range(words):
+            model.lm_head.weight[following.get(token, tokenizer.eos_token_id), token] = 1.0
+    model.save_pretrained(folder)
+    return folder
+
+
+def _tokenizer() -> Any:
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    trained = ByteLevelBPETokenizer()
+    sentences = [" ".join(WORDS[start:] + WORDS[:start]) for start in range(len(WORDS))]
+    trained.train_from_iterator(sentences, vocab_size=400, special_tokens=["<s>", "</s>"])
+    return PreTrainedTokenizerFast(tokenizer_object=trained._tokenizer, bos_token="<s>", eos_token="</s>")

@@ -5,7 +5,18 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Asking, Backoff, Lengths, Limit, OnReply, Retries, RunFolder, Tasks, Timeout
+from fathom.commands.shared import (
+    Asking,
+    Backoff,
+    Lengths,
+    Limit,
+    ModelArgs,
+    OnReply,
+    Retries,
+    RunFolder,
+    Tasks,
+    Timeout,
+)
 from fathom.options.declare import arg, at_least, command, hidden, opt, unset
 from fathom.types.choices import RETRIES, TIMEOUT, Method
 
@@ -35,6 +46,7 @@ class LikelihoodOptions(Asking):
             metavar="URL",
         ),
     ] = None
+    model_args: ModelArgs = unset
     via: Annotated[
         Literal["auto", "echo", "prompt_logprobs"],
         opt("How the server is asked: echo, prompt_logprobs (vLLM), or auto, which tries both.", metavar="WAY"),

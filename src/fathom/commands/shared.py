@@ -66,7 +66,9 @@ Confirm: TypeAlias = Annotated[
     Callable[["Preflight"], bool] | None, hidden("Called with what is ahead before any request; False stops.")
 ]
 OnReply: TypeAlias = Annotated[Callable[["Progress"], None] | None, hidden("Called with the state after every reply.")]
-ReasoningTokens: TypeAlias = Annotated[int | None, opt("Tokens for reasoning.", metavar="TOKENS", check=at_least(0))]
+ReasoningTokens: TypeAlias = Annotated[
+    int | None, opt("Tokens for reasoning, added to each output cap.", metavar="TOKENS", check=at_least(0))
+]
 
 
 class Build(Options, kw_only=True):
@@ -126,8 +128,8 @@ class Sampling(Options, kw_only=True):
     temperature: Annotated[
         Read[float | str | None, float | Literal["default"] | None],
         opt(
-            "Sampling temperature; negative leaves it to the provider. Default: 0; with --thinking the model's own, or "
-            "1 if unknown.",
+            "Sampling temperature; negative leaves it to the provider. Default: 0, for a model that is known to reason "
+            "its own; with --thinking its own, or 1 if unknown.",
             metavar="NUMBER",
             read=temperature_or_default,
         ),
@@ -174,8 +176,9 @@ class Reasoning(Options, kw_only=True):
     model_kind: Annotated[
         Literal["thinking", "mixed", "instruct"] | None,
         opt(
-            "With --thinking: whether the model always reasons (thinking), can be switched (mixed) or never reasons "
-            "natively (instruct)."
+            "Whether the model always reasons (thinking), can be switched (mixed) or never reasons natively "
+            "(instruct). Say it for a model that `fathom list settings` does not know, such as my-model on your own "
+            "server: without room for its reasoning, replies end before the answer."
         ),
     ] = None
     thinking_switch: Annotated[

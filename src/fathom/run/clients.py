@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from fathom.run.hugging_face import is_local
+from fathom.run.local_client import LocalClient, open_local_client
 from fathom.run.model import Client, Settings, is_baseline
 from fathom.tokens import Tokenizer
 
@@ -20,6 +22,8 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
         from fathom.run.baselines import baseline_client
 
         return baseline_client(settings.model, tokenizer)
+    if is_local(settings.model):
+        return open_local_client(settings)
     if settings.chat_template != "always":
         from fathom.run.completions import open_continuing_client
 
@@ -27,3 +31,16 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
     from fathom.run.inspect_client import open_inspect_client
 
     return open_inspect_client(settings)
+
+
+def context_of(client: Client) -> int | None:
+    """Tokens that a model in this process holds by its own configuration; None for all others."""
+    return client.context if isinstance(client, LocalClient) else None
+
+
+def connections_of(client: Client, wanted: int) -> int:
+    """Requests in flight at once: a model in this process gets no more than it computes at once.
+
+    Others would wait for it, and their time limit would pass.
+    """
+    return min(wanted, client.batch_size) if isinstance(client, LocalClient) else wanted

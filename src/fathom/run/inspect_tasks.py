@@ -18,14 +18,17 @@ from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset
 from inspect_ai.dataset import Sample as InspectSample
 from inspect_ai.model import ChatMessageUser, GenerateConfig
+from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
-from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
+from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import registry_info
 
 from fathom.build import BuildConfig, build, configure
 from fathom.counts import cache_folder
 from fathom.length import parse_length, render
 from fathom.registry import get_task, tasks
+from fathom.run.model_settings import reasoning_settings
+from fathom.run.preflight import REASONING_ALLOWANCE
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import FathomError, Sample, Task
 
@@ -71,6 +74,26 @@ _SCORERS = {name: _scorer_of(name) for name in dict.fromkeys(task.metric for tas
 
 
 @solver
+def asked_with_room(task: str) -> Solver:
+    """Sends the prompt of a task, with room for reasoning in the output cap of a model that reasons."""
+    cap = get_task(task).max_output_tokens
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if (roomy := _with_room(state, cap)) is None:
+            return await generate(state)
+        return await generate(state, max_tokens=roomy)
+
+    return solve
+
+
+def _with_room(state: TaskState, cap: int) -> int | None:
+    """The output cap with room for reasoning; None if the model needs none or the user gave a cap."""
+    if active_generate_config().max_tokens is not None or reasoning_settings(str(state.model)) is None:
+        return None
+    return cap + REASONING_ALLOWANCE
+
+
+@solver
 def asked_again(task: str) -> Solver:
     """Sends the second prompt of a task as a new conversation and keeps the second reply."""
     declared = get_task(task)
@@ -80,7 +103,8 @@ def asked_again(task: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         prompt = follow_up(state.output.completion, _sample(state, state.target))
         state.messages = [ChatMessageUser(content=prompt)]
-        return await (generate(state) if cap is None else generate(state, max_tokens=cap))
+        last = _with_room(state, cap or declared.max_output_tokens) or cap
+        return await (generate(state) if last is None else generate(state, max_tokens=last))
 
     return solve
 
@@ -170,7 +194,7 @@ def _inspect_task(declared: Task, wanted: BuildConfig) -> InspectTask:
     suite = open_suite(build(wanted, folder, force=True).folder)
     return InspectTask(
         dataset=MemoryDataset(_samples(suite), name=suite.manifest["suite"]),
-        solver=[generate(), asked_again(declared.name)] if declared.follow_up else generate(),
+        solver=[asked_with_room(declared.name), *([asked_again(declared.name)] if declared.follow_up else [])],
         scorer=_SCORERS[declared.metric](declared.name),
         config=GenerateConfig(max_tokens=declared.max_output_tokens, stop_seqs=list(declared.stop) or None),
         version=declared.version,

@@ -13,7 +13,7 @@ from random import Random
 from fathom import plugins
 from fathom.address import check_address
 from fathom.printing import readable
-from fathom.run.clients import open_client
+from fathom.run.clients import connections_of, open_client
 from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
 from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, find_cases, plan_judging
 from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
@@ -174,7 +174,7 @@ def judge(
     work = JudgeWork(
         cap=cap,
         price=price,
-        max_connections=max_connections,
+        max_connections=connections_of(client, max_connections),
         retry=Retry(retries=retries, timeout=timeout, first=backoff),
         max_tokens_total=max_tokens_total,
         max_cost=max_cost,

@@ -11,6 +11,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
+from fathom.run.hugging_face import is_local
 from fathom.run.model import Settings, is_baseline
 from fathom.run.model_settings import KINDS, SWITCHES
 from fathom.run.thinking import MODES, PROMPTS
@@ -21,6 +22,7 @@ FILE = "run.json"
 FORMAT = 2
 """Of ``run.json``. Format 1 has no checksum."""
 MODE = "thinking.mode"
+_LOCAL, _REMOTE = ("torch", "transformers"), ("inspect-ai", "openai", "anthropic")
 _ADVICE = "restore it from a copy, or move the folder away and run again"
 
 # Files that may be in a folder before run.json: another process may be starting.
@@ -91,7 +93,7 @@ def describe_run(
         A JSON object without secrets: values of arguments whose names look like keys are ``***``.
     """
     thinking = settings.thinking
-    asking = ("fathom-eval",) if is_baseline(settings.model) else ("fathom-eval", "inspect-ai", "openai", "anthropic")
+    asking = _LOCAL if is_local(settings.model) else () if is_baseline(settings.model) else _REMOTE
     return {
         "format": FORMAT,
         "suite": {
@@ -114,8 +116,9 @@ def describe_run(
         "on_overflow": settings.on_overflow,
         "chat_template": settings.chat_template,
         "subset": dict(settings.subset) if settings.subset is not None else None,
+        **({} if settings.kind is None else {"model_kind": settings.kind}),
         **({} if thinking is None else {"thinking": asdict(thinking), "variant": thinking.score}),
-        "versions": {name: found for name in packages or asking if (found := _version(name))},
+        "versions": {name: found for name in packages or ("fathom-eval", *asking) if (found := _version(name))},
         **({} if command is None else {"command": _shown(command)}),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -260,6 +263,7 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "on_overflow": manifest.get("on_overflow"),
         # Runs of earlier versions had no such option.
         "chat template": manifest.get("chat_template") or "always",
+        "--model-kind": manifest.get("model_kind"),
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": value for name, value in (manifest.get("model_args") or {}).items()},

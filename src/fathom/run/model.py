@@ -6,6 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from fathom.address import check_address
 from fathom.run.failures import Failure
+from fathom.run.model_settings import Kind
 from fathom.run.overflow import Overflow
 from fathom.run.thinking import Thinking
 from fathom.secrets import remember
@@ -100,6 +101,7 @@ class Settings:
             continued, ``never`` none.
         subset: Name and hash of the subset to run; None for all samples.
         thinking: Settings of the thinking or non-thinking score; None for other runs.
+        kind: The kind of model as the user says in a run for neither score; None if unsaid.
 
     Raises:
         FathomError: The address is invalid.
@@ -117,6 +119,7 @@ class Settings:
     chat_template: ChatTemplate = "always"
     subset: Mapping[str, Json] | None = None
     thinking: Thinking | None = None
+    kind: Kind | None = None
 
     def __post_init__(self) -> None:
         if self.base_url is not None:

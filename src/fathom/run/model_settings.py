@@ -37,6 +37,7 @@ class ModelSettings:
         temperature_thinking: The same with thinking.
         switch: How native reasoning is switched, if not the provider's way; None for the provider's.
         source: Where the entry comes from.
+        reasons: Of a ``mixed`` model: whether it reasons unless told not to.
     """
 
     kind: Kind
@@ -49,6 +50,12 @@ class ModelSettings:
     temperature_thinking: float | None = None
     switch: Switch | None = None
     source: str = ""
+    reasons: bool = False
+
+    @property
+    def by_default(self) -> bool:
+        """Whether the model reasons unless told not to."""
+        return self.kind == "thinking" or (self.kind == "mixed" and self.reasons)
 
 
 def find_settings(model: str) -> ModelSettings | None:
@@ -62,6 +69,27 @@ def find_settings(model: str) -> ModelSettings | None:
     """
     table = {name.lower(): entry for name, entry in model_table().items()}
     return table.get(model.lower()) or table.get(_last(model))
+
+
+def reasoning_settings(model: str) -> ModelSettings | None:
+    """The entry of a model that reasons unless told not to; None for others and for unknown ones.
+
+    The name may continue after that of an entry, as in ``deepseek-r1-distill-qwen-32b``, ``deepseek-r1:free`` or
+    ``qwen3-32b-awq``; the entry with the longest name counts.
+
+    Args:
+        model: Name as ``fathom run --model`` takes it, with any provider.
+
+    Raises:
+        FathomError: A file of the user cannot be read.
+    """
+    entry = find_settings(model)
+    if entry is None:
+        last = _last(model).replace(":", "-")
+        table = {name.lower(): one for name, one in model_table().items()}
+        near = max((name for name in table if f"{last}-".startswith(f"{name}-")), key=len, default="")
+        entry = table.get(near)
+    return entry if entry is not None and entry.by_default else None
 
 
 def like_models(model: str) -> list[str]:
@@ -119,7 +147,9 @@ def _entry(entry: object, where: str) -> ModelSettings:
 def _check(name: str, value: object, where: str) -> None:
     # In Python true and false are integers.
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    if name in _TEXTS:
+    if name == "reasons":
+        right, words = isinstance(value, bool), "true or false"
+    elif name in _TEXTS:
         right = isinstance(value, str) and (not _TEXTS[name] or value in _TEXTS[name])
         words = f"one of {', '.join(_TEXTS[name])}" if _TEXTS[name] else "a text"
     elif name in _TEMPERATURES:

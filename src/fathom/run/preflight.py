@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fathom.length import format_length
 from fathom.run.model import Settings
+from fathom.run.model_settings import reasoning_settings
 from fathom.run.overflow import EFFECTS, Overflow
 from fathom.run.prices import TRUNCATION, Limit, Price, price_range
 from fathom.run.request_mode import PLAIN, RequestModes
@@ -172,8 +173,16 @@ def _reasoning_allowance(settings: Settings, price: Price) -> int:
     if isinstance(tokens, int):
         return tokens
     effort = settings.generation.get("reasoning_effort")
-    reasons = effort != "none" if effort is not None else price.reasons
+    reasons = effort != "none" if effort is not None else _reasons_unless_told(settings, price)
     return REASONING_ALLOWANCE if reasons else 0
+
+
+def _reasons_unless_told(settings: Settings, price: Price) -> bool:
+    if settings.kind is not None:
+        return settings.kind != "instruct"
+    if settings.model_args.get("enable_thinking") is False:
+        return False
+    return price.reasons or reasoning_settings(settings.model) is not None
 
 
 def forecast_run(

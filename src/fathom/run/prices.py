@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.resources import files
 
+from fathom.run.hugging_face import is_local
 from fathom.run.model import Client, Settings, is_baseline
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError
@@ -85,7 +86,7 @@ def find_price(model: str, base_url: str | None = None) -> Price:
         base_url: Address of a server other than the provider's; only the user's own table then applies.
 
     Returns:
-        The entry, ``FREE`` for offline baselines, ``UNKNOWN`` if the table has none.
+        The entry, ``FREE`` for offline baselines and models in this process, ``UNKNOWN`` if the table has none.
 
     Raises:
         FathomError: A price file of the user cannot be read.
@@ -93,7 +94,7 @@ def find_price(model: str, base_url: str | None = None) -> Price:
     if is_baseline(model):
         return FREE
     table = _users() if base_url is not None else price_table()
-    return table.get(model) or table.get(_DATE.sub("", model)) or UNKNOWN
+    return table.get(model) or table.get(_DATE.sub("", model)) or (FREE if is_local(model) else UNKNOWN)
 
 
 def price_table() -> dict[str, Price]:
@@ -137,8 +138,8 @@ class Limit:
 
     Attributes:
         window: Tokens; None if unknown.
-        source: Source of the window: ``--window``, ``baseline``, ``TRUNCATION``, ``table of models`` or ``price
-            table``; "" if unknown.
+        source: Source of the window: ``--window``, ``baseline``, ``TRUNCATION``, ``table of models``, ``price
+            table`` or ``configuration`` (of a model in this process); "" if unknown.
         policy: What happens to longer prompts.
         by_client: Whether the client truncates, in which case the reply takes no room in the window.
     """
@@ -158,7 +159,9 @@ class Limit:
         return None if self.window is None else self.window if self.of_prompts else self.window - cap
 
 
-def find_limit(settings: Settings, client: Client, price: Price, known: int | None = None) -> Limit:
+def find_limit(
+    settings: Settings, client: Client, price: Price, known: int | None = None, own: int | None = None
+) -> Limit:
     """The window of a model: the user's, the client's own, the truncation length, or that of a table.
 
     Args:
@@ -166,6 +169,7 @@ def find_limit(settings: Settings, client: Client, price: Price, known: int | No
         client: Answers the prompts.
         price: The model's entry in the price table.
         known: The window in the table of models; None if unknown.
+        own: The window by the configuration of a model in this process; None if unknown.
     """
     if settings.window is not None:
         return Limit(settings.window, "--window", settings.on_overflow)
@@ -175,4 +179,6 @@ def find_limit(settings: Settings, client: Client, price: Price, known: int | No
         return Limit(settings.thinking.truncation, TRUNCATION, settings.on_overflow)
     if known is not None:
         return Limit(known, "table of models", settings.on_overflow)
-    return Limit(price.window, "price table" if price.window else "", settings.on_overflow)
+    if price.window is not None:
+        return Limit(price.window, "price table", settings.on_overflow)
+    return Limit(own, "configuration" if own else "", settings.on_overflow)

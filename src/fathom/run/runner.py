@@ -9,7 +9,7 @@ from typing import Literal
 from fathom import plugins
 from fathom.length import thinking as with_thoughts
 from fathom.names import folder_name
-from fathom.run.clients import open_client
+from fathom.run.clients import connections_of, context_of, open_client
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
@@ -90,8 +90,8 @@ def run(
         limit: Samples per task and length; all by default.
         max_connections: Requests in flight at once.
         seed: Seed for baselines, and for providers that support one.
-        temperature: Sampling temperature; None for the provider's default. By default 0; with ``thinking`` that of the
-            table of models, else 1.
+        temperature: Sampling temperature; None for the provider's default. By default 0, for models known to reason
+            that of the table of models; with ``thinking`` that of the table, else 1.
         max_output_tokens: Cap on every reply, reasoning included; by default each task's own cap, plus room for
             reasoning if the model is known to reason.
         reasoning_effort: ``none``, ``minimal``, ``low``, ``medium`` or ``high``, for models that support it.
@@ -109,7 +109,8 @@ def run(
         thinking: ``on`` for the model's thinking score, ``off`` for its non-thinking score: prompts, caps, temperature,
             truncation and reasoning switches then follow from the table of models and the arguments given here
             (``fathom.run.thinking``). None for other runs.
-        model_kind: ``thinking``, ``mixed`` or ``instruct``, if the table of models does not say.
+        model_kind: ``thinking``, ``mixed`` or ``instruct``, if the table of models does not say. All but ``instruct``
+            get room for reasoning.
         thinking_switch: How native reasoning is switched, if not as in the table or by the provider: ``effort``,
             ``tokens``, ``enable_thinking``, ``thinking``, ``type`` or ``none``.
         subset: Subset file (``fathom.subsetfile``): only its samples and items are run. It is part of the run: another
@@ -162,6 +163,7 @@ def run(
         chat_template=parse_chat_template(chat_template),
         subset=describe_subset(chosen) if chosen else None,
         thinking=decided.thinking,
+        kind=decided.kind,
     )
     check_settings(settings, reasoning_tokens=reasoning_tokens)
     check_work(
@@ -203,7 +205,7 @@ def run(
             "manifest.json lists them"
         )
     client = open_client(settings, tokenizer)
-    window_limit = find_limit(settings, client, price, entry.context if entry else None)
+    window_limit = find_limit(settings, client, price, entry.context if entry else None, context_of(client))
     caps = output_caps(settings, price, _task_cap)
     mode = request_modes(
         settings.chat_template,
@@ -228,7 +230,7 @@ def run(
         samples=samples,
         texts=built.texts,
         epochs=epochs,
-        max_connections=max_connections,
+        max_connections=connections_of(client, max_connections),
         seed=seed,
         limit=window_limit,
         price=price,
@@ -240,6 +242,7 @@ def run(
         progress=progress or (lambda state: None),
         request_mode=mode,
         thinking=settings.thinking,
+        reasons=settings.max_output_tokens is not None or reasons(settings, price),
     )
     return drive(work_on(out, client, work, plan.total))
 

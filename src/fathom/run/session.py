@@ -55,6 +55,7 @@ class Work:
         progress: Called after every reply.
         request_mode: Request mode by task name.
         thinking: How the model should think; None for runs without a thinking mode.
+        reasons: Whether the output caps have room for reasoning, or are the user's.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -72,6 +73,7 @@ class Work:
     progress: Callable[[Progress], None]
     request_mode: RequestModes = field(default=lambda task: PLAIN)
     thinking: Thinking | None = None
+    reasons: bool = True
 
 
 class Session:
@@ -130,9 +132,11 @@ class Session:
         self._totals = self._ledger.totals()
         counts, hints = self._totals.counts, []
         if counts["incomplete"] > INCOMPLETE_SHARE * self._totals.finished:
+            unexpected = self._reasoned and not self._work.reasons and self._work.thinking is None
+            mend = "the model reasons: use --model-kind thinking" if unexpected else "raise --max-output-tokens"
             hints.append(
                 f"{counts['incomplete']} of {self._totals.finished} replies are incomplete: they reached the output "
-                "cap, or contain only reasoning; raise --max-output-tokens, in another run folder"
+                f"cap, or contain only reasoning; {mend}, in another run folder"
             )
         if counts["error"]:
             last = f", the last one with: {self._health.last.rstrip('.')}" if self._health.errors else ""

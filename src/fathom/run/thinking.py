@@ -12,7 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from fathom.run.model_settings import KINDS, SWITCHES, Kind, ModelSettings, Switch, like_models
+from fathom.run.model_settings import (
+    KINDS,
+    SWITCHES,
+    Kind,
+    ModelSettings,
+    Switch,
+    like_models,
+    reasoning_settings,
+)
 from fathom.run.overflow import EFFECTS, Overflow, parse_policy
 from fathom.types import FathomError, Json
 
@@ -33,6 +41,7 @@ _PROVIDERS: Mapping[str, Switch] = {
     "deepseek": "type",
     "fathom": "none",
     "google": "tokens",
+    "hf": "enable_thinking",
     "openai-api": "enable_thinking",
     "sglang": "enable_thinking",
     "vllm": "enable_thinking",
@@ -89,6 +98,7 @@ class ThinkingSettings:
     temperature: float | None
     on_overflow: Overflow
     generation: Mapping[str, Json]
+    kind: Kind | None = None
 
 
 def thinking_settings(
@@ -110,8 +120,8 @@ def thinking_settings(
     """The settings for one of a model's two scores. The user's values override the table's.
 
     Args:
-        mode: ``on``, ``off``, or None for a run for neither score: long prompts are refused, the temperature is 0, and
-            nothing is looked up.
+        mode: ``on``, ``off``, or None for a run for neither score: long prompts are refused, and the temperature is 0
+            or, for a model that reasons unless told not to, that of the table.
         model: ``PROVIDER/NAME``.
         entry: The model's entry in the table of models; None if it has none.
         kind: The model's kind; None takes the entry's.
@@ -129,10 +139,12 @@ def thinking_settings(
         FathomError: The kind is unknown, the model has no such score, or options contradict each other.
     """
     if mode is None:
-        _check_no_thinking(kind=kind, switch=switch)
-        plain = 0.0 if temperature == "default" else temperature
+        if switch is not None:
+            raise FathomError(f"--thinking-switch {switch}: needs --thinking on or --thinking off")
+        said = None if kind is None else _one_of(kind, KINDS, "--model-kind")
+        plain = _plain_temperature(model, said, generation or {}) if temperature == "default" else temperature
         policy = parse_policy(on_overflow or "refuse", "--on-overflow")
-        return ThinkingSettings(None, max_output_tokens, plain, policy, generation or {})
+        return ThinkingSettings(None, max_output_tokens, plain, policy, generation or {}, said)
     chosen = _one_of(mode, MODES, "--thinking")
     known = _kind(model, entry, kind)
     if known == "thinking" and chosen == "off":
@@ -165,10 +177,12 @@ def thinking_settings(
     )
 
 
-def _check_no_thinking(*, kind: str | None, switch: str | None) -> None:
-    for name, value in {"--model-kind": kind, "--thinking-switch": switch}.items():
-        if value is not None:
-            raise FathomError(f"{name} {value}: needs --thinking on or --thinking off")
+def _plain_temperature(model: str, kind: Kind | None, generation: Mapping[str, Json]) -> float:
+    """0, or that of the table for a model that reasons: greedy decoding makes many of them repeat themselves."""
+    entry = None if kind == "instruct" else reasoning_settings(model)
+    if entry is None or generation.get("reasoning_effort") == "none":
+        return 0.0
+    return _temperature("on", entry)
 
 
 def describe_thinking(settings: ThinkingSettings, *, window: int | None) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 
 from fathom import plugins
 from fathom.registry import get_task, tasks
+from fathom.run.hugging_face import is_local
 from fathom.run.likelihood.client import METHODS, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
-from fathom.run.likelihood.local import PREFIX, LocalModel
+from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
 from fathom.run.loop import drive
 from fathom.run.manifest import check_run, describe_run, join_run
@@ -24,7 +25,7 @@ from fathom.run.session import Work
 from fathom.run.store import peek
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens import get_tokenizer
-from fathom.types import FathomError, Ordering, Sample
+from fathom.types import FathomError, Json, Ordering, Sample
 from fathom.types.choices import RETRIES, TIMEOUT
 
 MOST_ORDERS = 120
@@ -66,6 +67,7 @@ def likelihood(
     out: Path,
     method: str = "orders",
     model_base_url: str | None = None,
+    model_args: Mapping[str, Json] | None = None,
     via: str = "auto",
     lengths: Sequence[int] | None = None,
     tasks: Sequence[str] | None = None,
@@ -91,6 +93,7 @@ def likelihood(
         method: ``orders``: the order of all N! whose text has the lowest perplexity. ``pairs``: the order with the most
             likely adjacent segments, from N^2 + N texts of two pieces.
         model_base_url: Address of a server that speaks OpenAI's completions protocol.
+        model_args: Arguments of a local model, by name (``fathom.run.hugging_face.load_model``).
         via: How the server returns log-probabilities: ``echo``, ``prompt_logprobs`` (vLLM), or ``auto``.
         lengths: Lengths to run, in tokens; all by default.
         tasks: Tasks to run; by default all ordering tasks.
@@ -129,10 +132,12 @@ def likelihood(
     asked, passed_over = _tasks_of(built, tasks)
     questions = _Questions(built, asked, lengths, limit, built.texts())
     questions.check(way, most_orders)
-    manifest = _describe(Path(suite), built.manifest, model, model_base_url, way)
+    manifest = _describe(Path(suite), built.manifest, model, model_base_url, way, model_args or {})
     check_run(out, manifest)
-    backend = _open(model, model_base_url, how, Retry(retries=retries, timeout=timeout, first=backoff))
-    local = model.startswith(PREFIX)
+    backend = _open(
+        model, model_args or {}, model_base_url, how, Retry(retries=retries, timeout=timeout, first=backoff)
+    )
+    local = is_local(model)
     price = FREE if local else find_price(model, model_base_url)
     total, ahead = questions.look_ahead(out, way, price)
     if tell is not None:
@@ -254,9 +259,11 @@ def _work(
     )
 
 
-def _open(model: str, base_url: str | None, via: Via, retry: Retry) -> Backend:
-    if model.startswith(PREFIX):
-        return LocalModel(model.removeprefix(PREFIX))
+def _open(model: str, model_args: Mapping[str, Json], base_url: str | None, via: Via, retry: Retry) -> Backend:
+    if is_local(model):
+        return LocalModel(model, model_args)
+    if model_args:
+        raise FathomError(f"--model-arg {min(model_args)}: only for local models, hf/PATH")
     _, slash, name = model.partition("/")
     if not (slash and name):
         raise FathomError(f"model {model!r}: expected openai/NAME with --model-base-url, or hf/PATH")
@@ -269,10 +276,17 @@ def _open(model: str, base_url: str | None, via: Via, retry: Retry) -> Backend:
 
 
 def _describe(
-    suite: Path, suite_manifest: Mapping[str, Any], model: str, base_url: str | None, method: Method
+    suite: Path,
+    suite_manifest: Mapping[str, Any],
+    model: str,
+    base_url: str | None,
+    method: Method,
+    model_args: Mapping[str, Json],
 ) -> dict[str, Any]:
-    settings = Settings(model, temperature=None, base_url=base_url, generation={"likelihood": method})
-    packages = ("fathom-eval", "torch", "transformers") if model.startswith(PREFIX) else ("fathom-eval", "openai")
+    settings = Settings(
+        model, temperature=None, base_url=base_url, generation={"likelihood": method}, model_args=model_args
+    )
+    packages = () if is_local(model) else ("fathom-eval", "openai")
     return {**describe_run(suite, suite_manifest, settings, packages), "variant": f"likelihood, {method}"}
 
 

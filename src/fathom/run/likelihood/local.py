@@ -1,14 +1,16 @@
 """Local Hugging Face models: one text after another; a common prefix of consecutive texts is computed once."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
-from fathom.run.failures import Failure, shorten
+from fathom.run.failures import Failure
+from fathom.run.hugging_face import failure_of_model, load_model
 from fathom.run.likelihood.tokens import TokenLogprobs
+from fathom.run.local_client import keeps_all
 from fathom.run.model import RequestError
-from fathom.types import FathomError
+from fathom.types import FathomError, Json
 
-PREFIX = "hf/"
 # Tokens per forward pass: only their logits are in memory.
 CHUNK = 512
 
@@ -17,17 +19,23 @@ class LocalModel:
     """A causal language model from ``transformers`` with the key-value cache of the last text.
 
     Args:
-        name: Folder, or name on the hub.
+        name: ``hf/`` and a folder or a name on the hub.
+        arguments: See ``load_model``.
         share: Whether to reuse common prefixes. Only possible if all layers cache every key and value.
 
     Attributes:
         forwarded: Number of tokens computed so far.
     """
 
-    def __init__(self, name: str, *, share: bool = True) -> None:
-        self._model, self._tokenizer = _load(name)
+    def __init__(self, name: str, arguments: Mapping[str, Json] | None = None, *, share: bool = True) -> None:
+        loaded = load_model(name, arguments)
+        if not loaded.tokenizer.is_fast:
+            raise FathomError(
+                f"model {name}: its tokenizer does not say where tokens are in the text; give another with "
+                "-M tokenizer=PATH"
+            )
+        self._model, self._tokenizer, self._window = loaded.model, loaded.tokenizer, loaded.window
         self._share = share
-        self._window: int | None = getattr(self._model.config, "max_position_embeddings", None)
         self._working = asyncio.Lock()
         self._ids: list[int] = []
         self._logprobs: list[float | None] = []
@@ -54,7 +62,7 @@ class LocalModel:
             logprobs = self._run(ids)
         except Exception as error:
             self._forget()
-            raise RequestError(Failure("bad", shorten(f"{type(error).__name__}: {error}", 300))) from error
+            raise RequestError(failure_of_model(error, len(ids))) from error
         kept = [None if apart else logprob for logprob, apart in zip(logprobs, special, strict=True)]
         offsets = tuple(start for start, _ in found["offset_mapping"])
         return TokenLogprobs(offsets, tuple(kept), shared=len(ids) - (self.forwarded - before))
@@ -94,7 +102,7 @@ class LocalModel:
             same += 1
         # The last common token is computed again: its logits give the likelihood of the first differing one.
         place = max(0, same - 1)
-        if not (self._share and place and _keeps_all(self._cache)):
+        if not (self._share and place and keeps_all(self._cache)):
             self._forget()
             return 0
         if len(self._ids) > place:
@@ -103,29 +111,3 @@ class LocalModel:
 
     def _forget(self) -> None:
         self._ids, self._logprobs, self._cache = [], [], None
-
-
-def _keeps_all(cache: Any) -> bool:
-    """Whether a cache can be shortened anywhere: sliding windows and recurrent states cannot."""
-    layers: list[object] = getattr(cache, "layers", None) or []
-    return bool(layers) and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
-
-
-def _load(name: str) -> tuple[Any, Any]:
-    try:
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-        from transformers.utils.logging import disable_progress_bar
-    except ImportError as error:
-        raise FathomError(f"model hf/{name}: needs torch and transformers: pip install 'fathom-eval[hf]'") from error
-    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    disable_progress_bar()
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForCausalLM.from_pretrained(name, dtype="auto", use_safetensors=True)
-        model = model.to(device).eval()
-    except (OSError, ValueError, ImportError, KeyError) as error:
-        raise FathomError(f"model hf/{name}: loading failed: {shorten(str(error).splitlines()[0], 300)}") from error
-    if not tokenizer.is_fast:
-        raise FathomError(f"model hf/{name}: its tokenizer does not return token offsets")
-    return model, tokenizer

@@ -1,0 +1,188 @@
+"""Loads a Hugging Face model into this process, for runs, judges and likelihoods (``hf/PATH``)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fathom.run.failures import Failure, shorten
+from fathom.types import FathomError, Json
+
+PREFIX = "hf/"
+INSTALL = "pip install 'fathom-eval[hf]'"
+# Arguments of the model that are not passed on to `from_pretrained`.
+_OWN = ("device", "dtype", "torch_dtype", "tokenizer", "tokenizer_path", "model_path", "auto_model_class")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model with its tokenizer.
+
+    Attributes:
+        name: As the user wrote it.
+        model: The model of ``transformers``, ready to be asked.
+        tokenizer: Its tokenizer.
+        window: Tokens that it holds, prompt and reply together, by its configuration; None if that does not say.
+    """
+
+    name: str
+    model: Any
+    tokenizer: Any
+    window: int | None
+
+    def chat_text(self, prompt: str, template: str | None, **more: Json) -> str:
+        """A prompt as the only message of a conversation, by the chat template."""
+        messages = [{"role": "user", "content": prompt}]
+        options = {"tokenize": False, "add_generation_prompt": True, **more}
+        return str(self.tokenizer.apply_chat_template(messages, chat_template=template, **options))
+
+
+def is_local(model: str) -> bool:
+    """Whether a model name names a Hugging Face model in this process."""
+    return model.startswith(PREFIX)
+
+
+def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded:
+    """Load a causal language model and its tokenizer.
+
+    Args:
+        name: ``hf/`` and a folder or a name on the hub.
+        arguments: ``device``, ``dtype``, ``model_path``, ``tokenizer``, ``auto_model_class``; all others go to
+            ``from_pretrained`` of ``transformers``.
+
+    Raises:
+        FathomError: A library, the model or its tokenizer is missing, or there is not enough memory.
+    """
+    try:
+        import torch
+        import transformers
+        from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+    except ImportError as error:
+        raise FathomError(f"model {name}: needs torch and transformers: {INSTALL}") from error
+    disable_progress_bar()
+    set_verbosity_error()
+    given = dict(arguments or {})
+    place = _place(name, str(given.get("model_path") or name.removeprefix(PREFIX)))
+    rest = {key: value for key, value in given.items() if key not in _OWN}
+    # The tokenizer of another folder has its own revision.
+    other = given.get("tokenizer") or given.get("tokenizer_path")
+    shared = ("trust_remote_code", "token", "cache_dir", *(() if other else ("revision",)))
+    tokenizer = _tokenizer(name, str(other or place), {key: value for key, value in rest.items() if key in shared})
+    options = {
+        "dtype": _dtype(name, given.get("dtype") or given.get("torch_dtype")),
+        "use_safetensors": True,
+        **_placed(given.get("device"), torch),
+        **rest,
+    }
+    kind = str(given.get("auto_model_class") or "AutoModelForCausalLM")
+    loader = getattr(transformers, kind, None) if kind.startswith("AutoModel") else None
+    if loader is None:
+        raise FathomError(f"model {name}: auto_model_class={kind}: expected a class such as AutoModelForCausalLM")
+    try:
+        model = loader.from_pretrained(place, **options).eval()
+    except Exception as error:  # libraries raise errors of many kinds for damaged files
+        raise FathomError(f"model {name}: {_why(error, place)}") from error
+    return Loaded(name, model, tokenizer, window_of(model.config))
+
+
+def window_of(config: Any) -> int | None:
+    """Tokens that a model holds by its configuration; None if that does not say."""
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    held = getattr(text, "max_position_embeddings", None)
+    if not isinstance(held, int) or held < 1:
+        return None
+    scaling = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None)
+    if isinstance(scaling, Mapping) and scaling.get("rope_type", scaling.get("type")) == "yarn":
+        # YaRN is often added to a configuration that still has the length of the pretraining.
+        factor, first = scaling.get("factor"), scaling.get("original_max_position_embeddings")
+        if isinstance(factor, int | float) and isinstance(first, int):
+            held = max(held, int(first * factor))
+    return held
+
+
+def failure_of_model(error: Exception, tokens: int) -> Failure:
+    """The failure of a computation, with advice if memory was not enough.
+
+    Args:
+        error: What the library raised.
+        tokens: Tokens of the prompt.
+    """
+    if out_of_memory(error):
+        return Failure(
+            "bad",
+            f"out of memory for a prompt of {tokens:,} tokens. Use smaller batches (-M batch_size=1), smaller numbers "
+            "(-M dtype=bfloat16), all GPUs (-M device=auto), or leave out the longest prompts (--lengths)",
+        )
+    return Failure("bad", shorten(f"{type(error).__name__}: {error}", 300))
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether a computation failed because memory was not enough, on a GPU or without one."""
+    return (
+        type(error).__name__ == "OutOfMemoryError" or "not enough memory" in str(error) or "out of memory" in str(error)
+    )
+
+
+def _place(name: str, path: str) -> str:
+    """The folder, or the name on the hub."""
+    folder = Path(path).expanduser()
+    if folder.is_file():
+        hint = "; a GGUF file is served by llama.cpp" if folder.suffix == ".gguf" else ""
+        raise FathomError(f"model {name}: {folder} is a file; give the folder that holds the model{hint}")
+    if folder.is_dir():
+        if not (folder / "config.json").exists():
+            raise FathomError(
+                f"model {name}: {folder} holds no model: config.json is missing; give the folder that "
+                "`save_pretrained` or the hub's download wrote"
+            )
+        return str(folder)
+    if path.startswith(("/", "~", ".")) or path.count("/") > 1:
+        raise FathomError(
+            f"model {name}: there is no folder {folder}; give the folder of the model, or its name on the hub"
+        )
+    return path
+
+
+def _placed(device: Json, torch: Any) -> dict[str, Json]:
+    """Where the weights go: ``device_map`` needs accelerate, and a CPU needs no map."""
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    return {} if device == "cpu" else {"device_map": device}
+
+
+def _dtype(name: str, given: Json) -> Json:
+    known = ("auto", "bfloat16", "float16", "float32")
+    if given is None:
+        return "auto"
+    if given not in known:
+        raise FathomError(f"model {name}: dtype={given}: expected one of {', '.join(known)}")
+    return given
+
+
+def _tokenizer(name: str, place: str, options: Mapping[str, Json]) -> Any:
+    from transformers import AutoTokenizer
+
+    advice = "give the folder or the name of one with -M tokenizer=PATH"
+    folder = Path(place)
+    if folder.is_dir() and not any(any(folder.glob(pattern)) for pattern in ("*token*", "vocab*")):
+        raise FathomError(f"model {name}: {folder} has no tokenizer; {advice}")
+    try:
+        return AutoTokenizer.from_pretrained(place, **options)
+    except Exception as error:
+        raise FathomError(f"model {name}: its tokenizer cannot be loaded: {_line(error)}; {advice}") from error
+
+
+def _why(error: Exception, place: str) -> str:
+    if out_of_memory(error):
+        return (
+            "not enough memory for its weights. Use smaller numbers (-M dtype=bfloat16), all GPUs (-M device=auto), a "
+            "smaller model, or a server with a quantized one"
+        )
+    if "accelerate" in str(error):
+        return f"loading to a GPU needs accelerate: {INSTALL}"
+    return f"loading failed: {_line(error)}"
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return shorten(lines[0] if lines and lines[0] else type(error).__name__, 300)

@@ -1,0 +1,321 @@
+"""The client for Hugging Face models in this process (``hf/PATH``): chat template, greedy decoding, batches.
+
+One request is computed at a time, or as many as ``batch_size`` says. With one, the keys and values of the last prompt
+are kept, and a prompt that shares at least half of its tokens computes only the rest.
+"""
+
+import asyncio
+import copy
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fathom.run.answers import Output, checked, to_reply
+from fathom.run.failures import Failure
+from fathom.run.hugging_face import Loaded, failure_of_model, load_model
+from fathom.run.model import Call, RequestError, Settings
+from fathom.run.overflow import Overflow
+from fathom.types import FathomError, Json, Reply
+
+# Arguments of the client; all others are those of the model.
+_OWN = ("batch_size", "chat_template", "use_chat_template", "enable_thinking", "prefill_chunk_size")
+# Generation options that transformers has under the same name, and those that concern the prompt or nothing here.
+_SAMPLING = ("top_p", "top_k", "repetition_penalty")
+_BESIDES = ("stop_seqs", "reasoning_effort", "reasoning_tokens", "extra_body")
+# How long an incomplete batch waits for the prompts that are being rendered.
+GATHER_SECONDS = 0.02
+# Further tokens that are searched for a stop text: it may begin within one.
+_MARGIN = 8
+
+
+@dataclass(eq=False)
+class _Job:
+    """One prompt on its way through the model."""
+
+    prompt: str
+    call: Call
+    ids: list[int] = field(default_factory=list)
+    stops: tuple[str, ...] = ()
+    opened: bool = False
+    given_up: bool = False
+    written: int | None = None
+    output: Output | None = None
+    failure: Failure | None = None
+
+    @property
+    def finished(self) -> bool:
+        return self.output is not None or self.failure is not None
+
+
+class LocalClient:
+    """Asks a model of ``transformers``; ``window`` is None because it truncates nothing.
+
+    Attributes:
+        context: Tokens that the model holds by its configuration, prompt and reply together; None if unknown.
+        batch_size: Prompts that are computed at once.
+    """
+
+    window: int | None = None
+    policy: Overflow = "refuse"
+
+    def __init__(self, loaded: Loaded, settings: Settings) -> None:
+        arguments = settings.model_args
+        self._loaded, self._settings = loaded, settings
+        self.batch_size = _batch_size(settings)
+        self.context = loaded.window
+        # The user may know better than the configuration.
+        self._held = None if loaded.window is None else max(loaded.window, settings.window or 0)
+        self._template = None if settings.chat_template == "never" else _template(loaded, settings)
+        self._more = _template_options(settings)
+        self._config = _generation(loaded, settings, arguments.get("prefill_chunk_size"))
+        self._endings = frozenset(self._config.eos_token_id or ())
+        self._waiting: list[_Job] = []
+        self._working = asyncio.Lock()
+        self._ids: list[int] = []
+        self._cache: Any = None
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        """Compute one reply, with others that wait, if batches are allowed."""
+        job = _Job(prompt, call)
+        self._waiting.append(job)
+        try:
+            async with self._working:
+                if not job.finished:
+                    if len(self._waiting) < self.batch_size:
+                        await asyncio.sleep(GATHER_SECONDS)
+                    await self._compute([one for one in self._waiting if not one.finished][: self.batch_size])
+        finally:
+            job.given_up = True
+            self._waiting.remove(job)
+        if job.output is None:
+            raise RequestError(job.failure or Failure("bad", "the model returned nothing"))
+        return checked(to_reply(job.output))
+
+    async def close(self) -> None:
+        """Release the memory of the last prompt."""
+        self._forget()
+
+    async def _compute(self, jobs: list[_Job]) -> None:
+        ended = threading.Event()
+        running = asyncio.ensure_future(asyncio.to_thread(self._run, jobs, ended))
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            # The thread ends at the next token; until then the model is in use.
+            ended.set()
+            await asyncio.wait([running])
+            raise
+
+    def _run(self, jobs: list[_Job], ended: threading.Event) -> None:
+        """Generate replies, and leave them in the jobs. Tokenizers are not made for several threads at once."""
+        try:
+            for job in jobs:
+                self._tokenize(job)
+            if fitting := [job for job in jobs if job.failure is None]:
+                self._generate(fitting, ended)
+        except Exception as error:
+            self._forget()
+            failure = failure_of_model(error, max(len(job.ids) for job in jobs))
+            for job in jobs:
+                job.failure = job.failure or failure
+
+    def _tokenize(self, job: _Job) -> None:
+        tokenizer, call = self._loaded.tokenizer, job.call
+        if call.continued or self._settings.chat_template == "never":
+            text, ids = job.prompt, tokenizer(job.prompt)["input_ids"]
+        else:
+            text = self._loaded.chat_text(job.prompt, self._template, **self._more)
+            ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        given = self._settings.generation.get("stop_seqs")
+        job.ids, job.written = list(ids), None
+        job.stops = (*(map(str, given) if isinstance(given, list | tuple) else ()), *call.stop)
+        # Templates of some reasoning models begin the reasoning themselves.
+        job.opened = text.rstrip().endswith("<think>")
+        if self._held is not None and len(job.ids) + call.max_output_tokens > self._held:
+            told = (
+                f"the prompt has {len(job.ids):,} tokens of the model; with a reply of {call.max_output_tokens:,} they "
+                f"exceed the {self._held:,} of its window"
+            )
+            job.failure = Failure("overflow", told)
+
+    def _generate(self, jobs: list[_Job], ended: threading.Event) -> None:
+        import torch
+
+        model, longest = self._loaded.model, max(len(job.ids) for job in jobs)
+        pad = self._config.pad_token_id
+        rows = [[pad] * (longest - len(job.ids)) + job.ids for job in jobs]
+        mask = [[0] * (longest - len(job.ids)) + [1] * len(job.ids) for job in jobs]
+        cache, shared = self._shared(jobs)
+        config = copy.deepcopy(self._config)
+        config.max_new_tokens = max(job.call.max_output_tokens for job in jobs)
+        if config.do_sample:
+            torch.manual_seed(jobs[0].call.seed + jobs[0].call.epoch - 1)
+        with torch.inference_mode():
+            found = model.generate(
+                input_ids=torch.tensor(rows, device=model.device),
+                attention_mask=torch.tensor(mask, device=model.device),
+                generation_config=config,
+                stopping_criteria=[_Ends(jobs, longest, ended, self._loaded.tokenizer)],
+                **({} if cache is None else {"past_key_values": cache}),
+            )
+        if ended.is_set():
+            self._forget()
+            return
+        written = [row[longest:] for row in found.sequences.tolist()]
+        if len(jobs) == 1:
+            self._cache, self._ids = found.past_key_values, [*jobs[0].ids, *written[0][:-1]]
+        for job, ids in zip(jobs, written, strict=True):
+            job.output = self._output(job, ids, shared)
+
+    def _output(self, job: _Job, ids: list[int], shared: int) -> Output:
+        # Rows that end before others are filled up.
+        ids = ids[: job.written]
+        ended = next((place for place, token in enumerate(ids) if token in self._endings), None)
+        text = self._loaded.tokenizer.decode(ids[:ended], skip_special_tokens=True)
+        stopped = ended is not None or any(stop in text for stop in job.stops)
+        return Output(
+            text=f"<think>{text}" if job.opened else text,
+            stop="stop" if stopped else "max_tokens",
+            tokens_in=len(job.ids),
+            tokens_out=len(ids) if ended is None else ended + 1,
+            tokens_cached=shared,
+        )
+
+    def _shared(self, jobs: list[_Job]) -> tuple[Any, int]:
+        """The cache of the last prompt, shortened to what the next one shares with it, and its tokens."""
+        ids, cache = jobs[0].ids, self._cache
+        same = 0
+        # The last token is computed in any case: its logits give the first of the reply.
+        while same < min(len(self._ids), len(ids) - 1) and self._ids[same] == ids[same]:
+            same += 1
+        held = len(self._ids)
+        self._forget()
+        if len(jobs) > 1 or 2 * same < len(ids) or not keeps_all(cache):
+            return None, 0
+        if held > same:
+            cache.crop(same - held)
+        return cache, same
+
+    def _forget(self) -> None:
+        self._ids, self._cache = [], None
+
+
+class _Ends:
+    """Ends each row of a batch at its own cap or stop text, and all when the request is given up."""
+
+    def __init__(self, jobs: list[_Job], start: int, ended: threading.Event, tokenizer: Any) -> None:
+        self._jobs, self._start, self._ended, self._tokenizer = jobs, start, ended, tokenizer
+
+    def __call__(self, input_ids: Any, scores: Any, **more: Any) -> Any:
+        import torch
+
+        told = [self._ends(job, row) for job, row in zip(self._jobs, input_ids, strict=True)]
+        return torch.tensor(told, device=input_ids.device, dtype=torch.bool)
+
+    def _ends(self, job: _Job, row: Any) -> bool:
+        written = len(row) - self._start
+        if job.written is None and (written >= job.call.max_output_tokens or self._stops(job, row, written)):
+            job.written = written
+        return job.written is not None or job.given_up or self._ended.is_set()
+
+    def _stops(self, job: _Job, row: Any, written: int) -> bool:
+        if not job.stops:
+            return False
+        last = min(written, max(map(len, job.stops)) + _MARGIN)
+        text = self._tokenizer.decode(row[-last:], skip_special_tokens=True)
+        return any(stop in text for stop in job.stops)
+
+
+def open_local_client(settings: Settings) -> LocalClient:
+    """Load a model and open its client.
+
+    Raises:
+        FathomError: See ``load_model``; or an option is not supported, or there is no chat template.
+    """
+    if settings.base_url is not None:
+        raise FathomError(
+            f"model {settings.model}: hf/ models run in this process; leave out --model-base-url, or name the model "
+            "openai/NAME, as the server at that address knows it"
+        )
+    able = sorted({*_SAMPLING, *_BESIDES})
+    for name in settings.generation:
+        if name not in able:
+            raise FathomError(
+                f"model {settings.model}: the generation option {name!r} is not supported for models in this process; "
+                f"they support {', '.join(able)}"
+            )
+    _batch_size(settings)
+    rest = {name: value for name, value in settings.model_args.items() if name not in _OWN}
+    return LocalClient(load_model(settings.model, rest), settings)
+
+
+def keeps_all(cache: Any) -> bool:
+    """Whether a cache can be shortened anywhere: sliding windows and recurrent states cannot."""
+    layers: list[object] = getattr(cache, "layers", None) or []
+    return bool(layers) and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
+
+
+def _batch_size(settings: Settings) -> int:
+    given = settings.model_args.get("batch_size", 1)
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise FathomError(f"model {settings.model}: batch_size={given}: expected a positive whole number")
+    return given
+
+
+def _template(loaded: Loaded, settings: Settings) -> str | None:
+    """The user's chat template; None for the tokenizer's own."""
+    given = settings.model_args.get("chat_template")
+    if settings.model_args.get("use_chat_template") is False:
+        raise FathomError(f"model {settings.model}: use_chat_template=false: use --chat-template never")
+    if given is not None:
+        path = Path(str(given)).expanduser()
+        if "{" in str(given):
+            return str(given)
+        try:
+            return path.read_text("utf-8")
+        except (OSError, ValueError) as error:
+            raise FathomError(f"model {settings.model}: chat_template={given}: cannot be read: {error}") from error
+    if not loaded.tokenizer.chat_template:
+        raise FathomError(
+            f"model {settings.model}: its tokenizer has no chat template, as those of base models. Use --chat-template "
+            "never, which sends prompts unchanged, or give a template with -M chat_template=FILE.jinja"
+        )
+    return None
+
+
+def _template_options(settings: Settings) -> dict[str, Json]:
+    """What the chat template is told besides the prompt."""
+    options: dict[str, Json] = {}
+    if "enable_thinking" in settings.model_args:
+        options["enable_thinking"] = settings.model_args["enable_thinking"]
+    if "reasoning_effort" in settings.generation:
+        options["reasoning_effort"] = settings.generation["reasoning_effort"]
+    body = settings.generation.get("extra_body")
+    told = body.get("chat_template_kwargs") if isinstance(body, Mapping) else None
+    return {**options, **(told if isinstance(told, Mapping) else {})}
+
+
+def _generation(loaded: Loaded, settings: Settings, chunk: Json) -> Any:
+    """How tokens are drawn: greedily at temperature 0, otherwise by the model's own configuration and the user's."""
+    config = copy.deepcopy(loaded.model.generation_config)
+    config.return_dict_in_generate, config.use_cache, config.max_length = True, True, None
+    if chunk is not None:
+        config.prefill_chunk_size = chunk
+    # Fine-tuned models often end with a token that only their tokenizer names.
+    known = config.eos_token_id
+    ends = [*(known if isinstance(known, list) else [known]), loaded.tokenizer.eos_token_id]
+    config.eos_token_id = sorted({token for token in ends if token is not None}) or None
+    if config.pad_token_id is None:
+        pad = loaded.tokenizer.pad_token_id
+        config.pad_token_id = pad if pad is not None else (config.eos_token_id or [0])[0]
+    if settings.temperature == 0:
+        config.do_sample, config.temperature, config.top_p, config.top_k = False, None, None, None
+        return config
+    for name in _SAMPLING:
+        if name in settings.generation:
+            setattr(config, name, settings.generation[name])
+    if settings.temperature is not None:
+        config.do_sample, config.temperature = True, settings.temperature
+    return config
