@@ -6,11 +6,12 @@ from pathlib import Path
 
 from fathom.corpus.records import BadRowError, Fields, NoTextFieldError, make_document, parts_of_document
 from fathom.corpus.spec import parse_spec, path_of
-from fathom.corpus.text import merged
+from fathom.corpus.text import joined_pages, merged
 from fathom.records import (
     ARCHIVE,
+    DOCUMENTS,
     READABLE,
-    TEXTS,
+    TABLES,
     Fault,
     File,
     Listed,
@@ -114,6 +115,8 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
     gathered = Gathering(replace(fields or Fields(), **query), problems=list(found.problems))
     for file in found.files:
         gathered.read_file(file)
+    textless = (one for why, names in gathered.textless.items() for one in unread(root, names, why))
+    found = replace(found, unread=(*found.unread, *textless))
     if not gathered.documents:
         listed = "".join(f"\n  {problem}" for problem in (*gathered.problems[:5], *found.unread))
         why = "no document could be read." if found.files else "it contains no documents."
@@ -174,6 +177,7 @@ class Gathering:
     duplicates: list[Problem] = field(default_factory=list)
     read: int = 0
     without: list[Problem] = field(default_factory=list)
+    textless: dict[str, list[str]] = field(default_factory=dict)
 
     def read_file(self, file: File) -> None:
         """Add the documents of one file, which is recorded as their source."""
@@ -199,18 +203,26 @@ class Gathering:
             problems.add(None, f"none of its {rows:,} rows is a document: {without_text.listed()[0].reason}", rows)
         else:
             self.problems += without_text.listed()
-            for name in sorted(unseen) if rows and format_of(file.name.name) not in TEXTS else ():
+            for name in sorted(unseen) if rows and format_of(file.name.name) in TABLES else ():
                 problems.add(None, f"none of its {rows:,} rows has the field {name!r}")
         self.read += bool(used)
         if not used:
             reason = next((problem.reason for problem in problems.listed()), "it is empty")
+            if format_of(file.name.name) in DOCUMENTS:
+                self.textless.setdefault(reason, []).append(str(file.name))
+                return
             self.without.append(Problem(path_text(str(file.name)), None, reason))
         self.problems += problems.listed()
         self.duplicates += duplicates.listed()
 
     def _add(self, record: Record, source: str, problems: Problems, duplicates: Problems) -> None:
         where = source if record.line is None else f"{source}:{record.line}"
-        document, remarks = make_document(record.fields, self.names, where)
+        content, pages = record.fields, tuple[int, ...]()
+        if record.pages:
+            whole, pages = joined_pages(record.pages)
+            content = {**content, self.names.text: whole}
+        document, remarks = make_document(content, self.names, where)
+        document = replace(document, pages=pages)
         for remark in remarks:
             problems.add(record.line, remark)
         first = self.documents.setdefault(document.id, document)

@@ -2,6 +2,7 @@
 
 from fathom.records.finding import (
     ARCHIVE,
+    DOCUMENTS,
     EXAMPLES_PER_FILE,
     FORMATS,
     READABLE,
@@ -26,6 +27,7 @@ from fathom.records.streams import COMPRESSED, DamagedError, read_chunks, read_l
 __all__ = [
     "ARCHIVE",
     "COMPRESSED",
+    "DOCUMENTS",
     "EXAMPLES_PER_FILE",
     "FORMATS",
     "READABLE",

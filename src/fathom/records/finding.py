@@ -14,7 +14,9 @@ from fathom.types import FathomError
 
 TEXTS = (".txt", ".md")
 TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow")
-FORMATS = (*TEXTS, *TABLES)
+DOCUMENTS = (".pdf", ".docx", ".pptx", ".html", ".htm", ".xhtml", ".epub")
+"""Formats whose text is extracted by other libraries."""
+FORMATS = (*TEXTS, *TABLES, *DOCUMENTS)
 ARCHIVE = ".zip"
 READABLE = f"{', '.join(FORMATS)}, each also with {' or '.join(COMPRESSED)}, or {ARCHIVE} with such files"
 Entry = TypeVar("Entry")
