@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fathom import api
 from fathom.build import build, configure
 from fathom.checksums import with_checksum
 from fathom.length import render
@@ -247,6 +248,23 @@ def test_a_file_with_nothing_in_it_is_named_where_nothing_is_left(tmp_path: Path
         build(configure(task, lengths=(1024,), **given), tmp_path / "a")
 
 
+def test_a_build_stops_at_unread_files_unless_allowed(tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.txt").write_text(f"The {number} ships lay in the harbour of Kessmoor all winter. " * 400)
+        (folder / f"{number}.doc").write_text("binary")
+    choices: dict[str, Any] = {"corpus": str(folder), "lengths": "512", "items": 1, "tokenizer": "words"}
+    with pytest.raises(FathomError, match=r"3 of 6 files were not read:\n.*0.doc, 1.doc, 2.doc\n.*--allow-unread"):
+        api.build("passkey", tmp_path / "suite", **choices)
+    assert not (tmp_path / "suite").exists()
+    built = api.build("passkey", tmp_path / "suite", **choices, allow_unread=True)
+    (found,) = built.manifest["files_of_corpus"]
+    assert (found["read"], found["missed"]) == (3, 3)
+    assert found["not_read"][0] == {"file": "0.doc", "reason": "save it as .docx or .pdf"}
+    assert not api.build("passkey", tmp_path / "suite", **choices).fresh
+
+
 def test_folders_whose_names_are_no_text(tmp_path: Path, corpus: Path) -> None:
     odd = tmp_path / os.fsdecode(b"caf\xe9")
     odd.mkdir()
@@ -342,6 +360,7 @@ def test_fewer_questions_than_items_are_noted(tmp_path: Path, corpus: Path) -> N
 BUILD = """
 import sys
 from pathlib import Path
+from fathom import api
 from fathom.build import build, configure
 build(configure("kv_retrieval", corpus=(sys.argv[1],), lengths=(1024, 2048), items=int(sys.argv[3])), Path(sys.argv[2]))
 """

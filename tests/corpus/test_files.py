@@ -54,8 +54,7 @@ def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) 
     reasons = [problem.reason for problem in corpus.unread]
     assert reasons == [
         "not read (hidden): .git",
-        "not read (readable formats: .txt, .md, .jsonl, .json, .csv, .tsv, .parquet, .arrow, also with .gz or "
-        ".zst, and .zip): table.xlsx",
+        "not read (save it as .csv): table.xlsx",
         "not read (it describes the documents next to it): README.md",
     ]
 
@@ -120,6 +119,44 @@ def test_a_file_whose_name_holds_a_question_mark_wins_over_a_query(tmp_path: Pat
     write_jsonl(tmp_path / "a?text=b.jsonl", [{"text": "whole name", "x": "named field"}])
     assert texts(read_corpus(f"{tmp_path}/a?text=b.jsonl")) == ["whole name"]
     assert texts(read_corpus(f"{tmp_path}/a?text=b.jsonl?text=x")) == ["named field"]
+
+
+def test_every_unread_file_is_named_and_more_than_a_tenth_stops(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"{number:02}.md").write_text(f"text {number}")
+        (tmp_path / f"{number:02}.doc").write_text("binary")
+    corpus = read_corpus(str(tmp_path))
+    assert (corpus.read, corpus.missed) == (20, 20)
+    with pytest.raises(FathomError) as raised:
+        corpus.check_read()
+    assert all(f"{number:02}.doc" in str(raised.value) for number in range(20))
+    assert "20 of 40 files were not read" in str(raised.value)
+    assert "save it as .docx or .pdf" in str(raised.value)
+    assert "--allow-unread" in str(raised.value)
+
+
+def test_a_tenth_of_the_files_may_be_unread(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / f"{number}.txt").write_text(f"text {number}")
+    (tmp_path / "one.doc").write_text("binary")
+    (corpus := read_corpus(str(tmp_path))).check_read()
+    assert (corpus.read, corpus.missed) == (9, 1)
+    (tmp_path / "two.txt").write_bytes(b"caf\xe9")
+    corpus = read_corpus(str(tmp_path))
+    with pytest.raises(FathomError, match=r"2 of 11 files were not read:\n  two.txt: not UTF-8"):
+        corpus.check_read()
+
+
+@pytest.mark.parametrize(
+    "name", [".DS_Store", ".git/config", "Thumbs.db", "desktop.ini", "logo.PNG", "page_files/style.css", "README.md"]
+)
+def test_what_does_not_look_like_a_document_stops_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / "one.txt").write_text("text")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("x")
+    (corpus := read_corpus(str(tmp_path))).check_read()
+    assert (corpus.read, corpus.missed) == (1, 0)
+    assert Path(name).parts[0] in str(corpus.unread[0])
 
 
 # --------------------------------------------------------------------------------------------------- rows

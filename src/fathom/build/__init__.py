@@ -54,6 +54,7 @@ def build(
     out: Path,
     *,
     force: bool = False,
+    allow_unread: bool = False,
     config: Json = None,
     progress: Callable[[int, int], None] | None = None,
     reading: Reading | None = None,
@@ -64,6 +65,7 @@ def build(
         wanted: What to build.
         out: The folder; created if missing.
         force: Replace a folder that holds another suite, or an earlier format of this one.
+        allow_unread: Build although more than a tenth of the files of a corpus are not read.
         config: The manifest's record of the configuration file; None without one.
         progress: Called with (samples built, samples in total).
         reading: Called with the bytes read of a file of threads and its size, None if unknown.
@@ -83,7 +85,7 @@ def build(
     _check_place(out, force)
     cache = CountCache(cache_folder() / "counts.sqlite")
     try:
-        material = gather(wanted, counter := TokenCounter(tokenizer, cache), reading)
+        material = gather(wanted, counter := TokenCounter(tokenizer, cache), reading, allow_unread=allow_unread)
         with suitefile.fresh_folder(out) as folder:
             manifest = _write(folder, wanted, inputs, material, counter, config, progress)
             # Another build may have finished in the meantime.
@@ -228,6 +230,7 @@ def _write(
         "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
         "left_out_in_all": len(material.bad) + len(material.problems),
         "unread": material.unread,
+        "files_of_corpus": material.read,
         "duplicates": material.duplicates,
         "inputs": inputs,
     }

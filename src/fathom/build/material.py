@@ -15,7 +15,7 @@ from fathom.counts import TokenCounter
 from fathom.registry import get_task
 from fathom.sources import Found, read_sources
 from fathom.sources.templates import Templates, read_templates
-from fathom.types import ROLES, Document, FathomError, Role
+from fathom.types import ROLES, Document, FathomError, Json, Role
 
 CONTEXTS = 2  # longest contexts that a generated text could fill, so that items share half of its pairs on average
 PROBED = 64  # pairs or sentences that are counted to estimate the tokens of one
@@ -29,6 +29,7 @@ class Material:
         roles: Documents by role, language and id.
         problems: Why something could not be read, one line each; only the first ones of a file.
         unread: Files that are not read, one line per reason.
+        read: Files read and not read of each corpus from files, and the latter by name with the reason.
         bad: All unusable rows and files of strict sources.
         notes: Messages about the sources.
         duplicates: Number of documents with a text seen before.
@@ -40,6 +41,7 @@ class Material:
     )
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+    read: list[dict[str, Json]] = field(default_factory=list)
     bad: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     duplicates: int = 0
@@ -78,13 +80,16 @@ class Material:
 Reading: TypeAlias = Callable[[int, int | None], None]
 
 
-def gather(wanted: BuildConfig, counter: TokenCounter, reading: Reading | None = None) -> Material:
+def gather(
+    wanted: BuildConfig, counter: TokenCounter, reading: Reading | None = None, *, allow_unread: bool = False
+) -> Material:
     """Read all documents; those of ``world`` in the requested languages, English by default.
 
     Args:
         wanted: What to build.
         counter: Counts tokens of generated articles.
         reading: Called with the bytes read of a file of threads, and its size if known.
+        allow_unread: Whether more than a tenth of the files of a corpus may be unread.
     """
     material = Material()
     for roles, spec in (*((ROLES, spec) for spec in wanted.corpus), *wanted.own):
@@ -92,7 +97,7 @@ def gather(wanted: BuildConfig, counter: TokenCounter, reading: Reading | None =
             for language in wanted.languages or ("en",):
                 material.add(_world(spec, wanted, language, counter), roles, wanted.languages)
         else:
-            _read(material, spec, roles, wanted)
+            _read(material, spec, roles, wanted, allow_unread)
     for spec in wanted.threads:
         threads = thread_documents(spec, reading)
         material.add(threads.documents, ("thread",), wanted.languages)
@@ -133,14 +138,19 @@ def _missing(names: Sequence[str], found: Found) -> list[str]:
     return notes + ([f"no usable data in {', '.join(spoiled)}"] if spoiled else [])
 
 
-def _read(material: Material, spec: str, roles: Sequence[Role], wanted: BuildConfig) -> None:
+def _read(material: Material, spec: str, roles: Sequence[Role], wanted: BuildConfig, allow_unread: bool) -> None:
     try:
         corpus = read_corpus(spec, wanted.fields)
     except OSError as error:
         raise FathomError(f"Corpus {spec!r}: {error.filename}: cannot be read: {error.strerror or error}") from error
+    if not allow_unread:
+        corpus.check_read()
     material.add(corpus.documents, roles, wanted.languages)
     material.problems += map(str, corpus.problems)
     material.unread += map(str, corpus.unread)
+    left: list[Json] = [{"file": name, "reason": one.why} for one in corpus.unread for name in one.names]
+    left += [{"file": problem.path, "reason": problem.reason} for problem in corpus.without]
+    material.read.append({"corpus": spec, "read": corpus.read, "missed": corpus.missed, "not_read": left})
     material.duplicates += len(corpus.duplicates)
 
 

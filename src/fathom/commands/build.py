@@ -73,6 +73,9 @@ class BuildOptions(Build, Recorded, Terminal):
     ] = "own"
     where: Where = unset
     skip_bad: Annotated[bool, opt("Skip rows of published records that cannot be used.")] = False
+    allow_unread: Annotated[
+        bool, opt("Build although more than a tenth of the files of a corpus cannot be read; they are always named.")
+    ] = False
     force: Annotated[bool, opt("Replace another suite in the folder, or an earlier format of this one.")] = False
     fields: Annotated["Fields | None", hidden("Names of the fields in corpus files.")] = None
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, all samples).")] = None
@@ -82,7 +85,7 @@ class BuildOptions(Build, Recorded, Terminal):
     ] = None
 
 
-_NOT_ORDERED = {"target", "out", "force", "progress", "reading"}
+_NOT_ORDERED = {"target", "out", "allow_unread", "force", "progress", "reading"}
 
 
 @command(BuildOptions)
@@ -104,6 +107,7 @@ def build(options: BuildOptions) -> "Built":
         wanted,
         Path(options.out),
         force=options.force,
+        allow_unread=options.allow_unread,
         config=options.config.record() if options.config else None,
         progress=options.progress,
         reading=options.reading,
@@ -120,7 +124,12 @@ def main(line: BuildOptions) -> None:
     there = "" if built.fresh else "already built, "
     print(f"{built.folder}: {there}{sum(made['samples'].values()):,} samples")
     left_out = _left_out(made["left_out"], made["left_out_in_all"], made["duplicates"])
-    for note in [*made["notes"], *left_out, *made.get("unread", ())]:
+    counts = [
+        f"{one['corpus']}: {one['read']:,} files read, {one['missed']:,} not read"
+        for one in made.get("files_of_corpus", ())
+        if one["missed"]
+    ]
+    for note in [*made["notes"], *counts, *left_out, *made.get("unread", ())]:
         tell_below(note)
 
 

@@ -6,24 +6,32 @@ from pathlib import Path
 
 from fathom.corpus.records import BadRowError, Fields, NoTextFieldError, make_document, parts_of_document
 from fathom.corpus.spec import parse_spec, path_of
-from fathom.corpus.text import merged
+from fathom.corpus.text import joined_pages, merged
 from fathom.records import (
     ARCHIVE,
+    DOCUMENTS,
     READABLE,
-    TEXTS,
+    TABLES,
     Fault,
     File,
     Listed,
     Problem,
     Problems,
     Record,
+    Unread,
     find_files,
     format_of,
+    looks_like_document,
     path_text,
     read_records,
     unread,
 )
 from fathom.types import Document, FathomError
+
+MOST_MISSED = 0.1
+"""Share of the files of a corpus that may be unread without stopping a build."""
+SHOWN = 40  # files without a document shown in an error message
+README = "it describes the documents next to it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,9 @@ class Corpus:
         spec: The specification that was read.
         fingerprint: Hash of the documents, their questions and summaries, in order.
         unread: Files that are not read, with the reason.
+        read: Number of files with documents.
+        without: Files of a readable format in which there is no document, with the reason of each. Those of tables and
+            texts are among the problems too.
     """
 
     documents: tuple[Document, ...]
@@ -44,7 +55,36 @@ class Corpus:
     duplicates: tuple[Problem, ...]
     spec: str
     fingerprint: str
-    unread: tuple[Problem, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    read: int = 0
+    without: tuple[Problem, ...] = ()
+
+    @property
+    def missed(self) -> int:
+        """Number of files without a document, of those that look like documents."""
+        passed = (name for left in self.unread if left.why != README for name in left.names)
+        return len(self.without) + sum(map(looks_like_document, passed))
+
+    def check_read(self) -> None:
+        """Check that at most a tenth of the files that look like documents were not read.
+
+        Raises:
+            FathomError: More were not; the message names them.
+        """
+        every = self.read + self.missed
+        if self.missed <= MOST_MISSED * every:
+            return
+        mattering = (
+            replace(left, names=names)
+            for left in self.unread
+            if left.why != README and (names := tuple(filter(looks_like_document, left.names)))
+        )
+        lines = "".join(f"\n  {line}" for line in (*self.without[:SHOWN], *mattering))
+        more = f"\n  and {len(self.without) - SHOWN:,} more" if len(self.without) > SHOWN else ""
+        raise FathomError(
+            f"Corpus {self.spec!r}: {self.missed:,} of {every:,} files were not read:{lines}{more}\nConvert, repair or "
+            "remove them, or give --allow-unread to build without them."
+        )
 
 
 def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
@@ -75,6 +115,8 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
     gathered = Gathering(replace(fields or Fields(), **query), problems=list(found.problems))
     for file in found.files:
         gathered.read_file(file)
+    textless = (one for why, names in gathered.textless.items() for one in unread(root, names, why))
+    found = replace(found, unread=(*found.unread, *textless))
     if not gathered.documents:
         listed = "".join(f"\n  {problem}" for problem in (*gathered.problems[:5], *found.unread))
         why = "no document could be read." if found.files else "it contains no documents."
@@ -82,7 +124,14 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
         raise FathomError(f"Corpus {spec!r}: {why}{needs}{listed}")
     documents = tuple(gathered.documents.values())
     return Corpus(
-        documents, tuple(gathered.problems), tuple(gathered.duplicates), spec, fingerprint(documents), found.unread
+        documents,
+        tuple(gathered.problems),
+        tuple(gathered.duplicates),
+        spec,
+        fingerprint(documents),
+        found.unread,
+        gathered.read,
+        (*found.problems, *gathered.without),
     )
 
 
@@ -113,7 +162,7 @@ def _find_files(root: Path, spec: str) -> Listed[File]:
     if len(readmes) == len(found.files):
         return found
     # A README next to documents describes them; alone it is the corpus.
-    passed = unread(root, [str(file.name) for file in readmes], "it describes the documents next to it")
+    passed = unread(root, [str(file.name) for file in readmes], README)
     files = tuple(file for file in found.files if file not in readmes)
     return replace(found, files=files, unread=(*found.unread, *passed))
 
@@ -126,13 +175,16 @@ class Gathering:
     documents: dict[str, Document] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     duplicates: list[Problem] = field(default_factory=list)
+    read: int = 0
+    without: list[Problem] = field(default_factory=list)
+    textless: dict[str, list[str]] = field(default_factory=dict)
 
     def read_file(self, file: File) -> None:
         """Add the documents of one file, which is recorded as their source."""
         problems = Problems(str(file), "problems in this file")
         without_text = Problems(str(file), "rows without a text")
         duplicates = Problems(str(file), "rows of this file with a text seen before")
-        rows, unseen = 0, self._optional_fields_named_by_user()
+        rows, used, unseen = 0, 0, self._optional_fields_named_by_user()
         for record in read_records(file, self.names.named(), self.names.text):
             if isinstance(record, Fault):
                 problems.add(record.line, record.reason)
@@ -141,6 +193,7 @@ class Gathering:
             unseen -= record.fields.keys()
             try:
                 self._add(record, path_text(str(file.name)), problems, duplicates)
+                used += 1
             except NoTextFieldError as error:
                 without_text.add(record.line, str(error))
             except BadRowError as error:
@@ -150,14 +203,26 @@ class Gathering:
             problems.add(None, f"none of its {rows:,} rows is a document: {without_text.listed()[0].reason}", rows)
         else:
             self.problems += without_text.listed()
-            for name in sorted(unseen) if rows and format_of(file.name.name) not in TEXTS else ():
+            for name in sorted(unseen) if rows and format_of(file.name.name) in TABLES else ():
                 problems.add(None, f"none of its {rows:,} rows has the field {name!r}")
+        self.read += bool(used)
+        if not used:
+            reason = next((problem.reason for problem in problems.listed()), "it is empty")
+            if format_of(file.name.name) in DOCUMENTS:
+                self.textless.setdefault(reason, []).append(str(file.name))
+                return
+            self.without.append(Problem(path_text(str(file.name)), None, reason))
         self.problems += problems.listed()
         self.duplicates += duplicates.listed()
 
     def _add(self, record: Record, source: str, problems: Problems, duplicates: Problems) -> None:
         where = source if record.line is None else f"{source}:{record.line}"
-        document, remarks = make_document(record.fields, self.names, where)
+        content, pages = record.fields, tuple[int, ...]()
+        if record.pages:
+            whole, pages = joined_pages(record.pages)
+            content = {**content, self.names.text: whole}
+        document, remarks = make_document(content, self.names, where)
+        document = replace(document, pages=pages)
         for remark in remarks:
             problems.add(record.line, remark)
         first = self.documents.setdefault(document.id, document)

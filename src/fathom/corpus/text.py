@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from fathom.types import Document
@@ -26,6 +27,16 @@ def normalise(text: str) -> str:
     # Not one pattern: "spaces before a newline" takes quadratic time on a long run of spaces.
     text = "\n".join(line.rstrip() for line in text.split("\n"))
     return _MANY_NEWLINES.sub("\n\n", text).strip()
+
+
+def joined_pages(pages: Sequence[str]) -> tuple[str, tuple[int, ...]]:
+    """The normalised text of pages, and the offset at which each starts; an empty one starts where the next does."""
+    texts, starts, at = [normalise(page) for page in pages], list[int](), 0
+    for text in texts:
+        starts.append(at)
+        at += len(text) + 2 if text else 0
+    whole = "\n\n".join(filter(None, texts))
+    return whole, tuple(min(start, len(whole)) for start in starts)
 
 
 def detect_language(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from fathom.records.finding import (
     ARCHIVE,
+    DOCUMENTS,
     EXAMPLES_PER_FILE,
     FORMATS,
     READABLE,
@@ -11,8 +12,10 @@ from fathom.records.finding import (
     Listed,
     Problem,
     Problems,
+    Unread,
     find_files,
     format_of,
+    looks_like_document,
     path_text,
     split_name,
     unread,
@@ -24,6 +27,7 @@ from fathom.records.streams import COMPRESSED, DamagedError, read_chunks, read_l
 __all__ = [
     "ARCHIVE",
     "COMPRESSED",
+    "DOCUMENTS",
     "EXAMPLES_PER_FILE",
     "FORMATS",
     "READABLE",
@@ -36,9 +40,11 @@ __all__ = [
     "Problem",
     "Problems",
     "Record",
+    "Unread",
     "checked_records",
     "find_files",
     "format_of",
+    "looks_like_document",
     "path_text",
     "read_chunks",
     "read_lines",

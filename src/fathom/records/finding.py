@@ -14,12 +14,29 @@ from fathom.types import FathomError
 
 TEXTS = (".txt", ".md")
 TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow")
-FORMATS = (*TEXTS, *TABLES)
+DOCUMENTS = (".pdf", ".docx", ".pptx", ".html", ".htm", ".xhtml", ".epub")
+"""Formats whose text is extracted by other libraries."""
+FORMATS = (*TEXTS, *TABLES, *DOCUMENTS)
 ARCHIVE = ".zip"
 READABLE = f"{', '.join(FORMATS)}, each also with {' or '.join(COMPRESSED)}, or {ARCHIVE} with such files"
 Entry = TypeVar("Entry")
 EXAMPLES_PER_FILE = 20
-NAMED = 10  # names of unread files listed per reason
+NAMED = 40  # names of unread files listed per reason
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".svg", ".ico", ".heic", ".psd")
+_NO_DOCUMENTS = (
+    *IMAGES,
+    *(".mp3", ".wav", ".m4a", ".flac", ".ogg", ".mp4", ".mov", ".avi", ".mkv", ".webm"),
+    *(".css", ".js", ".mjs", ".map", ".woff", ".woff2", ".ttf", ".otf", ".eot"),  # of saved web pages
+    *(".db", ".ini", ".lnk", ".url", ".lock", ".tmp", ".exe", ".dll", ".so", ".pyc"),
+)
+_WHAT_TO_DO = {
+    **dict.fromkeys((".doc", ".odt", ".rtf", ".pages", ".wpd"), "save it as .docx or .pdf"),
+    **dict.fromkeys((".ppt", ".odp", ".key"), "save it as .pptx or .pdf"),
+    **dict.fromkeys((".xls", ".xlsx", ".ods", ".numbers"), "save it as .csv"),
+    **dict.fromkeys((".mobi", ".azw", ".azw3", ".djvu", ".ps", ".xps"), "convert it to .pdf or .epub"),
+    **dict.fromkeys((".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz"), "unpack it first"),
+    **dict.fromkeys(IMAGES, "an image; if it has text, run OCR first"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +57,31 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.reason}" if self.line else f"{self.path}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Files that are not read for the same reason.
+
+    Attributes:
+        path: Their folder, or the option that names it.
+        why: The reason and, if it helps, what to do.
+        names: All their names, sorted.
+    """
+
+    path: str
+    why: str
+    names: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """The reason with the names; too many are abbreviated."""
+        listed = self.names if len(self.names) <= NAMED else _by_folder(self.names)
+        more = f" and {len(listed) - NAMED:,} more" if len(listed) > NAMED else ""
+        return f"not read ({self.why}): {', '.join(listed[:NAMED])}{more}"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
 
 
 class Problems:
@@ -108,7 +150,7 @@ class Listed(Generic[Entry]):
 
     files: tuple[Entry, ...]
     problems: tuple[Problem, ...] = ()
-    unread: tuple[Problem, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
 
 def path_text(path: str | Path) -> str:
@@ -160,8 +202,17 @@ def find_files(root: Path, formats: Sequence[str] = FORMATS) -> Listed[File]:
             else:
                 others.append(f"{name}/{file.inside}" if file.inside else str(name))
     wanted = f"readable formats: {', '.join(formats)}, also with .gz or .zst, and .zip"
-    left = [*unread(root, hidden, "hidden"), *unread(root, others, wanted)]
-    return Listed(tuple(found), tuple(problems), (*walked.unread, *left))
+    reasons: dict[str, list[str]] = {}
+    for other in others:
+        reasons.setdefault(_WHAT_TO_DO.get(split_name(other)[1], wanted), []).append(other)
+    left = (one for why, names in reasons.items() for one in unread(root, names, why))
+    return Listed(tuple(found), tuple(problems), (*walked.unread, *unread(root, hidden, "hidden"), *left))
+
+
+def looks_like_document(name: str) -> bool:
+    """Whether a file may be a document by its name: not a hidden file, an image, a sound, or part of a web page."""
+    parts = PurePosixPath(name).parts
+    return not any(part.startswith((".", "__MACOSX")) for part in parts) and split_name(name)[1] not in _NO_DOCUMENTS
 
 
 def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
@@ -218,18 +269,15 @@ def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
     )
 
 
-def unread(where: Path | str, names: Collection[str], why: str) -> tuple[Problem, ...]:
-    """One entry for files that are not read for the same reason: by name, many in one folder by their number.
+def unread(where: Path | str, names: Collection[str], why: str) -> tuple[Unread, ...]:
+    """One entry for files that are not read for the same reason; none without files.
 
     Args:
         where: The folder, or the option that names it.
         names: Their names.
-        why: The reason.
+        why: The reason and, if it helps, what to do.
     """
-    listed = sorted(names) if len(names) <= NAMED else _by_folder(names)
-    more = f" and {len(listed) - NAMED:,} more" if len(listed) > NAMED else ""
-    shown = ", ".join(map(path_text, listed[:NAMED]))
-    return (Problem(path_text(where), None, f"not read ({why}): {shown}{more}", len(names)),) if names else ()
+    return (Unread(path_text(where), why, tuple(map(path_text, sorted(names)))),) if names else ()
 
 
 def _by_folder(names: Collection[str]) -> list[str]:

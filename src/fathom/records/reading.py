@@ -13,7 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fathom.records.finding import File, format_of
+from fathom.records.extracting import NoTextError
+from fathom.records.extractor import extract_file
+from fathom.records.finding import DOCUMENTS, File, format_of
 from fathom.records.streams import COMPRESSED, DamagedError, read_chunks, read_lines, read_whole
 from fathom.types import FathomError
 
@@ -33,10 +35,17 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record of a file: its line or row from 1 (None for a whole file) and its fields."""
+    """One record of a file.
+
+    Attributes:
+        line: Its line or row from 1; None for a whole file.
+        fields: Its fields.
+        pages: Texts of the pages, slides or chapters of a whole file that has them.
+    """
 
     line: int | None
     fields: Mapping[str, object]
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,8 @@ def _read(path: Path, columns: frozenset[str] | None, text: str) -> Iterator[Rec
             return _read_parquet(path, columns)
         case ".arrow":
             return _read_arrow(path, columns)
+        case suffix if suffix in DOCUMENTS:
+            return _read_document(path, suffix, text)
     return _read_text(path, text)
 
 
@@ -152,6 +163,17 @@ def _read_text(path: Path, field: str) -> Iterator[Record | Fault]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         yield Fault(line, f"not UTF-8 (byte 0x{data[error.start]:02x}); convert the file, for example with iconv")
+
+
+def _read_document(path: Path, suffix: str, field: str) -> Iterator[Record | Fault]:
+    try:
+        found = extract_file(path, suffix)
+    except NoTextError as error:
+        yield Fault(None, str(error))
+        return
+    yield Record(None, {field: "\n\n".join(found.pages)}, found.pages if found.paged else ())
+    if found.remark:
+        yield Fault(None, found.remark)
 
 
 def _read_jsonl(path: Path) -> Iterator[Record | Fault]:

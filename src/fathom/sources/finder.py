@@ -18,6 +18,7 @@ from fathom.records import (
     Problem,
     Problems,
     Record,
+    Unread,
     find_files,
     path_text,
     read_records,
@@ -57,7 +58,7 @@ class Found:
     files: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     problems: Sequence[str] = ()
     bad: Mapping[str, Sequence[Problem]] = field(default_factory=dict)
-    unread: Sequence[Problem] = ()
+    unread: Sequence[Unread] = ()
 
 
 def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: bool = False) -> Found:
@@ -176,7 +177,7 @@ def _not_found(source: Source, taken: _Taken, read: Collection[str]) -> list[str
 
 def _unread(
     files: Sequence[File], claimed: Mapping[str, Sequence[tuple[Claim, File]]], found: Mapping[str, _Taken]
-) -> Iterator[Problem]:
+) -> Iterator[Unread]:
     """Files that were not needed; those of sources that were not found are listed with the difference."""
     told = {file for taken in found.values() for file in (*taken.files, *taken.told)}
     fitting = {file for name in found for _, file in claimed.get(name, ())}

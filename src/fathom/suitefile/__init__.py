@@ -159,7 +159,12 @@ class BuiltSuite:
         """Some documents by id, without questions and summaries."""
         groups = read_groups(self._documents)
         with readable(self.folder / DOCUMENTS):
-            return {row["id"]: Document(**row) for rows in groups for row in rows if row["id"] in only}
+            return {
+                row["id"]: Document(**{**row, "pages": tuple(row.get("pages") or ())})
+                for rows in groups
+                for row in rows
+                if row["id"] in only
+            }
 
     def texts(self) -> Mapping[str, str]:
         """The texts by document id, read on demand."""

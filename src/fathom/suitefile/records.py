@@ -6,7 +6,7 @@ from typing import Any
 
 from fathom.length import render, thinking
 from fathom.suitefile import BuiltSuite
-from fathom.types import FathomError, Sample, Span
+from fathom.types import Document, FathomError, Sample, Span
 
 
 def facts_of(suite: BuiltSuite, name: str, *, text: bool = False, thoughts: bool = False) -> dict[str, Any]:
@@ -37,9 +37,20 @@ def facts_of(suite: BuiltSuite, name: str, *, text: bool = False, thoughts: bool
         "tokenizer": suite.manifest["tokenizer"],
         **_tail(found),
         "parts": len(found.parts),
-        "documents": [f"{there[one].title or '-'} ({there[one].source})" for one in borrowed],
+        "documents": [_cited(found, there[one]) for one in borrowed],
         **({"prompt": render(found, {one: there[one].text for one in borrowed})} if text else {}),
     }
+
+
+def _cited(sample: Sample, document: Document) -> str:
+    """Title and source of a document, and the pages that a sample uses, if it has pages."""
+    spans = [part for part in sample.parts if isinstance(part, Span) and part.doc == document.id]
+    found = (document.page_of(offset) for span in spans for offset in (span.start, span.end - 1))
+    pages = sorted({page for page in found if page})
+    which = f", page {pages[0]}" if pages else ""
+    if len(pages) > 1:
+        which = f", pages {pages[0]}-{pages[-1]}"
+    return f"{document.title or '-'} ({document.source}{which})"
 
 
 def exported(

@@ -85,10 +85,15 @@ def write_documents(folder: Path, documents: Sequence[Document]) -> None:
 
     columns = ("id", "text", "source", "language", "title", "licence")
     schema = pyarrow.schema([(name, pyarrow.string()) for name in columns])
+    if any(document.pages for document in documents):
+        schema = schema.append(pyarrow.field("pages", pyarrow.list_(pyarrow.int32())))
     path = folder / DOCUMENTS
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
         for group in _grouped(documents):
-            writer.write_table(pyarrow.table([_column(group, name) for name in columns], schema=schema))
+            content = [_column(group, name) for name in columns]
+            if "pages" in schema.names:
+                content.append(pyarrow.array([list(document.pages) for document in group], schema.field("pages").type))
+            writer.write_table(pyarrow.table(content, schema=schema))
 
 
 def _column(documents: Sequence[Document], name: str) -> Any:

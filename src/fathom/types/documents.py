@@ -1,5 +1,6 @@
 """Documents, questions about them, and spans."""
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -63,6 +64,8 @@ class Document:
         meta: Other fields of the source.
         passages: Character spans of the separate texts it consists of, such as the articles that one question needs;
             empty for one text.
+        pages: Offsets in the text at which its pages, slides or chapters start, the first of them 0; a page without
+            text starts where the next one does. Empty for a text without pages.
     """
 
     id: str
@@ -75,6 +78,11 @@ class Document:
     summary: str = ""
     meta: Mapping[str, Json] = field(default_factory=dict)
     passages: tuple[tuple[int, int], ...] = ()
+    pages: tuple[int, ...] = ()
+
+    def page_of(self, offset: int) -> int | None:
+        """Number from 1 of the page that has the character at an offset; None for a text without pages."""
+        return bisect_right(self.pages, offset) or None
 
 
 @dataclass(frozen=True, slots=True)

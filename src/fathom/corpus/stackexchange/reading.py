@@ -50,7 +50,8 @@ def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Threa
                 raise
             yield Problem(path_text(file), None, f"skipped: {str(error).removeprefix(f'{path_text(file)}: ')}")
         yield from repeated.listed()
-    yield from unread(path, others, f"threads are in {READABLE}")
+    for left in unread(path, others, f"threads are in {READABLE}"):
+        yield Problem(left.path, None, left.reason, len(left.names))
 
 
 def _read(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
