@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 
@@ -159,10 +163,30 @@ def test_addresses_where_no_server_is() -> None:
         (check,) = examine("openai/tiny", model_base_url=url, timeout=20).checks
         assert (check.name, check.state) == ("address", "failed")
         assert words in check.found
-    with DoctorServer() as server:
-        (check,) = examine("openai/tiny", model_base_url=server.base_url.replace("http:", "https:")).checks
+    with plain_server() as address:
+        (check,) = examine("openai/tiny", model_base_url=f"https://{address}/v1").checks
     assert "does not speak TLS" in check.found
-    assert check.consequence == f"Give --model-base-url {server.base_url}"
+    assert check.consequence == f"Give --model-base-url http://{address}/v1"
+
+
+@contextmanager
+def plain_server() -> Iterator[str]:
+    """Host and port of a server that answers a TLS handshake as HTTP servers do."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    found, _ = listening.accept()
+                    with found:
+                        found.recv(4096)
+                        found.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
 
 
 @pytest.mark.slow

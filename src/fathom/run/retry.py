@@ -175,11 +175,14 @@ def _hopeless(failure: Failure, retry: Retry, health: Health) -> str:
     if failure.kind in ("denied", "later") and (health.replies == 0 or health.denied >= DENIED_IN_A_ROW):
         if failure.kind == "later":
             return f"{message}. Wait so long, {again}"
-        return f"the server denies the requests: {message}. Check the model's name, the key and the address; {again}"
+        return (
+            f"the server denies the requests: {message}. Check the model's name, the key and the address (`fathom "
+            f"doctor MODEL` says more); {again}"
+        )
     if failure.kind == "silent" and health.silent >= 3 * (retry.retries + 1):
         return (
             f"the server does not answer ({health.silent} requests in a row): {message}. Check that it runs and "
-            f"--model-base-url; {again}"
+            f"--model-base-url (`fathom doctor MODEL` says more); {again}"
         )
     if not (health.replies or health.before) and health.errors >= ERRORS_BEFORE_ANY_REPLY:
         return (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fathom.length import format_length
 from fathom.run.clients import open_client
+from fathom.run.completions import CompletionsClient, ContinuingClient
 from fathom.run.doctor import window as windows
 from fathom.run.doctor.checks import Check, Diagnosis, Plan
 from fathom.run.doctor.needles import make_hunt
@@ -137,7 +138,7 @@ def examine(
         confirm or (lambda plan: True),
         progress or (lambda done, most: None),
     )
-    return drive(examination.run())
+    return drive(examination.run(), "interrupted; nothing is stored")
 
 
 def _baseline(settings: Settings) -> Diagnosis:
@@ -175,49 +176,45 @@ class Examination:
     async def run(self) -> Diagnosis:
         """Make all checks that can be made."""
         try:
-            chat = open_inspect_client(self._settings)
-        except FathomError as error:
-            self._add(Check("model", "failed", str(error).partition(": ")[2] or str(error)))
-            return self._diagnosis()
-        self._opened.append(chat)
-        try:
-            return await self._examine(chat)
+            try:
+                client = self._open()
+                server = self._server(client)
+            except FathomError as error:
+                self._add(Check("model", "failed", str(error).removeprefix(f"model {self._settings.model!r}: ")))
+                return self._diagnosis()
+            return await self._examine(client, server)
         finally:
-            for client in self._opened:
-                await client.close()
+            for one in self._opened:
+                await one.close()
 
     def _open(self) -> Client:
         client = open_client(self._settings, get_tokenizer)
         self._opened.append(client)
         return client
 
-    async def _examine(self, chat: InspectClient) -> Diagnosis:
-        server = chat.server
-        found = Survey(Check("address", "skipped", "a provider with its own protocol, or a local model"), True)
+    def _server(self, client: Client) -> tuple[AsyncOpenAI, str] | None:
+        """The HTTP client of the model's server and its name there; None for other protocols and local models."""
+        if isinstance(client, CompletionsClient | ContinuingClient):
+            client = open_inspect_client(self._settings)
+            self._opened.append(client)
+        return client.server if isinstance(client, InspectClient) else None
+
+    async def _examine(self, client: Client, server: tuple[AsyncOpenAI, str] | None) -> Diagnosis:
         name = self._settings.model.partition("/")[2]
+        found = Survey(Check("address", "skipped", "a local model, or a provider with a protocol of its own"), True)
         if server is not None:
-            name = server[1]
-            seconds = min(self._retry.timeout, SECONDS)
+            name, seconds = server[1], min(self._retry.timeout, SECONDS)
             found = await survey(server[0], name, given=self._settings.base_url, seconds=seconds)
         self._add(found.check)
         if not found.answers or found.better:
             return self._diagnosis()
-        limit = find_limit(self._settings, chat, self._price)
-        said = found.window
-        expected = self._settings.window or said or limit.window
-        sizes = self._sizes(expected, PLAIN_CAP)
-        plan = self._plan(sizes)
+        used = find_limit(self._settings, client, self._price).window
+        expected = self._settings.window or found.window or used
+        plan = self._plan(self._sizes(expected, PLAIN_CAP))
         if not self._confirm(plan):
             return self._diagnosis("not confirmed: nothing was sent to the model")
         self._most = plan.requests
-        client: Client = chat
-        if self._settings.chat_template != "always":
-            try:
-                client = self._open()
-            except FathomError as error:
-                self._add(Check("model", "failed", str(error)))
-                return self._diagnosis()
-        return await self._probe(client, server, name, found, expected, limit.window)
+        return await self._probe(client, server, name, found, expected, used)
 
     async def _probe(
         self,

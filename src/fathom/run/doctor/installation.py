@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from fathom import __version__
 from fathom.run.doctor.checks import Check, Diagnosis
 from fathom.types import FathomError
 
@@ -51,8 +50,12 @@ def check_installation(folder: Path | None = None) -> Diagnosis:
 
 
 def _python() -> Check:
-    version = platform.python_version()
-    return Check("python", "ok", f"fathom {__version__}, Python {version}, {platform.system()} {platform.machine()}")
+    try:
+        ours = metadata.version(PACKAGE)
+    except metadata.PackageNotFoundError:
+        ours = "of unknown version"
+    found = f"fathom {ours}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    return Check("python", "ok", found)
 
 
 def _libraries() -> list[Check]:
