@@ -8,7 +8,7 @@ import click
 from fathom.options.line import Group
 
 NAMES = (
-    *("list", "build", "show", "export", "run", "status", "likelihood", "judge"),
+    *("list", "build", "show", "export", "doctor", "run", "status", "likelihood", "judge"),
     *("rows", "score", "report", "plot", "analyze", "gate", "compress", "board", "data"),
 )
 

@@ -194,11 +194,11 @@ def classify(error: BaseException) -> Failure:
         retry; 400, 401, 403, 404 and other 4xx are not. Failures that ``fathom.run.wire`` found in a reply with status
         200 are returned unchanged.
     """
-    chain = list(_chain(error))
+    chain = list(chain_of(error))
     found = next((found for link in chain if isinstance(found := getattr(link, "failure", None), Failure)), None)
     if found is not None:
         return found
-    code = next((code for link in chain if (code := _status_code(link)) is not None), None)
+    code = next((code for link in chain if (code := status_code(link)) is not None), None)
     message = describe(chain)
     wait = next((wait for link in chain if (wait := retry_after(_headers(link))) is not None), None)
     if (failure := failure_of(code, message, wait)) is not None:
@@ -296,7 +296,8 @@ def _number(value: str | None) -> float | None:
     return number if 0 < number < float("inf") else None
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def chain_of(error: BaseException) -> Iterator[BaseException]:
+    """An exception and its causes, the outermost first."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -305,7 +306,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         link = link.__cause__ or link.__context__
 
 
-def _status_code(error: BaseException) -> int | None:
+def status_code(error: BaseException) -> int | None:
+    """The status code that a client library's exception holds; None if there is none."""
     response = getattr(error, "response", None)
     places = [getattr(error, "status_code", None), getattr(error, "code", None), getattr(response, "status_code", None)]
     if isinstance(response, Mapping):  # botocore

@@ -23,6 +23,7 @@ from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model, ModelOutput
+    from openai import AsyncOpenAI
 
 # Local servers need no key, but the client libraries insist on one.
 NO_KEY = "no-key-needed"
@@ -41,6 +42,16 @@ class InspectClient:
         # Inspect keeps an event with the prompt of every request in the transcript of the current context. Each request
         # runs in its own copy of this clean context, so that the prompt is freed with it.
         self._context = contextvars.copy_context()
+
+    @property
+    def server(self) -> tuple[AsyncOpenAI, str] | None:
+        """The HTTP client of OpenAI's library and the model's name on its server; None for other libraries."""
+        from openai import AsyncOpenAI
+
+        api: Any = self._model.api
+        self._still_retries()
+        client = getattr(api, "client", None)
+        return (client, str(api.service_model_name())) if isinstance(client, AsyncOpenAI) else None
 
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Send one request and read the reply."""

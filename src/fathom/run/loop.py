@@ -10,8 +10,15 @@ from fathom.types import FathomError
 Outcome = TypeVar("Outcome")
 
 
-def drive(task: Coroutine[Any, Any, Outcome]) -> Outcome:
+KEPT = "interrupted; all replies so far are kept. Run the same command again to resume"
+
+
+def drive(task: Coroutine[Any, Any, Outcome], interrupted: str = KEPT) -> Outcome:
     """Run a coroutine to completion, also from within a running event loop.
+
+    Args:
+        task: The coroutine.
+        interrupted: The message if it is interrupted.
 
     Raises:
         FathomError: It was interrupted.
@@ -25,4 +32,4 @@ def drive(task: Coroutine[Any, Any, Outcome]) -> Outcome:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, task).result()
     except KeyboardInterrupt:
-        raise FathomError("interrupted; all replies so far are kept. Run the same command again to resume") from None
+        raise FathomError(interrupted) from None

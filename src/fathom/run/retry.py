@@ -123,7 +123,7 @@ async def ask(client: Client, prompt: str, call: Call, retry: Retry, health: Hea
         async with health.probing:
             pass
         started, seen = perf_counter(), health.probes
-        answer = await _request(client, prompt, call, retry)
+        answer = await request_once(client, prompt, call, retry)
         seconds = perf_counter() - started
         if isinstance(answer, Reply):
             health.note_worked(prompt, call)
@@ -143,7 +143,7 @@ async def ask(client: Client, prompt: str, call: Call, retry: Retry, health: Hea
     raise AssertionError("unreachable: the last attempt gives up")
 
 
-async def _request(client: Client, prompt: str, call: Call, retry: Retry) -> Reply | Failure:
+async def request_once(client: Client, prompt: str, call: Call, retry: Retry) -> Reply | Failure:
     """One request: its reply, or its failure, whatever exception the client library raises."""
     try:
         async with asyncio.timeout(retry.timeout):
@@ -175,11 +175,14 @@ def _hopeless(failure: Failure, retry: Retry, health: Health) -> str:
     if failure.kind in ("denied", "later") and (health.replies == 0 or health.denied >= DENIED_IN_A_ROW):
         if failure.kind == "later":
             return f"{message}. Wait so long, {again}"
-        return f"the server denies the requests: {message}. Check the model's name, the key and the address; {again}"
+        return (
+            f"the server denies the requests: {message}. Check the model's name, the key and the address (`fathom "
+            f"doctor MODEL` says more); {again}"
+        )
     if failure.kind == "silent" and health.silent >= 3 * (retry.retries + 1):
         return (
             f"the server does not answer ({health.silent} requests in a row): {message}. Check that it runs and "
-            f"--model-base-url; {again}"
+            f"--model-base-url (`fathom doctor MODEL` says more); {again}"
         )
     if not (health.replies or health.before) and health.errors >= ERRORS_BEFORE_ANY_REPLY:
         return (
@@ -218,7 +221,7 @@ async def _answers(client: Client, call: Call, retry: Retry, health: Health) -> 
     with suppress(TimeoutError):
         async with asyncio.timeout(retry.timeout):
             for attempt in range(1, retry.retries + 2):
-                answer = await _request(client, prompt, replace(call, sample=PROBE), retry)
+                answer = await request_once(client, prompt, replace(call, sample=PROBE), retry)
                 if isinstance(answer, Reply) or answer.kind in ("overflow", "refused"):
                     return True
                 if answer.kind not in ("busy", "silent") or attempt > retry.retries:

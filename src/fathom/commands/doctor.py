@@ -1,0 +1,83 @@
+"""Check a model's server, or the installation."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.shared import Asking, Backoff, Json, Reasoning, Sampling, Timeout
+from fathom.options.declare import arg, command, hidden
+
+if TYPE_CHECKING:
+    from fathom.run.doctor import Diagnosis, Plan
+
+
+class DoctorOptions(Sampling, Reasoning, Json, Asking):
+    model: Annotated[
+        str | None, arg("As for fathom run: openai/NAME, vllm/NAME, hf/PATH ...; the installation if left out.")
+    ] = None
+    _: KW_ONLY
+    timeout: Timeout = 120.0
+    backoff: Backoff = 1.0
+    confirm: Annotated[
+        Callable[["Plan"], bool] | None, hidden("Called with what will be sent, before the first prompt; False stops.")
+    ] = None
+    progress: Annotated[
+        Callable[[int, int], None] | None, hidden("Called with (requests so far, the most that there will be).")
+    ] = None
+
+
+@command(DoctorOptions)
+def doctor(options: DoctorOptions) -> "Diagnosis":
+    """Check a model's server, or the installation.
+
+    Sends small requests, then prompts of growing length with a code word at both ends and in the middle: at most 32k
+    tokens, or up to --window. The exit code is 1 if a run would not work, otherwise 0, with warnings too.
+    """
+    from fathom.run.doctor import check_installation, examine
+
+    if options.model is None:
+        return check_installation()
+    return examine(
+        options.model,
+        **options.of(Sampling, Reasoning),
+        timeout=options.timeout,
+        backoff=options.backoff,
+        confirm=options.confirm,
+        progress=options.progress,
+    )
+
+
+def main(line: DoctorOptions) -> int:
+    """Print the checks, and what to run next."""
+    from fathom.printing import printable
+    from fathom.terminal import confirmed, print_json, print_records, progress_bar, tell
+
+    with progress_bar("checking", line.quiet) as bar:
+        asked = line.but(confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet), progress=bar)
+        found = doctor.body(asked)
+    if line.as_json:
+        print_json(found)
+        return int(not found.healthy or bool(found.stopped))
+    records = []
+    for check in found.checks:
+        records.append({"check": check.name, "state": check.state, "found": check.found})
+        if check.consequence:
+            records.append({"check": "", "state": "", "found": f"-> {check.consequence}"})
+    print_records(records)
+    if found.stopped:
+        tell(found.stopped)
+    print()
+    print(_verdict(found))
+    if found.command:
+        print(f"  {printable(found.command)}")
+    return int(not found.healthy or bool(found.stopped))
+
+
+def _verdict(found: "Diagnosis") -> str:
+    failed, warnings = found.count("failed"), found.count("warning")
+    counts = f"{failed} failed, {warnings} {'warning' if warnings == 1 else 'warnings'}"
+    if not found.model:
+        return f"{counts}."
+    if not found.command:
+        return f"{counts}. A run would not work." if failed else f"{counts}."
+    return f"{counts}. {'A run works with' if failed else 'Start a run with'}:"

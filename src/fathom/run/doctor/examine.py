@@ -1,0 +1,447 @@
+"""``examine``: everything that ``fathom doctor MODEL`` checks, in order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Literal
+
+from fathom.length import format_length
+from fathom.run.clients import open_client
+from fathom.run.completions import CompletionsClient, ContinuingClient
+from fathom.run.doctor import window as windows
+from fathom.run.doctor.checks import Check, Diagnosis, Plan
+from fathom.run.doctor.needles import make_hunt
+from fathom.run.doctor.probes import (
+    FIRST_CAP,
+    PLAIN_CAP,
+    REASONING_CAP,
+    Prober,
+    chat_check,
+    check_cap,
+    check_completions,
+    check_determinism,
+    check_logprobs,
+    check_stop,
+    first_reply,
+    reasoned,
+    reasoning_check,
+)
+from fathom.run.doctor.survey import SECONDS, Survey, like, survey
+from fathom.run.doctor.window import Shot
+from fathom.run.failures import Failure
+from fathom.run.inspect_client import InspectClient, open_inspect_client
+from fathom.run.loop import drive
+from fathom.run.model import TINY_PROMPT, Client, Settings, is_baseline
+from fathom.run.model_settings import find_settings, like_models
+from fathom.run.options import check_settings, check_work, generation_of
+from fathom.run.preflight import reasons
+from fathom.run.prices import Price, find_limit, find_price
+from fathom.run.request_mode import parse_chat_template
+from fathom.run.retry import Retry
+from fathom.run.thinking import thinking_settings
+from fathom.tokens import get_tokenizer
+from fathom.types import FathomError, Json, Reply
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+RETRIES = 2
+SMALL_REQUESTS = 24
+"""The most requests besides those with long prompts."""
+
+Confirm = Callable[[Plan], bool]
+
+
+def examine(
+    model: str,
+    *,
+    model_base_url: str | None = None,
+    temperature: float | Literal["default"] | None = "default",
+    seed: int = 0,
+    max_output_tokens: int | None = None,
+    generation: Mapping[str, Json] | None = None,
+    model_args: Mapping[str, Json] | None = None,
+    window: int | None = None,
+    on_overflow: str | None = None,
+    chat_template: str = "always",
+    thinking: str | None = None,
+    model_kind: str | None = None,
+    thinking_switch: str | None = None,
+    reasoning_effort: str | None = None,
+    reasoning_tokens: int | None = None,
+    timeout: float = 120.0,
+    backoff: float = 1.0,
+    rng: Random | None = None,
+    confirm: Confirm | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Diagnosis:
+    """Check a model and its server: what they can do, and what a run will do about it.
+
+    Args:
+        model: As for ``fathom.run.run``, like all arguments not listed here.
+        window: The window that the model should have: prompts up to it, and one beyond it, are tried. By default those
+            of at most ``windows.BUDGET`` tokens together.
+        timeout: Seconds for one request.
+        backoff: Seconds before the first retry.
+        rng: Draws code words.
+        confirm: Called with what will be sent, after the server has answered; False stops.
+        progress: Called with (requests so far, the most that there will be).
+
+    Raises:
+        FathomError: An option is wrong.
+    """
+    check_work(
+        max_connections=1, retries=RETRIES, timeout=timeout, backoff=backoff, max_tokens_total=None, max_cost=None
+    )
+    price, entry = find_price(model, model_base_url), find_settings(model)
+    decided = thinking_settings(
+        thinking,
+        model,
+        entry if thinking is not None else None,
+        kind=model_kind,
+        switch=thinking_switch,
+        base_url=model_base_url,
+        chat_template=chat_template,
+        window=window,
+        known_window=price.window,
+        on_overflow=on_overflow,
+        max_output_tokens=max_output_tokens,
+        temperature=temperature,
+        generation=generation_of(generation, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
+    )
+    settings = Settings(
+        model=model,
+        temperature=decided.temperature,
+        seed=seed,
+        max_output_tokens=decided.max_output_tokens,
+        window=window,
+        on_overflow=decided.on_overflow,
+        generation=decided.generation,
+        model_args=dict(model_args or {}),
+        base_url=model_base_url,
+        chat_template=parse_chat_template(chat_template),
+        thinking=decided.thinking,
+    )
+    check_settings(settings, reasoning_tokens=reasoning_tokens)
+    if is_baseline(model):
+        return _baseline(settings)
+    examination = Examination(
+        settings,
+        price,
+        Retry(retries=RETRIES, timeout=timeout, first=backoff, longest=5.0, obeyed=60.0),
+        rng or Random(),
+        confirm or (lambda plan: True),
+        progress or (lambda done, most: None),
+    )
+    return drive(examination.run(), "interrupted; nothing is stored")
+
+
+def _baseline(settings: Settings) -> Diagnosis:
+    name, check = settings.model, "model"
+    try:
+        client = open_client(settings, get_tokenizer)
+    except FathomError as error:
+        return Diagnosis(name, (Check(check, "failed", str(error)),))
+    found = [Check(check, "ok", "an offline baseline: it needs no server and no key")]
+    if client.window is not None:
+        found.append(Check("window", "ok", f"{client.window:,} tokens; beyond it: {client.policy}"))
+    return Diagnosis(name, tuple(found), f"fathom run SUITE --model {shlex.quote(name)}")
+
+
+class Examination:
+    """The examination of one model."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        price: Price,
+        retry: Retry,
+        rng: Random,
+        confirm: Confirm,
+        progress: Callable[[int, int], None],
+    ) -> None:
+        self._settings, self._price, self._retry, self._rng = settings, price, retry, rng
+        self._confirm, self._progress = confirm, progress
+        self._tokenizer = get_tokenizer()
+        self._checks: list[Check] = []
+        self._prober: Prober | None = None
+        self._opened: list[Client] = []
+        self._most = 0
+
+    async def run(self) -> Diagnosis:
+        """Make all checks that can be made."""
+        try:
+            try:
+                client = self._open()
+                server = self._server(client)
+            except FathomError as error:
+                self._add(Check("model", "failed", str(error).removeprefix(f"model {self._settings.model!r}: ")))
+                return self._diagnosis()
+            return await self._examine(client, server)
+        finally:
+            for one in self._opened:
+                await one.close()
+
+    def _open(self) -> Client:
+        client = open_client(self._settings, get_tokenizer)
+        self._opened.append(client)
+        return client
+
+    def _server(self, client: Client) -> tuple[AsyncOpenAI, str] | None:
+        """The HTTP client of the model's server and its name there; None for other protocols and local models."""
+        if isinstance(client, CompletionsClient | ContinuingClient):
+            client = open_inspect_client(self._settings)
+            self._opened.append(client)
+        return client.server if isinstance(client, InspectClient) else None
+
+    async def _examine(self, client: Client, server: tuple[AsyncOpenAI, str] | None) -> Diagnosis:
+        name = self._settings.model.partition("/")[2]
+        found = Survey(Check("address", "skipped", "a local model, or a provider with a protocol of its own"), True)
+        if server is not None:
+            name, seconds = server[1], min(self._retry.timeout, SECONDS)
+            found = await survey(server[0], name, given=self._settings.base_url, seconds=seconds)
+        self._add(found.check)
+        if not found.answers or found.better:
+            return self._diagnosis()
+        used = find_limit(self._settings, client, self._price).window
+        expected = self._settings.window or found.window or used
+        plan = self._plan(self._sizes(expected, PLAIN_CAP))
+        if not self._confirm(plan):
+            return self._diagnosis("not confirmed: nothing was sent to the model")
+        self._most = plan.requests
+        return await self._probe(client, server, name, found, expected, used)
+
+    async def _probe(
+        self,
+        client: Client,
+        server: tuple[AsyncOpenAI, str] | None,
+        name: str,
+        found: Survey,
+        expected: int | None,
+        used: int | None,
+    ) -> Diagnosis:
+        prober = Prober(client, self._settings, self._retry, self._tokenizer, self._sent)
+        prober.continued = self._settings.chat_template == "never"
+        prober.reasons = self._reasons
+        self._prober = prober
+        what = "completions" if prober.continued else "chat"
+        tiny = await first_reply(prober)
+        if isinstance(tiny, Failure) and self._refuses_temperature(tiny):
+            tiny = await self._without_temperature(prober, tiny)
+        if isinstance(tiny, Failure):
+            failed = _failed(what, tiny, self._settings, name, found)
+            if not prober.continued and failed.name == what and tiny.kind in ("bad", "denied") and not failed.options:
+                completions = await check_completions(self._settings, prober)
+                if completions.state == "ok":
+                    found_there = f"{failed.found}; but prompts without a chat template are answered"
+                    option = "--chat-template never"
+                    failed = Check(what, "failed", found_there, f"Give {option}, as for base models", option)
+            self._add(failed)
+            return self._diagnosis()
+        self._add(chat_check(tiny, what))
+        if found.served:
+            self._add(_name_check(name, found.served))
+        if tiny.status == "ok" or tiny.text:
+            prober.reasons = reasoned(tiny) or self._reasons
+        cap_check, counted = await check_cap(prober)
+        self._add(cap_check, await check_stop(prober, counted), await check_determinism(prober))
+        if not prober.continued:
+            self._add(await check_completions(self._settings, prober))
+        if server is not None:
+            self._add(await check_logprobs(self._settings, name, self._retry))
+        await self._windows(prober, tiny, found.window, expected, used)
+        self._add(
+            reasoning_check(
+                prober,
+                allowed=reasons(self._settings, self._price),
+                entry=find_settings(self._settings.model),
+                similar=like_models(self._settings.model),
+            )
+        )
+        return self._diagnosis()
+
+    async def _windows(
+        self, prober: Prober, tiny: Reply, said: int | None, expected: int | None, used: int | None
+    ) -> None:
+        """Send prompts of growing size, and add what they show."""
+        short = Shot(self._tokenizer.count(TINY_PROMPT), "answered", tiny.tokens_in)
+        shots = [await self._shoot(prober, windows.CONTROL)]
+        cap = prober.cap
+        sizes = self._sizes(expected, cap)
+        for size in sizes:
+            reading = windows.read_shots(short, shots)
+            if reading.end is not None or reading.cut is not None:
+                break
+            # A size holds prompt and reply, in the model's tokens.
+            beyond = expected is not None and size > expected
+            room = size if beyond else size - cap
+            around = max(0, (tiny.tokens_in or 0) - round(short.tokens * reading.rate)) if reading.counted else 0
+            spare = 0 if beyond else round(windows.NOISE * size)
+            tokens = int((room - around - spare) / reading.rate)
+            if tokens > shots[-1].tokens:
+                shots.append(await self._shoot(prober, min(tokens, int(size * 1.2))))
+        reading = windows.read_shots(short, shots)
+        replies = any(reply.tokens_out is not None for reply in prober.replies)
+        cached = any(reply.tokens_cached is not None for reply in prober.replies)
+        self._add(windows.usage_check(reading, short, shots, replies=replies, cached=cached))
+        self._add(windows.tokenizer_check(reading, self._tokenizer.name))
+        self._add(
+            windows.window_check(reading, said=said, given=self._settings.window, used=used, cap=cap, tried=sizes)
+        )
+        self._add(windows.truncation_check(reading, window=expected, cap=cap))
+        if reading.end is not None and reading.end.outcome == "silent":
+            alive = await prober.ask(TINY_PROMPT, prober.cap)
+            if isinstance(alive, Failure):
+                self._add(
+                    Check(
+                        "server",
+                        "failed",
+                        f"after a prompt of {reading.of_model(reading.end.tokens):,} tokens, the server no longer "
+                        f"answers: {alive.message}",
+                        "Check its log (memory?), restart it, and use shorter lengths or a smaller window",
+                    )
+                )
+
+    async def _shoot(self, prober: Prober, tokens: int) -> Shot:
+        hunt = make_hunt(tokens, self._tokenizer, self._rng)
+        answer = await prober.ask(hunt.prompt, prober.cap)
+        if isinstance(answer, Reply):
+            return Shot(hunt.tokens, "answered", answer.tokens_in, hunt.missing(answer.text, answer.reasoning))
+        outcome: windows.Outcome = (
+            "overflow" if answer.kind == "overflow" else "silent" if answer.kind == "silent" else "error"
+        )
+        return Shot(hunt.tokens, outcome, message=answer.message)
+
+    @property
+    def _reasons(self) -> bool:
+        return reasons(self._settings, self._price)
+
+    def _sizes(self, expected: int | None, cap: int) -> tuple[int, ...]:
+        budget = None if self._settings.window is not None else windows.BUDGET
+        return windows.sizes(expected, cap, budget)
+
+    def _plan(self, sizes: tuple[int, ...]) -> Plan:
+        requests = SMALL_REQUESTS + 1 + len(sizes)
+        # Tokens of the model may be fewer than fathom's; small prompts have less than 50.
+        tokens_in = int(1.2 * (windows.CONTROL + sum(sizes))) + 50 * SMALL_REQUESTS
+        tokens_out = FIRST_CAP + requests * REASONING_CAP
+        longest = max(sizes, default=windows.CONTROL)
+        cost = self._price.cost(tokens_in, tokens_out)
+        return Plan(self._settings.model, requests, tokens_in, tokens_out, longest, cost)
+
+    def _sent(self, requests: int) -> None:
+        self._progress(min(requests, self._most), self._most)
+
+    def _refuses_temperature(self, failure: Failure) -> bool:
+        given = self._settings.temperature is not None
+        return given and failure.kind == "bad" and "temperature" in failure.message.lower()
+
+    async def _without_temperature(self, prober: Prober, failure: Failure) -> Reply | Failure:
+        """Ask again with the provider's temperature, for this and all other checks."""
+        self._settings = prober.settings = replace(self._settings, temperature=None)
+        prober.client = self._open()
+        answer = await first_reply(prober)
+        if isinstance(answer, Reply):
+            self._add(
+                Check(
+                    "temperature",
+                    "failed",
+                    f"refused: {failure.message}",
+                    "Give --temperature -1 for the provider's own. All other checks were made with it",
+                    "--temperature -1",
+                )
+            )
+        return answer
+
+    def _add(self, *checks: Check) -> None:
+        self._checks += checks
+
+    def _diagnosis(self, stopped: str = "") -> Diagnosis:
+        checks = tuple(self._checks)
+        prober = self._prober
+        found = Diagnosis(
+            self._settings.model,
+            checks,
+            requests=prober.requests if prober else 0,
+            tokens_in=prober.tokens_in if prober else 0,
+            stopped=stopped,
+        )
+        curable = all(check.options for check in checks if check.state == "failed")
+        return replace(found, command=_command(self._settings, checks)) if curable and not stopped else found
+
+
+def _command(settings: Settings, checks: tuple[Check, ...]) -> str:
+    """A ``fathom run`` with the options that follow from the checks; the smallest window of several."""
+    options = {"--model": settings.model}
+    if settings.base_url is not None:
+        options["--model-base-url"] = settings.base_url
+    for check in checks:
+        name, _, value = check.options.partition(" ")
+        if name == "--window" and name in options:
+            value = str(min(int(value), int(options[name])))
+        if name:
+            options[name] = value
+    return shlex.join(["fathom", "run", "SUITE", *(word for pair in options.items() for word in pair)])
+
+
+def _failed(what: str, failure: Failure, settings: Settings, name: str, found: Survey) -> Check:
+    """The check that explains why the first request failed."""
+    message = failure.message
+    code = next(iter(re.findall(r"\b(40[0-9])\b", message)), "")
+    if failure.kind == "silent":
+        return Check(
+            what, "failed", message, "Check the server's log, and that its model is loaded; or raise --timeout"
+        )
+    if code in ("401", "403"):
+        return Check(what, "failed", f"the key is refused: {message}", _about_key(settings))
+    if found.served and name not in found.served and code in ("400", "404"):
+        near = like(name, found.served)
+        names = ", ".join(found.served[:5]) + (f" and {len(found.served) - 5} more" if len(found.served) > 5 else "")
+        better = near[0] if near else found.served[0] if len(found.served) == 1 else ""
+        option = f"--model {settings.model.removesuffix(name)}{better}" if better else ""
+        told = f"the server has no model {name!r}; it serves {names}"
+        return Check("model name", "failed", told, f"Give {option or 'one of these names'}", option)
+    if failure.kind == "denied":
+        advice = (
+            "Check the address, which usually ends in /v1, and the model's name"
+            if code == "404"
+            else "Check the key, its permissions and the account's balance"
+        )
+    elif failure.kind in ("busy", "later"):
+        advice = (
+            "Check the address, which usually ends in /v1; otherwise the server's log"
+            if found.served is None
+            else "The server may be overloaded or not ready: try again later, or check its log"
+        )
+    elif failure.kind == "overflow":
+        advice = f"The window is smaller than {format_length(FIRST_CAP)}: give the server a larger one"
+    else:
+        advice = "Check the server's log"
+    return Check(what, "failed", message, advice)
+
+
+def _about_key(settings: Settings) -> str:
+    provider, _, rest = settings.model.partition("/")
+    service = rest.partition("/")[0] if provider == "openai-api" else provider
+    variable = service.upper().replace("-", "_") + "_API_KEY"
+    if "api_key" in settings.model_args:
+        return "Check the key in --model-arg api_key"
+    state = "which is set: check it" if os.environ.get(variable) else "which is not set"
+    return f"The key is read from {variable}, {state}"
+
+
+def _name_check(name: str, served: tuple[str, ...]) -> Check:
+    if name in served:
+        return Check("model name", "ok", f"{name} is served")
+    listed = served[0] if len(served) == 1 else f"{len(served)} others"
+    return Check(
+        "model name",
+        "ok",
+        f"{name} is answered, though the server lists {listed}",
+        "Results are recorded under the name that you give",
+    )

@@ -1,0 +1,236 @@
+"""What a server tells without being asked a question: whether it answers, which models it serves, their windows."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+import os
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from fathom.printing import printable
+from fathom.run.doctor.checks import Check
+from fathom.run.failures import chain_of, classify, shorten, status_code
+from fathom.run.usage import count
+from fathom.secrets import hide_in_address
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+SECONDS = 15.0
+"""Time limit of one request here: none of them needs a model."""
+_SHOWN = 120
+_WINDOWS = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
+"""Fields of a list of models that hold a window: vLLM and SGLang, LM Studio, gateways, Groq, llama.cpp."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one request.
+
+    Attributes:
+        code: The status code; None if there was no answer.
+        body: The body, read from JSON; None if it was something else.
+        error: What the client raised; None if it did not.
+    """
+
+    code: int | None
+    body: Any = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a server says of itself.
+
+    Attributes:
+        check: The check of the address.
+        answers: Whether anything answers at the address.
+        served: Names of the models that it serves; None if it gives no list.
+        window: The window that it states for the model, in tokens; None if it does not.
+        better: An address that works in place of this one; "" if none was found.
+    """
+
+    check: Check
+    answers: bool
+    served: tuple[str, ...] | None = None
+    window: int | None = None
+    better: str = ""
+
+
+async def survey(client: AsyncOpenAI, name: str, *, given: str | None, seconds: float = SECONDS) -> Survey:
+    """Ask a server for its models.
+
+    Args:
+        client: The client of the model.
+        name: The model's name on the server.
+        given: The address that the user gave; None for the provider's own.
+        seconds: Time limit of each request.
+    """
+    address = hide_in_address(str(client.base_url).rstrip("/")) or ""
+    answer = await fetch(client, "/models", seconds)
+    if answer.code is None:
+        found, advice = _no_answer(answer.error, str(client.base_url))
+        return Survey(Check("address", "failed", f"{address}: {found}", advice), answers=False)
+    served = _names(answer.body)
+    if served is not None:
+        window = _window(answer.body, name)
+        if window is None and given is not None:
+            window = await _window_elsewhere(client, name, seconds)
+        return Survey(Check("address", "ok", f"{address} answers"), True, served, window)
+    if given is not None:
+        async for other in _others(client, given, seconds):
+            shown = hide_in_address(other) or ""
+            return Survey(
+                Check(
+                    "address",
+                    "failed",
+                    f"{address} is not the address of the API ({_in_short(answer)}), but {shown} is",
+                    f"Give --model-base-url {shown}",
+                    f"--model-base-url {shown}",
+                ),
+                answers=True,
+                better=other,
+            )
+    return Survey(Check("address", "ok", f"{address} answers, without a list of models ({_in_short(answer)})"), True)
+
+
+async def fetch(client: AsyncOpenAI, path: str, seconds: float, body: object = None) -> Answer:
+    """One request with the client's key.
+
+    Args:
+        client: The client of the model.
+        path: A path below its address, or a whole address.
+        seconds: Time limit.
+        body: What to post; None for a GET.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            sent = client.get(path, cast_to=object) if body is None else client.post(path, cast_to=object, body=body)
+            found: Any = await sent
+    except Exception as error:
+        code = next((code for link in chain_of(error) if (code := status_code(link)) is not None), None)
+        garbage = code is None and classify(error).kind not in ("silent",)
+        return Answer(200 if garbage else code, error=error)
+    if isinstance(found, str):  # not labelled as JSON
+        try:
+            found = json.loads(found)
+        except (ValueError, RecursionError):
+            found = None
+    return Answer(200, found)
+
+
+def like(name: str, served: tuple[str, ...]) -> list[str]:
+    """The served names that are similar to one, the most similar first; at most three."""
+    short = {one: one.rpartition("/")[2].lower() for one in served}
+    last = name.rpartition("/")[2].lower()
+    same = [one for one, end in short.items() if end and (end in last or last in end)]
+    near = difflib.get_close_matches(last, list(short.values()), n=3, cutoff=0.5)
+    return list(dict.fromkeys([*same, *(one for one in served if short[one] in near)]))[:3]
+
+
+def _names(body: object) -> tuple[str, ...] | None:
+    """The names in a list of models; None if it is not one."""
+    entries = body.get("data") if isinstance(body, Mapping) else None
+    if not isinstance(entries, list):
+        return None
+    names = (entry.get("id") for entry in entries if isinstance(entry, Mapping))
+    return tuple(printable(one[:_SHOWN]) for one in names if isinstance(one, str))
+
+
+def _window(body: Mapping[str, Any], name: str) -> int | None:
+    """The window in a model's entry of the list; that of the only model, if the list has one."""
+    entries = [entry for entry in body["data"] if isinstance(entry, Mapping)]
+    mine = next((entry for entry in entries if entry.get("id") == name), entries[0] if len(entries) == 1 else {})
+    meta = mine.get("meta")
+    places: list[Mapping[str, Any]] = [mine, *([meta] if isinstance(meta, Mapping) else [])]
+    return next((found for place in places for field in _WINDOWS if (found := count(place.get(field)))), None)
+
+
+async def _window_elsewhere(client: AsyncOpenAI, name: str, seconds: float) -> int | None:
+    """The window that llama.cpp and Ollama state, each in its own place."""
+    parts = urlsplit(str(client.base_url))
+    root = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
+    body = (await fetch(client, f"{root}/props", seconds)).body
+    settings = body.get("default_generation_settings") if isinstance(body, Mapping) else None
+    if isinstance(settings, Mapping) and (found := count(settings.get("n_ctx"))):
+        return found
+    body = (await fetch(client, f"{root}/api/show", seconds, {"model": name})).body
+    if not isinstance(body, Mapping):
+        return None
+    # Without num_ctx Ollama chooses a window by its own setting, whatever the model can hold.
+    lines = [line.split() for line in str(body.get("parameters") or "").splitlines()]
+    return next((int(line[1]) for line in lines if line[:1] == ["num_ctx"] and line[-1].isdecimal()), None)
+
+
+async def _others(client: AsyncOpenAI, given: str, seconds: float) -> Any:
+    """Addresses like the given one that return a list of models."""
+    for other in alternatives(given):
+        if _names((await fetch(client, f"{other}/models", seconds)).body) is not None:
+            yield other
+
+
+def alternatives(url: str) -> list[str]:
+    """Addresses that may have been meant, such as one with ``/v1`` at its end.
+
+    Args:
+        url: The address that does not work.
+    """
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    for end in ("/chat/completions", "/completions", "/models", "/chat"):
+        path = path.removesuffix(end)
+    bare = path
+    while bare.endswith("/v1"):
+        bare = bare.removesuffix("/v1")
+    paths = [path, f"{bare}/v1", bare, "/v1", "/api/v1"]
+    found = [urlunsplit((parts.scheme, parts.netloc, one, "", "")) for one in paths]
+    return [one for one in dict.fromkeys(found) if one != url.rstrip("/")]
+
+
+def _in_short(answer: Answer) -> str:
+    if answer.error is not None:
+        return shorten(classify(answer.error).message, _SHOWN)
+    return "its reply to /models is not a list of models"
+
+
+def _no_answer(error: Exception | None, url: str) -> tuple[str, str]:
+    """Why nothing answers, and what to do."""
+    links = list(chain_of(error)) if error else []
+    parts = urlsplit(url)
+    host, proxy = parts.hostname or "", next(_proxies(parts.scheme), "")
+    through = f" Requests go through the proxy of {proxy}; NO_PROXY={host} avoids it." if proxy else ""
+    if any(isinstance(link, socket.gaierror) for link in links):
+        return f"no host {host!r} (DNS)", f"Check the host's name and your network.{through}"
+    if any(isinstance(link, ConnectionRefusedError) for link in links):
+        return (
+            "connection refused: no server listens there",
+            "Start the server, or correct host and port. Inside a container, 127.0.0.1 is the container itself."
+            + through,
+        )
+    words = " ".join(map(str, links))
+    if "CERTIFICATE_VERIFY_FAILED" in words:
+        return "its TLS certificate is not trusted", "Set SSL_CERT_FILE to the certificate of its authority"
+    if any(isinstance(link, ssl.SSLError) for link in links) or "SSL" in words:
+        plain = hide_in_address(urlunsplit(parts._replace(scheme="http")).rstrip("/"))
+        return "it does not speak TLS", f"Give --model-base-url {plain}"
+    if any(isinstance(link, TimeoutError) for link in links):
+        return "no answer in time", f"Check that the server has finished loading its model, and the port.{through}"
+    if any(type(link).__name__ == "TooManyRedirects" for link in links):
+        return "it redirects in a circle", "Check the address, which usually ends in /v1"
+    # Below the client library's own error, which names no cause.
+    cause = links[1] if len(links) > 1 else error
+    reason = shorten(f"{type(cause).__name__}: {cause}".rstrip(": "), _SHOWN)
+    return f"no HTTP answer ({reason})", f"Check that an HTTP server listens there, and http:// or https://.{through}"
+
+
+def _proxies(scheme: str) -> Iterator[str]:
+    """Names of the variables that send requests through a proxy."""
+    for name in (f"{scheme}_proxy".upper(), f"{scheme}_proxy", "ALL_PROXY", "all_proxy"):
+        if os.environ.get(name):
+            yield name
