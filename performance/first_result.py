@@ -11,6 +11,7 @@ server on the loopback, port 8000, that takes a fifth of a second for each reply
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
 import subprocess
@@ -25,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```sh[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS_PER_REPLY = 0.2
+DOCUMENTS = 40
 UNDECIDED = 3
 """Exit code of a gate that cannot tell: all right for checkpoints that know nothing."""
 INSTEAD = {"fathom browse": "fathom browse --out replies"}
@@ -112,10 +114,19 @@ class Endpoint(BaseHTTPRequestHandler):
 
 def documents_and_endpoint(clone: Path) -> None:
     sys.path.insert(0, str(ROOT / "tests"))
-    from made_documents import make_mixed_folder
+    from made import make_document
+    from made_documents import mixed_folder
 
-    make_mixed_folder(clone / "my-documents")
-    threading.Thread(target=ThreadingHTTPServer(("127.0.0.1", 8000), Endpoint).serve_forever, daemon=True).start()
+    made = [make_document(seed, sentences=150) for seed in range(DOCUMENTS)]
+    texts = [(one.title, one.text.split("\n\n")) for one in made]
+    names = mixed_folder(clone / "my-documents", texts, [["page", "keeper"], ["1", "the first"], ["2", "the second"]])
+    with (clone / "questions.csv").open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["document", "question", "answer"])
+        for name, document in zip(names, made, strict=True):
+            table.writerows([name, question.text, question.answers[0]] for question in document.questions)
+    server = ThreadingHTTPServer(("127.0.0.1", 8000), Endpoint)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
 def two_checkpoints(clone: Path) -> None:

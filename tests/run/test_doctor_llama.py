@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from test_likelihood_llama import serving
+from llama_server import serving
 from tiny_models import make_gguf
 
 from fathom.run.doctor import Check, Diagnosis, examine
