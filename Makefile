@@ -43,7 +43,7 @@ quick: $(VENV)/tested  ## test all but what is slow or drives a browser
 
 test-models: $(MODELS)/tested  ## test runs, judges, likelihoods and embeddings with a real server and local models, all tiny
 	$(MODELS)/bin/pytest tests/run/test_local_client.py tests/run/test_likelihood_local.py \
-		tests/run/test_likelihood_llama.py tests/run/test_embedding_local.py
+		tests/run/test_likelihood_llama.py tests/run/test_llama_page.py tests/run/test_embedding_local.py
 
 lint: $(VENV)/tested  ## lint, types and the import contract
 	$(BIN)/ruff check .
