@@ -21,6 +21,7 @@ from fathom.build.material import Material, Reading, gather
 from fathom.build.notes import counted_otherwise
 from fathom.compose import CountedTexts
 from fathom.corpus import is_world, parse_spec
+from fathom.corpus.questions import checksum
 from fathom.corpus.spec import path_of
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.printing import printable, readable
@@ -137,6 +138,10 @@ def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:
     }
     if files := plugins.records({wanted.suite, *wanted.tasks}):
         inputs["plugins"] = [file["sha256"] for file in files]
+    # The content of tables of questions counts, not their names.
+    del inputs["questions"]
+    if wanted.questions:
+        inputs["questions"] = [checksum(path_of(path)) for path in wanted.questions]
     if not wanted.grids:  # suites without grids were built before grids existed
         del inputs["grids"]
     return _storable(inputs)
@@ -223,6 +228,7 @@ def _write(
         "prompts": wanted.prompts,
         "exact": wanted.exact,
         "corpus": list(wanted.given()),
+        **({"questions": list(wanted.questions)} if wanted.questions else {}),
         "closed_book": wanted.closed_book,
         "samples": counts,
         "documents": len(documents),

@@ -45,6 +45,7 @@ class BuildConfig:
         languages: Languages of the prompts; empty for those of the corpus.
         exact: Whether to fill each budget to the last token.
         own: Corpus specifications of documents for certain roles only.
+        questions: Tables of questions about the documents; see ``fathom.corpus.questions``.
         threads: Dumps or JSONL files of Stack Exchange threads; see ``fathom.corpus.stackexchange``.
         cases: Files with published cases of BestAnswer.
         data: Folders with the suite's data sources.
@@ -73,6 +74,7 @@ class BuildConfig:
     languages: tuple[str, ...] = ()
     exact: bool = False
     own: tuple[tuple[tuple[Role, ...], str], ...] = ()
+    questions: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
@@ -118,6 +120,7 @@ def configure(
     qa: Sequence[str] | None = None,
     summaries: Sequence[str] | None = None,
     noise: Sequence[str] | None = None,
+    questions: Sequence[str] | None = None,
     books: Sequence[str] | None = None,
     threads: Sequence[str] | None = None,
     cases: Sequence[str] | None = None,
@@ -137,6 +140,7 @@ def configure(
         qa: Corpus specifications of documents with questions.
         summaries: Corpus specifications of documents with summaries.
         noise: Corpus specifications of documents to fill contexts with.
+        questions: Tables of questions about documents of ``corpus`` and ``qa``.
         books: Corpus specifications of books.
 
     Raises:
@@ -158,6 +162,11 @@ def configure(
         )
     roles_of = ((QA, qa), (SUMMARIES, summaries), (NOISE, noise), (BOOKS, books))
     own = tuple((roles, spec) for roles, specs in roles_of for spec in specs or ())
+    if questions and not (corpus or qa):
+        raise FathomError(f"--questions {questions[0]}: name the documents that they are about with --corpus FOLDER")
+    asking = (task for task in map(get_task, suite.tasks) if task.pool and not set(QA).isdisjoint(task.gold))
+    if questions and not any(asking):
+        raise FathomError(f"--questions: {suite.name} asks no questions; use for instance single_doc_qa")
     if data and not suite.sources:
         raise FathomError(f"--data: {suite.name} has no data sources; give its documents with --corpus")
     named = bool(corpus or own or threads or cases or data)
@@ -184,6 +193,7 @@ def configure(
         languages=tuple(dict.fromkeys(languages or ())),
         exact=exact,
         own=own,
+        questions=tuple(questions or ()),
         threads=tuple(threads or ()),
         cases=tuple(cases or ()),
         data=tuple(data or ()),

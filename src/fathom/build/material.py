@@ -8,6 +8,7 @@ from typing import TypeAlias, get_args
 
 from fathom.build.config import BuildConfig
 from fathom.corpus import Problem, is_world, merged, parse_spec, read_corpus
+from fathom.corpus.questions import read_questions
 from fathom.corpus.spec import path_of
 from fathom.corpus.stackexchange import case_documents, thread_documents
 from fathom.corpus.synthetic import pairs_document, refrain_document
@@ -92,12 +93,14 @@ def gather(
         allow_unread: Whether more than a tenth of the files of a corpus may be unread.
     """
     material = Material()
+    sources: list[tuple[str, str]] = []
     for roles, spec in (*((ROLES, spec) for spec in wanted.corpus), *wanted.own):
         if is_world(spec):
             for language in wanted.languages or ("en",):
                 material.add(_world(spec, wanted, language, counter), roles, wanted.languages)
         else:
-            _read(material, spec, roles, wanted, allow_unread)
+            sources += _read(material, spec, roles, wanted, allow_unread)
+    _ask(material, wanted, sources)
     for spec in wanted.threads:
         threads = thread_documents(spec, reading)
         material.add(threads.documents, ("thread",), wanted.languages)
@@ -138,9 +141,12 @@ def _missing(names: Sequence[str], found: Found) -> list[str]:
     return notes + ([f"no usable data in {', '.join(spoiled)}"] if spoiled else [])
 
 
-def _read(material: Material, spec: str, roles: Sequence[Role], wanted: BuildConfig, allow_unread: bool) -> None:
+def _read(
+    material: Material, spec: str, roles: Sequence[Role], wanted: BuildConfig, allow_unread: bool
+) -> tuple[tuple[str, str], ...]:
+    """Add the documents of a folder or a file, and return their names with their ids."""
     try:
-        corpus = read_corpus(spec, wanted.fields)
+        corpus = read_corpus(spec, wanted.fields, questions=list(map(path_of, wanted.questions)))
     except OSError as error:
         raise FathomError(f"Corpus {spec!r}: {error.filename}: cannot be read: {error.strerror or error}") from error
     if not allow_unread:
@@ -152,6 +158,24 @@ def _read(material: Material, spec: str, roles: Sequence[Role], wanted: BuildCon
     left += [{"file": problem.path, "reason": problem.reason} for problem in corpus.without]
     material.read.append({"corpus": spec, "read": corpus.read, "missed": corpus.missed, "not_read": left})
     material.duplicates += len(corpus.duplicates)
+    return corpus.names
+
+
+def _ask(material: Material, wanted: BuildConfig, sources: Sequence[tuple[str, str]]) -> None:
+    """Attach the questions of the user's tables to the documents."""
+    for path in wanted.questions:
+        documents = material.all()
+        there = [(name, id) for name, id in sources if id in documents]
+        asked = read_questions(path_of(path), documents, there)
+        for by_language in material.roles.values():
+            for known in by_language.values():
+                known.update({id: asked.of(known[id]) for id in asked.questions.keys() & known.keys()})
+        every = sum(map(len, asked.questions.values()))
+        note = f"{path}: {every:,} questions about {len(asked.questions):,} documents"
+        drafted = (f"{number:,} drafted by {model}" for model, number in asked.drafted().items())
+        material.notes.append("; ".join([note, *drafted]))
+        if asked.unused:
+            material.notes.append(f"{path}: columns not used: {', '.join(asked.unused)}")
 
 
 def _generate(material: Material, wanted: BuildConfig, counter: TokenCounter) -> None:

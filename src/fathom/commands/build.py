@@ -37,6 +37,14 @@ class BuildOptions(Build, Recorded, Terminal):
     qa: Annotated[Several, opt("Your documents with questions and answers; as --corpus.", metavar="SPEC")] = unset
     summaries: Annotated[Several, opt("Your documents with summaries; as --corpus.", metavar="SPEC")] = unset
     noise: Annotated[Several, opt("Your documents to fill contexts with; as --corpus.", metavar="SPEC")] = unset
+    questions: Annotated[
+        Several,
+        opt(
+            "A table of questions about your documents, such as a .csv with the columns document, question, answer and "
+            "optionally evidence.",
+            metavar="FILE",
+        ),
+    ] = unset
     books: Annotated[Several, opt("Novels in chapters, for TSort: a folder or file of plain text.", metavar="SPEC")] = (
         unset
     )

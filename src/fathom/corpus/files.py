@@ -1,5 +1,6 @@
 """Reads documents from a folder or a file."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -32,6 +33,9 @@ MOST_MISSED = 0.1
 """Share of the files of a corpus that may be unread without stopping a build."""
 SHOWN = 40  # files without a document shown in an error message
 README = "it describes the documents next to it"
+QUESTIONS = "it has the questions"
+DESCRIBING = (README, QUESTIONS)
+"""Why files are not read although nothing is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class Corpus:
         fingerprint: Hash of the documents, their questions and summaries, in order.
         unread: Files that are not read, with the reason.
         read: Number of files with documents.
+        names: Names of the sources of all documents, each with its id; duplicates have that of the first one.
         without: Files of a readable format in which there is no document, with the reason of each. Those of tables and
             texts are among the problems too.
     """
@@ -58,11 +63,12 @@ class Corpus:
     unread: tuple[Unread, ...] = ()
     read: int = 0
     without: tuple[Problem, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
 
     @property
     def missed(self) -> int:
         """Number of files without a document, of those that look like documents."""
-        passed = (name for left in self.unread if left.why != README for name in left.names)
+        passed = (name for left in self.unread if left.why not in DESCRIBING for name in left.names)
         return len(self.without) + sum(map(looks_like_document, passed))
 
     def check_read(self) -> None:
@@ -77,7 +83,7 @@ class Corpus:
         mattering = (
             replace(left, names=names)
             for left in self.unread
-            if left.why != README and (names := tuple(filter(looks_like_document, left.names)))
+            if left.why not in DESCRIBING and (names := tuple(filter(looks_like_document, left.names)))
         )
         lines = "".join(f"\n  {line}" for line in (*self.without[:SHOWN], *mattering))
         more = f"\n  and {len(self.without) - SHOWN:,} more" if len(self.without) > SHOWN else ""
@@ -87,7 +93,7 @@ class Corpus:
         )
 
 
-def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
+def read_corpus(spec: str, fields: Fields | None = None, *, questions: Collection[Path] = ()) -> Corpus:
     """Read the documents of a folder or a file.
 
     A folder is read recursively in the order of its paths: every file in a format of ``fathom.records.FORMATS``, also
@@ -99,6 +105,7 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
         spec: ``PATH``, with field names that differ from the defaults as
             ``PATH?text=input&questions=instructions&answers=outputs``.
         fields: Names of the fields; those in ``spec`` take precedence.
+        questions: Files with questions about the documents, which are no documents if they are in the folder.
 
     Raises:
         FathomError: The path is missing, the query names an unknown part, or no document could be read.
@@ -111,7 +118,7 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
     if empty := [part for part, value in query.items() if not value]:
         raise FathomError(f"Corpus {spec!r}: give the name of a field after {empty[0]}=.")
     root = path_of(name)
-    found = _find_files(root, spec)
+    found = _without(_find_files(root, spec), root, questions)
     gathered = Gathering(replace(fields or Fields(), **query), problems=list(found.problems))
     for file in found.files:
         gathered.read_file(file)
@@ -132,6 +139,7 @@ def read_corpus(spec: str, fields: Fields | None = None) -> Corpus:
         found.unread,
         gathered.read,
         (*found.problems, *gathered.without),
+        tuple(gathered.sources),
     )
 
 
@@ -167,6 +175,15 @@ def _find_files(root: Path, spec: str) -> Listed[File]:
     return replace(found, files=files, unread=(*found.unread, *passed))
 
 
+def _without(found: Listed[File], root: Path, questions: Collection[Path]) -> Listed[File]:
+    """The files that do not have the questions."""
+    real = {path.resolve() for path in questions}
+    passed = [file for file in found.files if not file.inside and file.path.resolve() in real] if real else []
+    files = tuple(file for file in found.files if file not in passed)
+    left = unread(root, [str(file.name) for file in passed], QUESTIONS)
+    return replace(found, files=files, unread=(*found.unread, *left))
+
+
 @dataclass
 class Gathering:
     """Documents read so far, by id, and what was left out."""
@@ -178,6 +195,7 @@ class Gathering:
     read: int = 0
     without: list[Problem] = field(default_factory=list)
     textless: dict[str, list[str]] = field(default_factory=dict)
+    sources: list[tuple[str, str]] = field(default_factory=list)
 
     def read_file(self, file: File) -> None:
         """Add the documents of one file, which is recorded as their source."""
@@ -225,6 +243,7 @@ class Gathering:
         document = replace(document, pages=pages)
         for remark in remarks:
             problems.add(record.line, remark)
+        self.sources.append((where, document.id))
         first = self.documents.setdefault(document.id, document)
         if first is document:
             return

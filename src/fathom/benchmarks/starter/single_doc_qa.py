@@ -98,9 +98,8 @@ def finish(layout: Layout, prompts: dict[str, str], questions: tuple[Question, .
 
 
 def kind_of(question: Question) -> dict[str, str]:
-    """The kind of a question as a facet, where its source names one."""
-    kind = question.meta.get("kind")
-    return {"kind": kind} if isinstance(kind, str) else {}
+    """The kind of a question and the model that drafted it as facets, where its source names them."""
+    return {name: value for name in ("kind", "drafted") if isinstance(value := question.meta.get(name), str)}
 
 
 def score(reply: str, sample: Sample) -> Score:

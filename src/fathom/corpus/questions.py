@@ -1,0 +1,189 @@
+"""Reads questions of one's own from a table and attaches them to documents."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path, PurePosixPath
+
+from fathom.corpus.text import normalise
+from fathom.records import TABLES, Fault, Record, format_of, path_text, read_records, split_name
+from fathom.types import Document, FathomError, Question
+
+NEEDED = ("document", "question", "answer")
+OPTIONAL = ("evidence", "kind", "drafted")
+SHOWN = 40  # problems shown in an error message
+QUOTED = 60  # characters of a question or a quotation in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The questions of a table.
+
+    Attributes:
+        questions: Questions by the id of their document.
+        unused: Columns that are not read.
+    """
+
+    questions: Mapping[str, tuple[Question, ...]]
+    unused: tuple[str, ...]
+
+    def of(self, document: Document) -> Document:
+        """A document with its questions from the table after its own."""
+        new = (one for one in self.questions.get(document.id, ()) if one not in document.questions)
+        added = tuple(new)
+        return replace(document, questions=(*document.questions, *added)) if added else document
+
+    def drafted(self) -> dict[str, int]:
+        """Number of drafted questions by the model that drafted them."""
+        models = [str(one.meta["drafted"]) for one in chain(*self.questions.values()) if "drafted" in one.meta]
+        return {model: models.count(model) for model in dict.fromkeys(models)}
+
+
+def read_questions(path: Path, documents: Mapping[str, Document], names: Iterable[tuple[str, str]]) -> Asked:
+    """Read a table with the columns ``document``, ``question``, ``answer`` and optionally ``evidence``.
+
+    A document is named by its file, as in the corpus, or by the file's name without folder or suffix if only one has
+    it; a row of a table as ``FILE:ROW``. A cell of ``answer`` or ``evidence`` is a text, or a JSON list of texts.
+    Evidence is a passage of the document, word for word; white space does not matter.
+
+    Args:
+        path: A file of ``fathom.records.TABLES``.
+        documents: The documents by id.
+        names: Names of their sources, each with the id.
+
+    Raises:
+        FathomError: The file cannot be read, or some of its rows are wrong; the message lists them.
+    """
+    if format_of(path.name) not in TABLES:
+        raise FathomError(f"--questions {path_text(path)}: expected a table: {', '.join(TABLES)}")
+    if not path.is_file():
+        raise FathomError(f"--questions {path_text(path)}: no such file")
+    known = _Names(names)
+    questions: dict[str, list[Question]] = {}
+    problems: list[str] = []
+    columns: dict[str, None] = {}
+    rows = 0
+    for record in read_records(path):
+        if isinstance(record, Fault):
+            problems.append(f"row {record.line}: {record.reason}" if record.line else record.reason)
+            continue
+        rows += 1
+        columns.update(dict.fromkeys(record.fields))
+        if missing := [name for name in NEEDED if name not in record.fields]:
+            problems.append(f"row {record.line}: no column {', '.join(missing)}; it has {', '.join(record.fields)}")
+            if rows == 1:
+                break
+            continue
+        found, wrong = _question(record, documents, known)
+        which = f"row {record.line} ({_short(str(record.fields['question'] or ''))})"
+        problems += (f"{which}: {reason}" for reason in wrong)
+        if found and not wrong:
+            questions.setdefault(found[0], []).append(found[1])
+    if not rows and not problems:
+        problems.append(f"it has no questions; expected the columns {', '.join(NEEDED)} and optionally evidence")
+    if problems:
+        listed = "".join(f"\n  {problem}" for problem in problems[:SHOWN])
+        more = f"\n  and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
+        raise FathomError(f"--questions {path_text(path)}: correct {len(problems):,} problems:{listed}{more}")
+    unused = tuple(name for name in columns if name not in (*NEEDED, *OPTIONAL))
+    return Asked({id: tuple(asked) for id, asked in questions.items()}, unused)
+
+
+def checksum(path: Path) -> str:
+    """Hash of the content of a table of questions; "" if it cannot be read, which is reported when it is needed."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()[:16]
+    except OSError:
+        return ""
+
+
+def find_quotation(text: str, quotation: str) -> tuple[int, int] | None:
+    """Where a quotation occurs first in a text, whatever its white space; None if it does not."""
+    words = quotation.split()
+    found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
+    return found.span() if found else None
+
+
+class _Names:
+    """Ids of documents by their full names, and by parts of them that only one has."""
+
+    def __init__(self, names: Iterable[tuple[str, str]]) -> None:
+        self._full: dict[str, dict[str, str]] = {}  # full names by id, by name
+        self._short: dict[str, dict[str, str]] = {}
+        for name, id in names:
+            path = PurePosixPath(name)
+            self._full.setdefault(name, {})[id] = name
+            for short in {path.name, split_name(path.name)[0], split_name(name)[0]}:
+                self._short.setdefault(short, {})[id] = name
+
+    def find(self, name: str) -> tuple[str, str]:
+        """The id of a document, or "" and what is wrong."""
+        wanted = name.removeprefix("./")
+        found = self._full.get(wanted) or self._short.get(wanted) or {}
+        if len(found) == 1:
+            return next(iter(found)), ""
+        if found:
+            which = ", ".join(sorted(set(found.values()))[:5])
+            return "", f"{len(found)} documents have the name {name!r} ({which}); give each a name of its own"
+        near = difflib.get_close_matches(wanted, [*self._full, *self._short], n=1, cutoff=0.6)
+        return "", f"no document {name!r} in the corpus" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _question(
+    record: Record, documents: Mapping[str, Document], names: _Names
+) -> tuple[tuple[str, Question] | None, list[str]]:
+    """A question with the id of its document, and what is wrong with the row."""
+    wrong: list[str] = []
+    cells = record.fields
+    text = normalise(str(cells["question"] or ""))
+    if not text:
+        wrong.append("the question is empty")
+    answers = tuple(dict.fromkeys(_texts(cells["answer"])))
+    if not answers:
+        wrong.append("the answer is empty")
+    id, reason = names.find(str(cells["document"] or "").strip())
+    if reason:
+        return None, [*wrong, reason]
+    spans = []
+    for quotation in _texts(cells.get("evidence")):
+        span = find_quotation(documents[id].text, quotation)
+        if span is None:
+            wrong.append(_not_there(documents[id], quotation))
+        else:
+            spans.append(span)
+    meta = {name: str(cells[name]) for name in ("kind", "drafted") if cells.get(name)}
+    return (id, Question(text, answers, tuple(sorted(set(spans))), meta)), wrong
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts of a cell: one text, or a list, in CSV as JSON."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(one, str | int | float) and not isinstance(one, bool) and (text := normalise(str(one))):
+            yield text
+
+
+def _not_there(document: Document, quotation: str) -> str:
+    """Says that evidence is not in a document, and up to where it agrees."""
+    words = quotation.split()
+    low, high = 0, len(words) - 1
+    while low < high:  # the most words from the start that occur
+        middle = (low + high + 1) // 2
+        if find_quotation(document.text, " ".join(words[:middle])):
+            low = middle
+        else:
+            high = middle - 1
+    agrees = f"; it agrees up to {_short(' '.join(words[max(0, low - 8) : low]))}" if low else ""
+    return f"the evidence is not in the text of {document.source} word for word: {_short(quotation)}{agrees}"
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return f'"{words[:QUOTED]}..."' if len(words) > QUOTED else f'"{words}"'
