@@ -20,6 +20,8 @@ from fathom.run.doctor.probes import (
     FIRST_CAP,
     PLAIN_CAP,
     REASONING_CAP,
+    REPEATS,
+    SHORT_CAP,
     Prober,
     chat_check,
     check_cap,
@@ -329,7 +331,9 @@ class Examination:
         requests = SMALL_REQUESTS + 1 + len(sizes)
         # Tokens of the model may be fewer than fathom's; small prompts have less than 50.
         tokens_in = int(1.2 * (windows.CONTROL + sum(sizes))) + 50 * SMALL_REQUESTS
-        tokens_out = FIRST_CAP + requests * REASONING_CAP
+        # Whether the model reasons shows in its first reply.
+        long = (len(sizes) + 3) * REASONING_CAP
+        tokens_out = long + (1 + 2 * REPEATS) * FIRST_CAP + SMALL_REQUESTS * SHORT_CAP
         longest = max(sizes, default=windows.CONTROL)
         cost = self._price.cost(tokens_in, tokens_out)
         return Plan(self._settings.model, requests, tokens_in, tokens_out, longest, cost)

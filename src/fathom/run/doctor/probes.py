@@ -159,7 +159,7 @@ async def check_stop(prober: Prober, reply: Reply | None) -> Check:
         return Check(name, "skipped", "the model reasons", "fathom sends no stop texts to models that reason")
     stop = _stop_in(reply.text) if reply is not None else ""
     if not stop:
-        return Check(name, "unknown", "no reply to try one on", trims)
+        return Check(name, "unknown", "the reply is too short to try one", trims)
     answer = await prober.ask(COUNTING, SHORT_CAP, stop=(stop,))
     if isinstance(answer, Failure):
         return Check(

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 SECONDS = 15.0
 """Time limit of one request here: none of them needs a model."""
+LEAST = 256
+"""Stated windows of fewer tokens are taken for errors."""
+MOST_NAMES = 5000
 _SHOWN = 120
 _WINDOWS = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
 """Fields of a list of models that hold a window: vLLM and SGLang, LM Studio, gateways, Groq, llama.cpp."""
@@ -140,7 +143,7 @@ def _names(body: object) -> tuple[str, ...] | None:
     if not isinstance(entries, list):
         return None
     names = (entry.get("id") for entry in entries if isinstance(entry, Mapping))
-    return tuple(printable(one[:_SHOWN]) for one in names if isinstance(one, str))
+    return tuple(printable(one[:_SHOWN]) for one in names if isinstance(one, str))[:MOST_NAMES]
 
 
 def _window(body: Mapping[str, Any], name: str) -> int | None:
@@ -149,7 +152,8 @@ def _window(body: Mapping[str, Any], name: str) -> int | None:
     mine = next((entry for entry in entries if entry.get("id") == name), entries[0] if len(entries) == 1 else {})
     meta = mine.get("meta")
     places: list[Mapping[str, Any]] = [mine, *([meta] if isinstance(meta, Mapping) else [])]
-    return next((found for place in places for field in _WINDOWS if (found := count(place.get(field)))), None)
+    stated = (count(place.get(field)) for place in places for field in _WINDOWS)
+    return next((found for found in stated if found is not None and found >= LEAST), None)
 
 
 async def _window_elsewhere(client: AsyncOpenAI, name: str, seconds: float) -> int | None:
@@ -158,7 +162,7 @@ async def _window_elsewhere(client: AsyncOpenAI, name: str, seconds: float) -> i
     root = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
     body = (await fetch(client, f"{root}/props", seconds)).body
     settings = body.get("default_generation_settings") if isinstance(body, Mapping) else None
-    if isinstance(settings, Mapping) and (found := count(settings.get("n_ctx"))):
+    if isinstance(settings, Mapping) and (found := count(settings.get("n_ctx"))) and found >= LEAST:
         return found
     body = (await fetch(client, f"{root}/api/show", seconds, {"model": name})).body
     if not isinstance(body, Mapping):

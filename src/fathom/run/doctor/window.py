@@ -254,7 +254,8 @@ def _measured(reading: Reading, said: int | None, cap: int) -> tuple[str, int | 
         if named is None and said and whole <= said <= (asked + cap) * (1 + NOISE):
             named = said
         accepted = reading.of_model(reading.accepted)
-        return f"a prompt of {asked:,} tokens is refused, one of {accepted:,} is not", named or accepted + cap
+        window = f" (a window of {named:,})" if named is not None and named != said else ""
+        return f"a prompt of {asked:,} tokens is refused{window}, one of {accepted:,} is not", named or accepted + cap
     if reading.suspicious:
         return f"prompts from {reading.of_model(reading.lost_from):,} tokens on seem truncated", whole + cap
     return f"a prompt of {whole:,} tokens {_arrived(reading)}", None
