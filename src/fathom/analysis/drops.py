@@ -54,7 +54,8 @@ def drops_of(ready: Sequence[Profile]) -> list[Drop]:
     adjusted = holm(np.array([one.p_value for one in found]), tests=len(found)).tolist()
     largest: dict[tuple[str, str, str], Drop] = {}
     for one, p_value in sorted(zip(found, adjusted, strict=True), key=lambda pair: pair[0].difference):
-        if p_value <= 1 - LEVEL:
+        # With few items a normal distribution claims too much, and the interval does not.
+        if p_value <= 1 - LEVEL and one.interval.high < 0:
             largest.setdefault((one.model, one.variant, one.task), replace(one, p_value=p_value))
     return list(largest.values())
 

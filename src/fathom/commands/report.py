@@ -102,11 +102,11 @@ def _link(options: ReportOptions, sources: "Sequence[Path]") -> "Callable[[Repli
     runs = [source for source in sources if source.is_dir()]
     if not runs:
         raise FathomError("--replies: only run folders have replies, and no source is one")
-    browse.write(runs, options.replies)
+    browse.write(runs, options.replies, judge=options.judge)
     out = _file(options)
     start = out.resolve().parent if out is not None else Path.cwd()
     folder = quote(Path(os.path.relpath(options.replies.resolve(), start)).as_posix())
-    return lambda one: browse.address(folder, model=one.model, task=one.task, length=one.length)
+    return lambda one: browse.address(folder, **{name: value or None for name, value in one._asdict().items()})
 
 
 def main(line: ReportOptions) -> None:

@@ -98,7 +98,7 @@ def breakdown_tables(results: Results) -> list[Table]:
     found = results.by_question
     alone = results.by_average and not found.published
     if alone:
-        found = replace(found, systems=tuple(tuple(one) for one in results.systems if tuple(one) in found.systems))
+        found = replace(found, systems=tuple(one for one in results.systems if one in found.systems))
     return [
         _table(found, dimension, results.systems, about(found) if number == 0 else "", overall=not alone)
         for number, dimension in enumerate(found.dimensions)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from fathom.analysis import Counts, PositionContrast
+from fathom.analysis import Counts
 from fathom.report import words
 from fathom.report.answers import telling_points
 from fathom.report.breakdown import title
 from fathom.report.known import said_of_filter
 from fathom.report.lengths import effective_cell
-from fathom.report.position import SHOWN
+from fathom.report.position import SHOWN, significant
 from fathom.report.results import ALL, Results, System, system_of, total
 from fathom.report.summary import thinking
 
@@ -81,7 +81,7 @@ def _with_undefined(parts: Sequence[str], undefined: int) -> str:
 
 
 def _position(results: Results) -> str:
-    apart = significant(results.contrasts)
+    apart = [one for one in results.contrasts if significant(one)]
     if not apart:
         return "No difference between positions has an interval without 0." if results.contrasts else ""
     largest = max(apart, key=lambda one: abs(one.difference))
@@ -90,11 +90,6 @@ def _position(results: Results) -> str:
         f"Largest difference: {SHOWN[largest.first]} − {SHOWN[largest.second]} {words.change(largest.difference)} "
         f"points on {largest.task} at {at}{_of(results, system_of(largest))}."
     )
-
-
-def significant(found: Sequence[PositionContrast]) -> list[PositionContrast]:
-    """Differences between positions whose interval does not contain 0."""
-    return [one for one in found if one.interval.low > 0 or one.interval.high < 0]
 
 
 def _truncation(results: Results) -> str:

@@ -26,6 +26,7 @@ from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.summary import WHOLE, summary
 from fathom.report.table import Replies, Table
 from fathom.report.tables import tables_of
+from fathom.report.tally import replies_of
 from fathom.report.truncation import truncation_figures
 from fathom.types import FathomError
 
@@ -262,6 +263,7 @@ def _position_figures(
         Figure(
             "all tasks" if task == ALL else task,
             drawn(position_chart(points, lengths, TILE), f"Score of {system.name} by depth and length"),
+            replies=replies_of(system, task),
         )
         for task, points in tasks
     ]

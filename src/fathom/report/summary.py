@@ -15,8 +15,9 @@ from fathom.report import words
 from fathom.report.by_question import OVERALL, ByQuestion
 from fathom.report.known import said_of_filter
 from fathom.report.results import ALL, Results, System, system_of
-from fathom.report.table import Table
+from fathom.report.table import Replies, Table
 from fathom.report.tables import headline
+from fathom.report.tally import replies_of
 from fathom.stats.intervals import Interval
 
 NAMED = 3
@@ -28,10 +29,11 @@ WHOLE = "Every reply was scored; no prompt or reply was truncated, and no questi
 
 
 class Sentence(NamedTuple):
-    """A sentence: the model that is its subject, or "", and the rest."""
+    """A sentence: the model that is its subject, or "", the rest, and the replies that it is about, or None."""
 
     subject: str
     text: str
+    replies: Replies | None = None
 
     def __str__(self) -> str:
         return f"{self.subject} {self.text}".lstrip()
@@ -202,6 +204,7 @@ def _drop(one: Drop) -> Sentence:
         f"loses {words.percent(-one.difference)} points {words.bounds(interval)} on {one.task}: "
         f"{words.percent(one.before)}% at {words.tokens(one.shortest)}, "
         f"{words.percent(one.after)}% at {words.tokens(one.length)}.",
+        replies_of(system_of(one), one.task, one.length),
     )
 
 

@@ -15,7 +15,7 @@ from fathom.report.known import graders_tables, known_tables
 from fathom.report.lengths import DEFINITIONS, effective_cell, effective_lengths, longscore_cells, longscores
 from fathom.report.position import contrast_tables
 from fathom.report.results import ALL, Results, System, measure, system_of
-from fathom.report.table import Cell, Column, Replies, Table
+from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import (
     CHANCE,
     RULES,
@@ -25,6 +25,7 @@ from fathom.report.tally import (
     counts_tables,
     failed,
     other_score,
+    replies_of,
     scored_cell,
 )
 from fathom.report.truncation import truncation_tables
@@ -177,7 +178,7 @@ def _scored_of(results: Results, system: System) -> Cell:
     cut = (f"{words.several(one.truncated, 'prompt')} truncated",) if one.truncated else ()
     cost = (words.money(one.cost),) if one.cost else ()
     said = f"{words.count(one.scored)} of {words.count(one.replies)}"
-    return Cell(said, below=(*cut, *cost), replies=Replies(*system))
+    return Cell(said, below=(*cut, *cost), replies=replies_of(system))
 
 
 def _ranked_cell(results: Results, one: Ranked) -> Cell:
@@ -251,6 +252,12 @@ def scores(results: Results, system: System) -> Table:
 
 
 def _score_cell(results: Results, system: System, task: str, length: int) -> Cell:
+    made = _scored_cell(results, system, task, length)
+    asked = task == ALL or (system, task, length) in results.by_cell
+    return replace(made, replies=replies_of(system, task, length)) if asked else made
+
+
+def _scored_cell(results: Results, system: System, task: str, length: int) -> Cell:
     point = results.curve.get((system, task, length))
     counted = results.by_cell.get((system, task, length))
     if point is None or point.mean is None:
