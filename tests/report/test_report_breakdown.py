@@ -166,7 +166,7 @@ def test_the_page_has_these_sections_and_the_terminal_these_tables(own: Results)
     assert [one for one in headings(text) if one in EXPECTED] == EXPECTED
     assert "Repeats" in headings(text)
     assert all(f'id="{table.name}"' in text for table in tables_of(own))
-    assert text.count("Best of n: mean score over questions</h4>") == 1
+    assert text.count("Best of n: mean score over questions</p>") == 1
     out = StringIO()
     show(tables_of(own), Console(file=out, width=200))
     for title in ("Score by language", "Score by primary task", "Thinking", "Best of n, pass at n"):
@@ -225,7 +225,7 @@ def test_published_averages_alone_make_a_page(averages: pl.DataFrame, tmp_path: 
     assert "The highest overall scores: deep-1 · thinking (70.0%), only-thinks · thinking (65.0%)" in text
     assert "Of 2 models asked with and without thinking, 1 scores higher with it; deep-1 gains most, +10.0 " in text
     assert text.count('class="scroll map"') == 3
-    assert len(re.findall(r"<h4>(?:Best of|Pass at) n: ", text)) == 2
+    assert len(re.findall(r"<p class=.title.>(?:Best of|Pass at) n: ", text)) == 2
     assert "NaN" not in text
     assert "None" not in text
     targets = set(re.findall(r'href="#([^"]+)"', text))

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from hundred_rows import make_hundred
 from pro_rows import make_pro
-from report_rows import make_rows
+from report_rows import LENGTHS, make_rows
 
-from chromium import browsers
+from chromium import browsers, violations
 from fathom.report import report
 from made_results_pro import rows_from_longbench_pro, write_results
 
@@ -38,6 +38,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     longer = rows["model"].str.replace("orca/small-7b", NAME, literal=True)
     path = tmp_path_factory.mktemp("page") / "report.html"
     report(rows.with_columns(longer), path)
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Three models on six tasks, with links to replies."""
+    path = tmp_path_factory.mktemp("page") / "linked.html"
+    report(make_rows(items=6, lengths=LENGTHS[:5]), path, link=lambda one: f"replies/index.html#task={one.task}")
     return path.as_uri()
 
 
@@ -147,3 +155,43 @@ def test_paper_is_light_and_shows_what_is_folded(browser: Browser, address: str)
     assert tab.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 254)"
     assert tab.locator("details:not([open])").count() == 0
     tab.close()
+
+
+# ----------------------------------------------------------------------------------------------------- read at a glance
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing(browser: Browser, linked: str, width: int, scheme: Literal["light", "dark"]) -> None:
+    tab = opened(browser, linked, width=width, scheme=scheme)
+    assert violations(tab) == []
+    tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert violations(tab) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    tab.close()
+
+
+def test_an_everyday_report_is_read_on_one_screen(browser: Browser, linked: str) -> None:
+    tab = opened(browser, linked, width=1440, scheme="light")
+    foot = (
+        "[...document.querySelectorAll('#not-measured, #headline, .beside')].map(e => e.getBoundingClientRect().bottom)"
+    )
+    assert max(tab.evaluate(foot)) <= 900
+    assert tab.evaluate("document.documentElement.scrollHeight") < 4000
+    tab.close()
+
+
+def test_a_long_table_unfolds_without_scripts_and_is_whole_on_paper(browser: Browser, address: str) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(address)
+    page.locator("#section-position > summary").click()
+    page.get_by_text("Differences between positions", exact=True).click()
+    few, every = page.locator("#position-1-notable"), page.locator("#position-1")
+    assert (few.is_visible(), every.is_visible()) == (True, False)
+    page.get_by_text("Show all").first.click()
+    assert (few.is_visible(), every.is_visible()) == (False, True)
+    page.reload()
+    page.emulate_media(media="print")
+    assert (few.is_visible(), every.is_visible()) == (False, True)
+    assert page.locator("#counts").is_visible()
+    page.context.close()

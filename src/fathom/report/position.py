@@ -161,6 +161,7 @@ def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
         length_cell = Cell(name, replies=replies_of(system_of(found[0]), task, length))
         rows.append((Cell(task), length_cell, Cell(items), *(_cell(cells.get(pair)) for pair in pairs)))
     about = ABOUT if number == 1 else ""
+    whole = tuple(number for number, (_, length) in enumerate(ordered) if length is None)
     return Table(
         f"position-{number}",
         "position",
@@ -169,7 +170,7 @@ def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
         columns,
         tuple(rows),
         detail=True,
-        notable=_notable([list(lines[line].values()) for line in ordered]),
+        notable=_notable([list(lines[line].values()) for line in ordered]) or whole[:SHOWN_ROWS],
     )
 
 

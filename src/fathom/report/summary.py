@@ -109,7 +109,7 @@ def _counts(results: Results) -> dict[System, Counts]:
 
 def _unmeasured(results: Results) -> Iterable[Sentence]:
     """Unfinished runs, cells without a score, failed and unusual replies, excluded questions."""
-    yield from (Sentence("", words.sentence(note)) for note in results.notes)
+    yield from (Sentence("", f"{note.removesuffix('.')}.") for note in results.notes)
     for system in results.systems:
         counts = results.every(system)
         if counts is None or not counts.scored:
