@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from hundred_rows import make_hundred
 from pro_rows import make_pro
-from report_rows import make_rows
+from report_rows import LENGTHS, make_rows
 
-from chromium import browsers
+from chromium import browsers, violations
 from fathom.report import report
 from made_results_pro import rows_from_longbench_pro, write_results
 
@@ -41,6 +41,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Three models on six tasks, with links to replies."""
+    path = tmp_path_factory.mktemp("page") / "linked.html"
+    report(make_rows(items=6, lengths=LENGTHS[:5]), path, link=lambda one: f"replies/index.html#task={one.task}")
+    return path.as_uri()
+
+
 def opened(browser: Browser, address: str, *, width: int, scheme: Literal["light", "dark"]) -> Page:
     """The page in a window of this width; fails where it complains or asks for anything."""
     tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
@@ -63,7 +71,8 @@ def test_no_sideways_scrolling(browser: Browser, address: str, width: int) -> No
     # Wide tables scroll within their own box, and what stays fixed in it leaves room for the rest.
     assert tab.evaluate("[...document.querySelectorAll('.scroll')].every(box => box.clientWidth <= innerWidth)")
     assert tab.evaluate(
-        "[...document.querySelectorAll('th[scope=row]')].every(head => head.offsetWidth < innerWidth * 0.6)"
+        "[...document.querySelectorAll('th[scope=row]')].filter(head => head.checkVisibility())"
+        ".every(head => head.offsetWidth < innerWidth * 0.6)"
     )
     tab.close()
 
@@ -75,18 +84,19 @@ def test_figures_of_the_paper_fit_a_phone_and_follow_the_theme(
     tab = opened(browser, hundred, width=375, scheme=scheme)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 375
     assert {"100-LongBench", "Closed-book questions", "Graders"} <= set(tab.locator("h2").all_inner_texts())
-    section = tab.locator("section[aria-labelledby=hundred]")
+    tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    section = tab.locator("#section-hundred")
     assert section.locator("details").count() == 3
     assert section.locator("figure").count() == 19
     sizes = tab.evaluate(
-        "[...document.querySelectorAll('section[aria-labelledby=hundred] svg text')]"
+        "[...document.querySelectorAll('#section-hundred svg text')]"
         ".filter(text => text.getClientRects().length)"
         ".map(text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
     )
     assert len(sizes) > 100
     assert min(sizes) >= 8.5
     # No colour is left that does not change with the theme.
-    fixed = "[...document.querySelectorAll('section[aria-labelledby=hundred] figure svg [fill^=\"#\"]')].length"
+    fixed = "[...document.querySelectorAll('#section-hundred figure svg [fill^=\"#\"]')].length"
     assert tab.evaluate(fixed) == 0
     tab.close()
 
@@ -95,7 +105,7 @@ def test_parts_are_there_and_figures_can_be_read_on_a_phone(browser: Browser, ad
     tab = opened(browser, address, width=375, scheme="light")
     assert tab.locator("h1").count() == 1
     headings = tab.locator("h2").all_inner_texts()
-    assert headings[:3] == ["At a glance", "Score against length", "Scores"]
+    assert headings[:4] == ["Not measured", "At a glance", "Score against length", "Largest drops"]
     assert {"LongScore", "Effective context length", "Position", "Counts", "Settings"} <= set(headings)
     assert tab.locator("table").count() >= 10
     sizes = tab.evaluate(
@@ -113,7 +123,7 @@ def test_breakdowns_fit_a_phone(browser: Browser, tmp_path: Path) -> None:
     tab = opened(browser, (tmp_path / "page.html").as_uri(), width=375, scheme="dark")
     tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 375
-    assert {"Breakdown", "Thinking", "Ranks", "Repeats"} <= set(tab.locator("h2").all_inner_texts())
+    assert {"Breakdown", "Thinking", "Repeats"} <= set(tab.locator("h2").all_inner_texts())
     sizes = tab.evaluate(
         "[...document.querySelectorAll('.pair svg text, .map svg text')].filter(text => text.getClientRects().length)"
         ".map(text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
@@ -145,3 +155,43 @@ def test_paper_is_light_and_shows_what_is_folded(browser: Browser, address: str)
     assert tab.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 254)"
     assert tab.locator("details:not([open])").count() == 0
     tab.close()
+
+
+# ----------------------------------------------------------------------------------------------------- read at a glance
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing(browser: Browser, linked: str, width: int, scheme: Literal["light", "dark"]) -> None:
+    tab = opened(browser, linked, width=width, scheme=scheme)
+    assert violations(tab) == []
+    tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert violations(tab) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    tab.close()
+
+
+def test_an_everyday_report_is_read_on_one_screen(browser: Browser, linked: str) -> None:
+    tab = opened(browser, linked, width=1440, scheme="light")
+    foot = (
+        "[...document.querySelectorAll('#not-measured, #headline, .beside')].map(e => e.getBoundingClientRect().bottom)"
+    )
+    assert max(tab.evaluate(foot)) <= 900
+    assert tab.evaluate("document.documentElement.scrollHeight") < 4000
+    tab.close()
+
+
+def test_a_long_table_unfolds_without_scripts_and_is_whole_on_paper(browser: Browser, address: str) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(address)
+    page.locator("#section-position > summary").click()
+    page.get_by_text("Differences between positions", exact=True).click()
+    few, every = page.locator("#position-1-notable"), page.locator("#position-1")
+    assert (few.is_visible(), every.is_visible()) == (True, False)
+    page.get_by_text("Show all").first.click()
+    assert (few.is_visible(), every.is_visible()) == (False, True)
+    page.reload()
+    page.emulate_media(media="print")
+    assert (few.is_visible(), every.is_visible()) == (False, True)
+    assert page.locator("#counts").is_visible()
+    page.context.close()

@@ -7,8 +7,7 @@ import pytest
 
 from fathom.report.page import page
 from fathom.report.results import measure
-from fathom.report.summary import summary
-from fathom.report.tables import tables_of
+from fathom.report.tables import headline, tables_of
 from fathom.rows import to_frame
 from fathom.types import Row
 
@@ -45,27 +44,29 @@ SCORES = {
 @pytest.mark.slow
 def test_a_report_shows_categories_and_their_mean() -> None:
     (table,) = (one for one in tables_of(measure(rows_of(SCORES))) if one.section == "categories")
-    assert [column.label for column in table.columns] == ["Model", "All", "single doc qa", "code"]
+    assert [column.label for column in table.columns] == ["Model", "Mean over categories", "single doc qa", "code"]
     assert [cell.text for cell in table.rows[0]] == ["one", "40.0", "30.0", "50.0"]
     assert [cell.text for cell in table.rows[1]] == ["other", "20.0", "15.0", "25.0"]
     assert all(cell.interval for row in table.rows for cell in row[1:])
     text = page(measure(rows_of(SCORES)))
-    assert '<h2 id="categories">Categories</h2>' in text
-    assert 'href="#categories"' in text
+    assert 'id="section-categories"' in text
 
 
 @pytest.mark.slow
 def test_a_report_without_categories_has_no_such_section() -> None:
     results = measure(rows_of(SCORES, categories=False))
     assert not [one for one in tables_of(results) if one.section == "categories"]
-    assert 'id="categories"' not in page(results)
-    assert str(summary(results)[1]) == "one has no average score, because at no length were all tasks scored."
+    assert "section-categories" not in page(results)
 
 
-def test_the_first_paragraph_gives_the_mean_over_categories_where_no_length_has_all_tasks() -> None:
-    said = str(summary(measure(rows_of(SCORES)))[1])
-    assert said.startswith("one scores 40.0% [")
-    assert said.endswith("on average over categories; at no length were all tasks scored.")
+@pytest.mark.parametrize("models", [("one", "other"), ("one",)])
+def test_the_one_score_is_the_mean_over_questions_where_no_length_has_all_tasks(models: tuple[str, ...]) -> None:
+    rows = rows_of(SCORES)
+    table = headline(measure(rows.filter(rows["model"].is_in(models))))
+    (score,) = [number for number, column in enumerate(table.columns) if column.label == "Mean over questions"]
+    assert [(row[0].text, row[score].text) for row in table.rows][:1] == [("one", "36.7")]
+    assert table.rows[0][score].interval
+    assert "Average score" not in [column.label for column in table.columns]
 
 
 @pytest.mark.parametrize("one", [{("code", "lcc", 2048): 0.5}, {("code", "a", 2048): 0.5, ("code", "b", 2048): 0.1}])

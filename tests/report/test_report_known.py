@@ -37,7 +37,7 @@ def table_of(results: Results, name: str) -> Table:
 
 
 def said(results: Results) -> str:
-    return " ".join(str(sentence) for sentence in summary(results))
+    return str(summary(results))
 
 
 @pytest.mark.slow

@@ -56,8 +56,7 @@ def test_lines_end_at_the_whole_prompt(rows: pl.DataFrame) -> None:
 
 def test_the_page_has_a_part_of_its_own_where_prompts_were_cut(rows: pl.DataFrame) -> None:
     text = page(measure(rows))
-    assert '<h2 id="truncation">' in text
-    assert 'href="#truncation"' in text
+    assert 'id="section-truncation"' in text
     assert text.count("Score of truncated prompts, ") == 4
     without = page(measure(make_rows(models=1, tasks=2, lengths=(2048, 8192), items=6)))
     assert 'id="truncation"' not in without
@@ -65,7 +64,7 @@ def test_the_page_has_a_part_of_its_own_where_prompts_were_cut(rows: pl.DataFram
 
 def test_names_of_tasks_are_escaped_in_it(rows: pl.DataFrame) -> None:
     text = page(measure(rows.with_columns(task=pl.col("task") + "<b>&")))
-    assert "<b>" not in text.partition('<h2 id="truncation">')[2].partition("</section>")[0]
+    assert "<b>" not in text.partition('id="section-truncation"')[2].partition("</section>")[0]
 
 
 def test_places_are_on_the_page_with_their_lines(rows: pl.DataFrame) -> None:

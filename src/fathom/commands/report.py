@@ -1,59 +1,127 @@
-"""Write one self-contained HTML page about runs, and print its tables."""
+"""Write one self-contained HTML page about runs, or its summary as Markdown, and print the summary."""
 
+import os
+import shlex
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from urllib.parse import quote
 
 from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Unanswered
-from fathom.options.declare import command, line_only, opt
-from fathom.options.values import paths_of
+from fathom.options.declare import command, line_only, opt, unset
+from fathom.options.values import MaybePath, paths_of
 
 if TYPE_CHECKING:
-    from fathom.report.studies import Tables
+    from collections.abc import Callable, Sequence
+
+    from fathom.report import Report
+    from fathom.report.table import Replies
+
+PAGE = "report.html"
+Format: TypeAlias = Literal["html", "markdown", "json"]
+SUFFIXES: dict[str, Format] = {".md": "markdown", ".json": "json"}
 
 
 class ReportOptions(Known):
     sources: Sources
-    out: Annotated[Path | str, opt("The page to write.", "-o", metavar="FILE")] = "report.html"
+    out: Annotated[
+        Path | str,
+        opt("The file to write; Markdown and JSON are printed if none is named, and - prints.", "-o", metavar="FILE"),
+    ] = PAGE
     _: KW_ONLY
+    format: Annotated[
+        Format | None,
+        opt("html (the page), markdown (its summary) or json (its numbers); default: by the suffix of the file."),
+    ] = None
     title: Annotated[str | None, opt("Title of the page.")] = None
+    replies: Annotated[
+        MaybePath, opt("Write pages of the replies into this folder, and link scores to them.", metavar="FOLDER")
+    ] = unset
     seed: Seed = 0
     judge: JudgeOfRows = None
     unanswered: Unanswered = "zero"
-    quiet: Annotated[bool, opt("No tables in the terminal.", "-q")] = line_only(False)
+    tables: Annotated[bool, opt("Print all tables, not only the summary.")] = line_only(False)
+    quiet: Annotated[bool, opt("Print no summary.", "-q")] = line_only(False)
+
+
+def _format(options: ReportOptions) -> Format:
+    return SUFFIXES.get(Path(options.out).suffix, "html") if options.format is None else options.format
+
+
+def _file(options: ReportOptions) -> Path | None:
+    """The file to write; None if the report is printed."""
+    printed = str(options.out) == "-" or (str(options.out) == PAGE and _format(options) != "html")
+    return None if printed else Path(options.out)
 
 
 @command(ReportOptions)
-def report(options: ReportOptions) -> "Tables":
-    """Write one self-contained HTML page about runs, and return its tables."""
-    from fathom.report import report
+def report(options: ReportOptions) -> "Report":
+    """Write one self-contained HTML page about runs, and return its tables.
+
+    The result has the summary too: ``result.markdown()`` gives it as Markdown, ``result.numbers()`` as numbers.
+    """
+    from fathom.report.made import measured, write
     from fathom.report.page import TITLE
     from fathom.report.reading import filtered
-    from fathom.report.studies import Tables
-    from fathom.rows import unfinished
+    from fathom.rows import fingerprints, unfinished
 
     sources = paths_of(options.sources)
     left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed)
-    made = report(
+    made = measured(
         left,
-        Path(options.out),
         title=options.title or TITLE,
         seed=options.seed,
         unanswered=options.unanswered,
         notes=unfinished(sources),
+        made=(*fingerprints(sources), ("Command", _command(options))),
+        link=_link(options, sources),
     )
-    return Tables(made)
+    if (out := _file(options)) is not None:
+        write(made, out, _format(options))
+    return made
+
+
+def _command(options: ReportOptions) -> str:
+    """The command without what does not change its figures."""
+    given: dict[str, Any] = options.record()["options"]
+    sources = [str(source) for source in paths_of(options.sources)]
+    flags = []
+    for name in ("seed", "judge", "unanswered", "filter", "threshold", "panel"):
+        for value in given[name] if isinstance(given.get(name), list | tuple) else [given.get(name)]:
+            flags += [f"--{name}", str(value)] if value is not None else []
+    return shlex.join(["fathom", "report", *sources, *flags])
+
+
+def _link(options: ReportOptions, sources: "Sequence[Path]") -> "Callable[[Replies], str] | None":
+    """Write the pages of the replies, and give what makes addresses of them; None without ``--replies``."""
+    if options.replies is None:
+        return None
+    from fathom import browse
+    from fathom.types import FathomError
+
+    runs = [source for source in sources if source.is_dir()]
+    if not runs:
+        raise FathomError("--replies: only run folders have replies, and no source is one")
+    browse.write(runs, options.replies, judge=options.judge)
+    out = _file(options)
+    start = out.resolve().parent if out is not None else Path.cwd()
+    folder = quote(Path(os.path.relpath(options.replies.resolve(), start)).as_posix())
+    return lambda one: browse.address(folder, **{name: value or None for name, value in one._asdict().items()})
 
 
 def main(line: ReportOptions) -> None:
-    """Write the page, and print its tables."""
+    """Write the page, and print its summary."""
+    from fathom.report import show
     from fathom.report.reading import tell_unfinished
     from fathom.terminal import tell
 
-    tables = report.body(line)
-    print(line.out)
+    made = report.body(line)
     tell_unfinished(paths_of(line.sources), tell)
-    if not line.quiet:
-        from fathom.report import show
-
-        show(tables)
+    out = _file(line)
+    if out is None:
+        return print(made.text(_format(line)), end="")
+    print(out)
+    if line.tables:
+        show(made)
+    elif not line.quiet:
+        made.show_summary()

@@ -18,6 +18,7 @@ from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.position import SHOWN
 from fathom.report.results import Results, System, system_of
 from fathom.report.table import Cell, Column, Table
+from fathom.report.tally import replies_of
 
 LONGEST, FIRST, EXPECTED = (8, 3), (1, 3), (3, 3)  # dashes
 LINES = (
@@ -223,7 +224,8 @@ def _without_empty(table: Table) -> Table:
 
 def _names(point: AnswerPoint, place: Mapping[System, int]) -> tuple[Cell, Cell]:
     system = system_of(point)
-    return Cell(system.name, series=place[system]), Cell(words.tokens(point.length))
+    replies = replies_of(system, point.task, point.length)
+    return Cell(system.name, series=place[system]), Cell(words.tokens(point.length), replies=replies)
 
 
 def _accuracy(point: AnswerPoint) -> list[Cell]:

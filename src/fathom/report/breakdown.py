@@ -91,10 +91,16 @@ def legend(groups: Iterable[str]) -> tuple[str, ...]:
 
 
 def breakdown_tables(results: Results) -> list[Table]:
-    """One table per dimension: a row per model, the highest overall score first, and a column per group."""
+    """One table per dimension: a row per model in the order of the ranking, and a column per group.
+
+    The mean over all questions is shown only if the report ranks models by it, or has published averages.
+    """
     found = results.by_question
+    alone = results.by_average and not found.published
+    if alone:
+        found = replace(found, systems=tuple(one for one in results.systems if one in found.systems))
     return [
-        _table(found, dimension, results.systems, about(found) if number == 0 else "")
+        _table(found, dimension, results.systems, about(found) if number == 0 else "", overall=not alone)
         for number, dimension in enumerate(found.dimensions)
     ]
 
@@ -140,20 +146,20 @@ def about(found: ByQuestion) -> str:
     return " ".join(said)
 
 
-def _table(found: ByQuestion, dimension: str, systems: Sequence[System], first: str) -> Table:
+def _table(found: ByQuestion, dimension: str, systems: Sequence[System], first: str, *, overall: bool = True) -> Table:
     groups = groups_of(found, dimension)
     numbers = {System(*system): number for number, system in enumerate(systems)}
     differing = tuple(groups) == REQUIREMENT
     columns = (
         Column("Model", number=False),
-        Column("All", help="Mean over all questions"),
+        *([Column("Mean over questions", help="Every question has the same weight")] if overall else []),
         *(Column(label(dimension, group), help=_help(dimension, group)) for group in groups),
         *([Column("Partial − Full", help="Difference in percentage points")] if differing else []),
     )
     rows = tuple(
         (
             Cell(System(*system).name, series=numbers.get(System(*system))),
-            _cell(scores.get(ALL), counts=True),
+            *([_cell(scores.get(ALL), counts=True)] if overall else []),
             *(_cell(scores.get(group)) for group in groups),
             *([_difference(scores)] if differing else []),
         )
@@ -213,7 +219,7 @@ def _runs(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Tabl
     columns = (
         Column("Model", number=False),
         Column("Questions"),
-        Column("Mean"),
+        Column("Mean over questions"),
         *(Column(f"Run {run}") for run in range(1, most + 1)),
         Column("Spread", help="The highest run minus the lowest, in percentage points"),
         Column("Standard error"),

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from fathom.atomic import whole_file
 from fathom.report.colours import NAMES, PAPER
 from fathom.report.drawing import CONFIG, Size
+from fathom.report.table import Replies
 from fathom.types import FathomError
 
 SMALL = Size(250, 150)
@@ -39,12 +40,14 @@ class Figure:
         wide: The drawing.
         narrow: Another drawing for narrow screens, if that is better.
         note: A line under it, "" for none.
+        replies: The replies that it shows the scores of, or None.
     """
 
     title: str
     wide: Markup
     narrow: Markup | None = None
     note: str = ""
+    replies: Replies | None = None
 
 
 @dataclass(frozen=True, slots=True)

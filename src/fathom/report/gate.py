@@ -8,6 +8,7 @@ from fathom.analysis.gate import Claim, Flip, Gate
 from fathom.atomic import whole_file
 from fathom.printing import printable
 from fathom.report import words
+from fathom.report.markdown import escaped, table_lines
 from fathom.report.table import Cell, Column, Table
 from fathom.report.terminal import show
 from fathom.terminal import print_json
@@ -88,19 +89,10 @@ def print_gate(found: Gate, *, as_json: bool, markdown: bool) -> None:
 
 def as_markdown(found: Gate) -> str:
     """The decision, the claims and the flips as GitHub's Markdown."""
-    parts = [f"**{found.decision}**: {_escaped(found.reason)}"]
+    parts = [f"**{found.decision}**: {escaped(found.reason)}"]
     for table in tables(found):
-        lines = [" | ".join(_escaped(column.label) for column in table.columns)]
-        lines.append(" | ".join("---:" if column.number else "---" for column in table.columns))
-        lines += [" | ".join(_escaped(str(cell)) for cell in row) for row in table.rows]
-        parts += [f"#### {table.title}\n\n{table.about}", "\n".join(f"| {line} |" for line in lines)]
+        parts += [f"#### {table.title}\n\n{table.about}", "\n".join(table_lines(table))]
     return "\n\n".join(parts)
-
-
-def _escaped(text: str) -> str:
-    """Text without the characters that Markdown, HTML and mentions of users read as theirs."""
-    plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace("@", "@\u200b")
-    return "".join(f"\\{one}" if one in "\\|`*_[]" else one for one in plain)
 
 
 def write_junit(found: Gate, path: Path) -> None:

@@ -2,16 +2,13 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
 
 import jinja2
-import polars as pl
 from markupsafe import Markup
 
-from fathom.analysis import Filtered, PositionPoint
-from fathom.atomic import whole_file
+from fathom.analysis import PositionPoint
 from fathom.printing import pieces, printable
 from fathom.report import words
 from fathom.report.answers import answers_views
@@ -19,66 +16,110 @@ from fathom.report.colours import css_variables
 from fathom.report.curves import curve_chart
 from fathom.report.drawing import Size, style
 from fathom.report.figure import SMALL, Figure, Group, drawn
+from fathom.report.findings import finding
 from fathom.report.group_figures import map_figures, trend_figures
 from fathom.report.heatmaps import position_chart
 from fathom.report.hundred import view
 from fathom.report.lengths import DEFINITIONS
 from fathom.report.position import length_styles, lengths_of, line_figures, needle_groups, pooled
-from fathom.report.results import ALL, Results, System, measure, system_of
-from fathom.report.summary import summary
-from fathom.report.table import Table
+from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.summary import WHOLE, summary
+from fathom.report.table import Replies, Table
 from fathom.report.tables import tables_of
+from fathom.report.tally import replies_of
 from fathom.report.truncation import truncation_figures
-from fathom.stats.outcomes import Unanswered
 from fathom.types import FathomError
 
 TITLE = "Long-context reliability"
-WIDE, NARROW, TILE = Size(880, 330), Size(290, 250), Size(230, 130)
-# Up to this many models share one chart; beyond, each has its own chart with the others in grey.
+WIDE, NARROW, TILE = Size(560, 210), Size(290, 210), Size(230, 130)
 TOGETHER = 6
-LONG = 12
-"""Models beyond which all tables of the breakdown but the first are folded."""
-OPTIONAL = (
-    *("categories", "breakdown", "thinking", "ranks", "repeats"),
-    *("known", "graders", "position", "truncation"),
+"""Models that share one chart."""
+UNMEASURED = 5
+"""Sentences on what was not measured that are not folded."""
+FEW = 3
+"""Models up to which the scores by task and length are not folded."""
+
+ABOUT = {
+    "scores": "Mean score in percent, with its 95% interval, by task and length. A dash means that there is no score, "
+    "which is different from 0.",
+    "curves": "Mean score in percent against the length of the whole prompt in tokens, on a logarithmic scale. Bands "
+    "are 95% intervals over items; the dashed line is chance. A hollow marker is a mean without some task.",
+    "hundred": "The figures of the paper, except scores against length, which are above.",
+    "position": "Score in percent by the position of the answer. Heat maps: depth downwards, from the start of the "
+    "context to its end; length to the right; blank cells were not measured.",
+    "answers": "Tasks whose answer is one of several or an order of segments: how often models give a valid answer, "
+    "how often they copy the example in the instructions, and what shortcuts would score. In percent, with 95% "
+    "intervals; the dashed line in a chart of copies is the expected share.",
+}
+LINES = (
+    " Line charts: the same scores with 95% intervals over items, depth to the right, one line per length.",
+    " In a grid of many lengths each cell is one item or a few.",
 )
-"""Sections that not every page has."""
+KINDS = {"scores": "heat", "categories": "heat", "breakdown": "heat even", "known": "counts", "counts": "counts"}
+"""Classes of the tables of a section."""
+TITLES = {
+    "scores": "Scores",
+    "curves": "Score against length by task",
+    "categories": "Categories",
+    "breakdown": "Breakdown",
+    "thinking": "Thinking",
+    "repeats": "Repeats",
+    "longscore": "LongScore",
+    "effective": "Effective context length",
+    "hundred": "100-LongBench",
+    "position": "Position",
+    "answers": "Answers",
+    "truncation": "Truncation",
+    "known": "Closed-book questions",
+    "graders": "Graders",
+    "counts": "Counts",
+    "settings": "Settings",
+    "reading": "How to read this page",
+}
+"""Sections below the summary, in their order."""
+MORE = {
+    "position": "Differences between positions",
+    "counts": "By task and by length",
+    "breakdown": "By secondary task",
+}
+"""Headings of folded tables; "Task by task" for others."""
 
 
-def report(
-    rows: pl.DataFrame | Filtered,
-    out: Path,
-    *,
-    title: str = TITLE,
-    seed: int = 0,
-    unanswered: Unanswered = "zero",
-    notes: Sequence[str] = (),
-) -> tuple[Table, ...]:
-    """Writes a report on rows as one self-contained HTML page.
+class Section(NamedTuple):
+    """A section of the page, which is folded to its title and one line."""
+
+    name: str
+    title: str
+    finding: str
+    about: str
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    open: bool
+
+    @property
+    def id(self) -> str:
+        """Unique on the page."""
+        return f"section-{self.name}"
+
+    @property
+    def kind(self) -> str:
+        """Classes of its tables."""
+        return KINDS.get(self.name, "")
+
+    @property
+    def more(self) -> str:
+        """Heading of its folded tables."""
+        return MORE.get(self.name, "Task by task")
+
+
+def page(results: Results, *, title: str = TITLE, link: Callable[[Replies], str] | None = None) -> str:
+    """The page as HTML text. All text from the rows is escaped; a content security policy forbids loading anything.
 
     Args:
-        rows: A rows table (``fathom.rows``), or the result of the closed-book filter.
-        out: The file to write; missing folders are created.
+        results: What was measured.
         title: Title of the page.
-        seed: Seed of the bootstrap; the same rows and seed give the same page, byte for byte.
-        unanswered: How unanswered replies count (``fathom.stats.outcomes``).
-        notes: Caveats about the rows, such as unfinished runs; they come first in the first paragraph.
-
-    Returns:
-        The tables of the page, for showing them elsewhere without measuring again.
-
-    Raises:
-        FathomError: There are no rows, or the file cannot be written.
+        link: Gives the address of the replies behind a figure; None without links.
     """
-    results = replace(measure(rows, seed=seed, unanswered=unanswered), notes=tuple(map(printable, notes)))
-    text = page(results, title=title)
-    with whole_file(out) as stream:
-        stream.write(text)
-    return tables_of(results)
-
-
-def page(results: Results, *, title: str = TITLE) -> str:
-    """The page as HTML text. All text from the rows is escaped; a content security policy forbids loading anything."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fathom.report"),
         autoescape=True,
@@ -88,31 +129,30 @@ def page(results: Results, *, title: str = TITLE) -> str:
     )
     environment.filters["soft"] = soft
     environment.filters["tokens"] = words.tokens
+    environment.filters["address"] = lambda replies: link(replies) if link and replies else ""
     script = Markup(_resource(environment, "theme.js"))
-    sections: dict[str, list[Table]] = {name: [] for name in OPTIONAL}
-    for table in tables_of(results):
-        sections.setdefault(table.section, []).append(table)
+    shown = {
+        "systems": [(system.name, *style(number)[1:]) for number, system in enumerate(results.systems)],
+        "positions": _positions(results),
+        "grids": needle_groups(results),
+        "answers": answers_views(results),
+        "truncation": truncation_figures(results),
+        "hundred": view(results),
+    }
+    there = {"reading", *(name for name, value in shown.items() if value), *(["position"] if shown["grids"] else [])}
     text = environment.get_template("page.html.j2").render(
+        **shown,
         title=printable(title),
         summary=summary(results),
-        systems=[(system.name, *style(number)[1:]) for number, system in enumerate(results.systems)],
-        sections=sections,
-        curves=_curves(results),
-        apart=_apart(results),
-        together=len(results.systems) <= TOGETHER,
-        tasks=_task_curves(results),
-        positions=_positions(results),
-        grids=needle_groups(results),
+        most=UNMEASURED,
+        whole=WHOLE,
+        curve=_curve(results),
+        sections=_sections(results, there),
         line_key=length_styles(lengths_of(pooled(results))),
-        answers=answers_views(results),
-        truncation=truncation_figures(results),
-        hundred=view(results),
-        long=LONG,
-        long_tables=len(results.by_question.systems) > LONG,
         maps=map_figures(results.by_question),
         trends=trend_figures(results.by_question),
         definitions=list(DEFINITIONS.values()),
-        unfolded=0 < len(results.systems) <= 3,
+        linked=link is not None,
         light=Markup(css_variables("light")),
         dark=Markup(css_variables("dark")),
         style=Markup(_resource(environment, "style.css")),
@@ -121,6 +161,38 @@ def page(results: Results, *, title: str = TITLE) -> str:
     )
     # The template's macros leave line ends before the page.
     return text.lstrip()
+
+
+def _sections(results: Results, there: Collection[str]) -> list[Section]:
+    """The sections with tables or figures.
+
+    Args:
+        results: What was measured.
+        there: Those with figures of their own.
+    """
+    tables: dict[str, list[Table]] = {}
+    for table in tables_of(results):
+        tables.setdefault(table.section, []).append(table)
+    curves = _curves(results)
+    made = []
+    for name, title in TITLES.items():
+        own = tables.get(name, [])
+        if own or name in there or (name == "curves" and curves):
+            about = ABOUT.get(name) or (own[0].about if own else "")
+            if name == "position":
+                about += LINES[0] * bool(pooled(results)) + LINES[1] * bool(needle_groups(results))
+            made.append(
+                Section(
+                    name=name,
+                    title=title,
+                    finding=finding(name, results),
+                    about=about,
+                    tables=tuple(own),
+                    figures=curves if name == "curves" else (),
+                    open=name == "scores" and len(results.systems) <= FEW,
+                )
+            )
+    return made
 
 
 def soft(text: str) -> Markup:
@@ -134,37 +206,32 @@ def _resource(environment: jinja2.Environment, name: str) -> str:
     return environment.loader.get_source(environment, name)[0]
 
 
-def _curves(results: Results) -> tuple[Figure, ...]:
+def _curve(results: Results) -> Figure | None:
+    """The one chart of the summary: the models with the highest ranks."""
     task = ALL if len(results.tasks) != 1 else results.tasks[0]
-    points = [point for key, point in results.curve.items() if key[1] == task]
+    systems = results.systems[:TOGETHER]
+    points = [point for key, point in results.curve.items() if key[1] == task and key[0] in systems]
     if not any(point.mean is not None for point in points):
-        return ()
-    systems = results.systems
-    if len(systems) <= TOGETHER:
-        label = f"Score against length, {'all tasks' if task == ALL else task}; figures in the table of scores"
-        charts = [drawn(curve_chart(points, systems, size), label) for size in (WIDE, NARROW)]
-        return (Figure("", charts[0], charts[1]),)
-    return tuple(
-        Figure(
-            system.name,
-            drawn(curve_chart(points, systems, SMALL, focus=system), f"Score against length of {system.name}"),
-        )
-        for system in systems
-        if any(system_of(point) == system and point.mean is not None for point in points)
-    )
+        return None
+    label = f"Score against length, {'all tasks' if task == ALL else task}; figures in the table of scores"
+    wide, narrow = (drawn(curve_chart(points, systems, size), label) for size in (WIDE, NARROW))
+    rest = len(results.systems) - len(systems)
+    others = f" The other {words.several(rest, 'model')} are below." if rest else ""
+    note = "Mean over tasks with its 95% interval; the dashed line is chance; hollow: without some task."
+    return Figure("", wide, narrow, note + others)
 
 
-def _apart(results: Results) -> str:
-    """Caveats about the curves; "" if none."""
-    notes = dict.fromkeys(point.note for point in results.curve.values() if point.note)
-    return " ".join(map(words.sentence, notes))
-
-
-def _task_curves(results: Results) -> tuple[Figure, ...]:
-    if len(results.tasks) < 2:
-        return ()
+def _curves(results: Results) -> tuple[Figure, ...]:
+    """Small charts: one for each task and, of many models, one for each model with the others in grey."""
     made = []
-    for task in results.tasks:
+    if len(results.systems) > TOGETHER:
+        task = ALL if len(results.tasks) != 1 else results.tasks[0]
+        points = [point for key, point in results.curve.items() if key[1] == task]
+        for system in results.systems:
+            if any(system_of(point) == system and point.mean is not None for point in points):
+                chart = curve_chart(points, results.systems, SMALL, focus=system)
+                made.append(Figure(system.name, drawn(chart, f"Score against length of {system.name}")))
+    for task in results.tasks if len(results.tasks) > 1 else ():
         points = [point for key, point in results.curve.items() if key[1] == task]
         if any(point.mean is not None for point in points):
             chart = curve_chart(points, results.systems, SMALL)
@@ -196,6 +263,7 @@ def _position_figures(
         Figure(
             "all tasks" if task == ALL else task,
             drawn(position_chart(points, lengths, TILE), f"Score of {system.name} by depth and length"),
+            replies=replies_of(system, task),
         )
         for task, points in tasks
     ]

@@ -11,7 +11,9 @@ from fathom.report.colours import ABILITY, HEAT, INK, MUTED, PAPER, ability_step
 from fathom.report.drawing import SHAPES, Size, axis_of, chart_of_records, layered, legend_of
 from fathom.report.figure import Figure, Group, drawn
 from fathom.report.results import Results, System, system_of
+from fathom.report.table import SHOWN as SHOWN_ROWS
 from fathom.report.table import Cell, Column, Table
+from fathom.report.tally import replies_of
 
 ABOUT = (
     "Difference in score between two positions of the answer, in percentage points, with 95% intervals. Paired: the "
@@ -107,7 +109,7 @@ def line_figures(results: Results, system: System) -> list[Figure]:
             position_lines(points, lengths, LINES),
             f"Score of {system.name} on {task} by depth, one line per length",
         )
-        figures.append(Figure(f"{task}, with intervals", drawing))
+        figures.append(Figure(f"{task}, with intervals", drawing, replies=replies_of(system, task)))
     return figures
 
 
@@ -156,9 +158,35 @@ def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
         cells = lines[task, length]
         name = "all lengths" if length is None else words.tokens(length)
         items = _range([one.items for one in cells.values()])
-        rows.append((Cell(task), Cell(name), Cell(items), *(_cell(cells.get(pair)) for pair in pairs)))
+        length_cell = Cell(name, replies=replies_of(system_of(found[0]), task, length))
+        rows.append((Cell(task), length_cell, Cell(items), *(_cell(cells.get(pair)) for pair in pairs)))
     about = ABOUT if number == 1 else ""
-    return Table(f"position-{number}", "position", f"{title}: positions", about, columns, tuple(rows), detail=True)
+    whole = tuple(number for number, (_, length) in enumerate(ordered) if length is None)
+    return Table(
+        f"position-{number}",
+        "position",
+        f"{title}: positions",
+        about,
+        columns,
+        tuple(rows),
+        detail=True,
+        notable=_notable([list(lines[line].values()) for line in ordered]) or whole[:SHOWN_ROWS],
+    )
+
+
+def significant(one: PositionContrast) -> bool:
+    """Whether the interval of a difference does not contain 0."""
+    return one.interval.low > 0 or one.interval.high < 0
+
+
+def _notable(rows: Sequence[Sequence[PositionContrast]]) -> tuple[int, ...]:
+    """The rows with the largest differences whose intervals do not contain 0, in the order of the table."""
+    largest = {
+        number: max(abs(one.difference) for one in row if significant(one))
+        for number, row in enumerate(rows)
+        if any(map(significant, row))
+    }
+    return tuple(sorted(sorted(largest, key=lambda number: -largest[number])[:SHOWN_ROWS]))
 
 
 def _range(items: Sequence[int]) -> str:

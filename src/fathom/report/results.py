@@ -11,12 +11,14 @@ import polars as pl
 from fathom import analysis
 from fathom.analysis.categories import category_scores
 from fathom.analysis.counts import Graded, graders
+from fathom.analysis.drops import Drop, drops_of
 from fathom.analysis.grid import grids
 from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.printing import printable
 from fathom.report.by_question import ByQuestion, by_question
 from fathom.stats.columns import facet
-from fathom.stats.outcomes import Unanswered, counted
+from fathom.stats.outcomes import Unanswered, Unmeasured, counted
+from fathom.stats.outcomes import unmeasured as cells_unmeasured
 from fathom.stats.side_rows import is_aggregate
 from fathom.types import FathomError
 
@@ -46,7 +48,9 @@ Measure = TypeVar(
     analysis.Counts,
     analysis.Profile,
     analysis.Known,
+    Drop,
     Ranked,
+    Unmeasured,
 )
 Key = TypeVar("Key", bound=Hashable)
 
@@ -68,7 +72,7 @@ class Results:
     """What was measured; a missing key was not measured.
 
     Attributes:
-        systems: Models and variants: the comparable ones by average score, then the others.
+        systems: Models and variants: the ranked ones by score, then the others.
         ranking: Systems whose averages are over the same tasks and lengths, the highest first, with their ranks.
         tasks: Names of the tasks, in the order of the rows and of the numbers in their names.
         lengths: Lengths in tokens, ascending.
@@ -91,7 +95,10 @@ class Results:
         categories: Scores of categories of tasks, if there are several.
         by_question: Results with equal weight for every question, and published averages.
         unanswered: How unanswered replies count (``fathom.stats.outcomes``).
-        notes: Caveats that come first, such as unfinished runs.
+        notes: What was not measured, beside what the rows say, such as unfinished runs.
+        made: How the report was made, beside what the rows say: name and value.
+        unmeasured: Cells without a score.
+        drops: The largest loss of each model on each task, if it is significant; the largest first.
     """
 
     systems: tuple[System, ...]
@@ -118,11 +125,19 @@ class Results:
     by_question: ByQuestion = field(default_factory=ByQuestion)
     unanswered: Unanswered = "zero"
     notes: tuple[str, ...] = ()
+    made: tuple[tuple[str, str], ...] = ()
+    unmeasured: tuple[Unmeasured, ...] = ()
+    drops: tuple[Drop, ...] = ()
 
     @property
-    def comparable(self) -> frozenset[System]:
-        """Systems that have a rank."""
-        return frozenset(map(system_of, self.ranking))
+    def by_average(self) -> bool:
+        """Whether systems are ranked by their average scores, and not by their means over questions."""
+        return not self.by_question.ranking
+
+    @property
+    def ranked(self) -> tuple[Ranked, ...]:
+        """The one ranking of the report, the highest score first."""
+        return self.ranking if self.by_average else self.by_question.ranking
 
     def every(self, system: System, task: str = ALL) -> analysis.Counts | None:
         """Counts of every reply of a system with a context, on one task or on all; None if there is no reply."""
@@ -174,9 +189,12 @@ def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered
     scores = measure_profiles(analysis.profiles(kept, seed=seed))
     ranking = ranking_of(grids(kept), list(scores.average.values()), seed=seed)
     systems = [System(*pair) for pair in asked.select("model", "variant").unique(maintain_order=True).rows()]
+    # Without average scores that can be compared, the mean over questions is the score of the report.
+    unranked = len(ranking) < min(2, len(systems))
+    by_questions = by_question(kept, averages, seed=seed, ranked=unranked)
     return replace(
         scores,
-        systems=tuple(sorted(systems, key=_place(scores))),
+        systems=_in_order(systems, by_questions.ranking or ranking, scores),
         ranking=tuple(ranking),
         tasks=numbered(task for task in asked["task"].unique(maintain_order=True) if task != ALL),
         lengths=tuple(sorted(set(asked["length"]))),
@@ -194,8 +212,9 @@ def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered
         contrasts=tuple(analysis.position_contrasts(kept, seed=seed)),
         truncation=tuple(analysis.truncation(shown, seed=seed)),
         categories=tuple(category_scores(kept, seed=seed)),
-        by_question=by_question(kept, averages, seed=seed, ranked=len(ranking) < 2 <= len(systems)),
+        by_question=by_questions,
         unanswered=unanswered,
+        unmeasured=tuple(cells_unmeasured(kept)),
     )
 
 
@@ -220,14 +239,21 @@ def measure_profiles(ready: Sequence[analysis.Profile]) -> Results:
         by_length={},
         by_cell={},
         settings=(),
+        drops=tuple(drops_of(ready)),
     )
     systems = dict.fromkeys(system_of(profile) for profile in ready)
-    return replace(scores, systems=tuple(sorted(systems, key=_place(scores))))
+    return replace(scores, systems=_in_order(systems, scores.ranking, scores))
 
 
-def _place(scores: Results) -> Callable[[System], tuple[bool, float]]:
-    """The order of systems: the comparable ones by average score, then the others."""
-    return lambda system: (system not in scores.comparable, -_mean(scores.average.get((system, ALL))))
+def _in_order(systems: Iterable[System], ranking: Sequence[Ranked], scores: Results) -> tuple[System, ...]:
+    """Systems in the order of their ranks, then the others by average score."""
+    places = {system_of(one): place for place, one in enumerate(ranking)}
+    return tuple(
+        sorted(
+            systems,
+            key=lambda system: (places.get(system, len(places)), -_mean(scores.average.get((system, ALL)))),
+        )
+    )
 
 
 def _printable(names: pl.Series) -> pl.Series:

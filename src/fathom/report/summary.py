@@ -1,65 +1,93 @@
-"""The report's first paragraph."""
+"""The summary of a report: what was not measured, one ranking, the largest losses, how it was made.
 
-import math
-from collections.abc import Sequence
+The page begins with it, the terminal shows it, and Markdown and JSON are made from it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from fathom.analysis import Counts
+from fathom.analysis.drops import Drop
 from fathom.analysis.ranking import Ranked
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.by_question import OVERALL, ByQuestion
 from fathom.report.known import said_of_filter
-from fathom.report.lengths import effective_cell, shortest
 from fathom.report.results import ALL, Results, System, system_of
-from fathom.stats.outcomes import differ
+from fathom.report.table import Replies, Table
+from fathom.report.tables import headline
+from fathom.report.tally import replies_of
+from fathom.stats.intervals import Interval
 
-# Models that the paragraph names; the table has the others.
 NAMED = 3
+"""Models, or cells of a model, that a sentence names."""
 LENGTHS = 8  # that are all listed
-MANY = 0.02
-"""Share of unanswered and truncated replies from which the paragraph mentions a model."""
+DROPS = 5
 HIGHEST_NAMED = 3
+WHOLE = "Every reply was scored; no prompt or reply was truncated, and no question was excluded."
 
 
 class Sentence(NamedTuple):
-    """A sentence: the model that is its subject, or "", and the rest."""
+    """A sentence: the model that is its subject, or "", the rest, and the replies that it is about, or None."""
 
     subject: str
     text: str
+    replies: Replies | None = None
 
     def __str__(self) -> str:
         return f"{self.subject} {self.text}".lstrip()
 
 
-def summary(results: Results) -> tuple[Sentence, ...]:
-    """Sentences on what was measured, the reliability of each model, and the chance level."""
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a reader must know first.
+
+    Attributes:
+        scope: What was measured.
+        unmeasured: What was not measured, or not as usual; empty if everything was.
+        ranking: The ranking, with the one average score of the report; None for published averages alone.
+        drops: The largest significant losses.
+        notes: Differences between models, and caveats about comparisons.
+        made: How it was made: name and value.
+    """
+
+    scope: str
+    unmeasured: tuple[Sentence, ...]
+    ranking: Table | None
+    drops: tuple[Sentence, ...]
+    notes: tuple[str, ...]
+    made: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        """Its sentences, without the ranking."""
+        return " ".join(map(str, (self.scope, *self.unmeasured, *self.drops, *self.notes)))
+
+
+def summary(results: Results) -> Summary:
+    """The summary of a report; control characters in texts from outside are replaced."""
+    found = results.by_question
     if not results.systems:
-        return tuple(Sentence("", text) for text in averages_alone(results.by_question) if text)
-    said = [Sentence("", f"{note}.") for note in results.notes]
-    said.append(Sentence("", _scope(results)))
-    said.extend(Sentence(system.name, _about(results, system)) for system in results.systems[:NAMED])
-    rest = len(results.systems) - NAMED
-    more = f"The table below has the other {words.several(rest, 'model')}." if rest > 0 else ""
-    said.extend(
-        Sentence("", text)
-        for text in (
-            more,
-            _apart(results),
-            *_known(results),
-            _ties(results),
-            _uneven(results),
-            _chance(results),
-            thinking(results.by_question),
-            _unscored(results),
-        )
+        scope, *notes = averages_alone(found)
+        return Summary(scope, (), None, (), tuple(filter(None, notes)), _made(results))
+    notes = [_ties(results), _uneven(results), _apart(results), _chance(results), thinking(found)]
+    return Summary(
+        scope=_scope(results),
+        unmeasured=tuple(_unmeasured(results)),
+        ranking=headline(results),
+        drops=tuple(map(_drop, results.drops[:DROPS])),
+        notes=tuple(filter(None, (*notes, published_note(found)))),
+        made=_made(results),
     )
-    said.extend(Sentence(system.name, text) for system in results.systems if (text := _unanswered(results, system)))
-    said.append(Sentence("", published_note(results.by_question)))
-    return tuple(sentence for sentence in said if sentence.text)
+
+
+def _made(results: Results) -> tuple[tuple[str, str], ...]:
+    kept = ("Suite", "Tokenizer of the lengths", "fathom version", "Published averages")
+    return (*(one for one in results.settings if one[0] in kept), *results.made)
 
 
 def _scope(results: Results) -> str:
-    counts = [one for system in results.systems if (one := results.every(system))]
+    counts = _counts(results).values()
     replies, scored = sum(one.replies for one in counts), sum(one.scored for one in counts)
     lengths = [words.tokens(length) for length in results.lengths]
     over = f"at {lengths[0]}" if len(lengths) == 1 else f"at {len(lengths)} lengths from {lengths[0]} to {lengths[-1]}"
@@ -72,76 +100,122 @@ def _scope(results: Results) -> str:
     )
 
 
-def _about(results: Results, system: System) -> str:
-    point = results.average.get((system, ALL))
-    counts = results.every(system)
-    if point is None or (point.mean is None and not point.note) or counts is None or not counts.scored:
-        return _without_average(results, system)
-    said = f"scores {words.percent(point.mean)}% {words.bounds(point.interval)} on average"
-    if point.mean is None:
-        said = f"has no average score: {point.note}"
-    elif differ(point.mean, point.other):
-        said = f"{said} ({_other_average(results, point.other)})"
-    effective = results.effective.get((system, ALL, "own_base"))
-    if effective is None:
-        return f"{said}."
-    cell = effective_cell(results, effective)
-    if cell.text == "undefined":
-        return f"{said}; its effective context length is undefined."
-    nothing = effective.interval is None or (effective.interval.low == 0 and math.isinf(effective.interval.high))
-    ends = f"{cell.text.removeprefix('≥ ')} tokens {'' if nothing else cell.interval}".rstrip()
-    if effective.censored == "below":
-        start = words.tokens(shortest(results, system, ALL))
-        return f"{said} and is below 85% of its base score already at the shortest length, {start}."
-    if effective.censored == "above":
-        return f"{said} and keeps at least 85% of its base score up to the longest length tested, {ends}."
-    return f"{said} and keeps at least 85% of its base score up to {ends}."
+def _counts(results: Results) -> dict[System, Counts]:
+    return {system: one for system in results.systems if (one := results.every(system))}
 
 
-def _other_average(results: Results, other: float | None) -> str:
-    """The average under the other rule for unanswered replies."""
-    what = "over answered replies" if results.unanswered == "zero" else "if unanswered replies count 0"
-    return f"{words.percent(other)}% {what}"
+# ------------------------------------------------------------------------------------------------- not measured
 
 
-def _without_average(results: Results, system: System) -> str:
-    """Text on a model without a mean over lengths: no reply was scored, or no length has all of its tasks."""
-    counts = results.every(system)
-    if counts is None or not counts.scored:
-        return "has no scored replies and therefore no score."
-    whole = next((one for one in results.categories if (system_of(one), one.group) == (system, ALL)), None)
-    if whole is None:
-        return "has no average score, because at no length were all tasks scored."
-    mean = f"{words.percent(whole.score)}% {words.bounds(whole.interval)}"
-    return f"scores {mean} on average over categories; at no length were all tasks scored."
-
-
-def _known(results: Results) -> tuple[str, ...]:
-    """What the closed-book filter excluded, and its effect on comparisons."""
+def _unmeasured(results: Results) -> Iterable[Sentence]:
+    """Unfinished runs, cells without a score, failed and unusual replies, excluded questions."""
+    yield from (Sentence("", f"{note.removesuffix('.')}.") for note in results.notes)
+    for system in results.systems:
+        counts = results.every(system)
+        if counts is None or not counts.scored:
+            yield Sentence(system.name, "has no scored replies and therefore no score.")
+            continue
+        lost = {(one.task, one.length): str(one) for one in results.unmeasured if system_of(one) == system}
+        if lost:
+            reasons = list(dict.fromkeys(lost.values()))
+            why = reasons[0] if len(reasons) == 1 else f"for instance {reasons[0]}"
+            yield Sentence(system.name, f"has no score on {_cells(results, lost)}: {why}.")
+        asked = {(task, length) for name, task, length in results.by_cell if name == system}
+        absent = [cell for cell in _asked(results) if cell not in asked]
+        if absent:
+            yield Sentence(system.name, f"was not asked: {_cells(results, absent)}.")
+    yield from (Sentence("", said) for said in _replies(results))
     filtered = results.filtered
-    if filtered is None or not filtered.removed:
-        return ()
-    return (said_of_filter(filtered), *(printable(note) for note in filtered.notes))
+    if filtered is not None and filtered.removed:
+        yield from (Sentence("", text) for text in (said_of_filter(filtered), *map(printable, filtered.notes)))
 
 
-def _apart(results: Results) -> str:
-    """A caveat if lengths are compared over different questions."""
-    natural = [task for task in results.tasks if any(key[1] == task and one.note for key, one in results.curve.items())]
-    if not natural:
-        return ""
-    few = natural[0] if len(natural) == 1 else words.several(len(natural), "task")
-    of = f" of {few}" if len(natural) < len(results.tasks) else ""
-    return (
-        f"Every question{of} has one length only: curves, LongScore and effective lengths compare different questions "
-        "there, and an average score is the mean over lengths; `fathom analyze breakdown` gives the mean over "
-        "questions."
+def _asked(results: Results) -> list[tuple[str, int]]:
+    """Tasks and lengths that any model was asked at, in the order of the page."""
+    there = {(task, length) for _, task, length in results.by_cell}
+    return [(task, length) for task in results.tasks for length in results.lengths if (task, length) in there]
+
+
+def _cells(results: Results, cells: Iterable[tuple[str, int]]) -> str:
+    """Cells in words: whole lengths and whole tasks by their names, then task by task."""
+    left, asked = set(cells), set(_asked(results))
+    whole = []
+    for length in results.lengths:
+        column = {cell for cell in asked if cell[1] == length}
+        if len(results.tasks) > 1 and column and column <= left:
+            whole.append(words.tokens(length))
+            left -= column
+    said = [f"any task at {words.listed(whole)}"] if whole else []
+    for task in results.tasks:
+        lengths = [length for length in results.lengths if (task, length) in left]
+        if not lengths:
+            continue
+        every = {cell for cell in asked if cell[0] == task} <= left
+        at = "at all lengths" if every and len(lengths) > 1 else f"at {words.listed(list(map(words.tokens, lengths)))}"
+        said.append(f"{task} {at}")
+    more = [f"{len(said) - NAMED} more"] if len(said) > NAMED + 1 else []
+    return words.listed([*(said[:NAMED] if more else said), *more])
+
+
+def _replies(results: Results) -> Iterable[str]:
+    """How many replies are missing, prompts too long, and so on, with the models that they belong to."""
+    zero = results.unanswered == "zero"
+    kinds: tuple[tuple[str, Callable[[Counts], int], str, str], ...] = (
+        ("reply", lambda one: one.missing, "is missing: failed or not judged", "are missing: failed or not judged"),
+        ("prompt", lambda one: one.overflow, "did not fit the window", "did not fit the window"),
+        ("prompt", lambda one: one.truncated, "was truncated to fit the window", "were truncated to fit the window"),
+        (
+            "reply",
+            lambda one: one.unanswered,
+            f"left unanswered {'counts 0' if zero else 'is left out of the means'}",
+            f"left unanswered {'count 0' if zero else 'are left out of the means'}",
+        ),
+        (
+            "reply",
+            lambda one: one.cut,
+            "was truncated at the output cap and is scored as received",
+            "were truncated at the output cap and are scored as received",
+        ),
+    )
+    counts = _counts(results)
+    for noun, number, one_said, many_said in kinds:
+        own = {system: number(one) for system, one in counts.items() if number(one)}
+        total = sum(own.values())
+        if total:
+            said = words.several(total, noun, "replies" if noun == "reply" else "")
+            yield f"{said} {one_said if total == 1 else many_said} ({_shares(own, counts)})."
+
+
+def _shares(own: Mapping[System, int], counts: Mapping[System, Counts]) -> str:
+    """ "model-a 12 of 1,215", for the models with the most."""
+    ordered = sorted(own, key=lambda system: -own[system])
+    said = [f"{one.name} {words.count(own[one])} of {words.count(counts[one].replies)}" for one in ordered[:NAMED]]
+    return ", ".join([*said, *([f"{len(ordered) - NAMED} more models"] if len(ordered) > NAMED else [])])
+
+
+# ------------------------------------------------------------------------------------------- losses and comparisons
+
+
+def _drop(one: Drop) -> Sentence:
+    """ "loses 33.3 points [22.8, 38.9] on passkey: 100.0% at 1k, 66.7% at 8k." """
+    interval = Interval(-one.interval.high, -one.interval.low)
+    return Sentence(
+        system_of(one).name,
+        f"loses {words.percent(-one.difference)} points {words.bounds(interval)} on {one.task}: "
+        f"{words.percent(one.before)}% at {words.tokens(one.shortest)}, "
+        f"{words.percent(one.after)}% at {words.tokens(one.length)}.",
+        replies_of(system_of(one), one.task, one.length),
     )
 
 
 def _ties(results: Results) -> str:
-    means = {system: results.average.get((system, ALL)) for system in results.systems}
-    ranked = results.comparable
-    apart = [system.name for system, one in means.items() if system not in ranked and one and one.mean is not None]
+    """Which models cannot be ranked, and which are not significantly different."""
+    ranked = {system_of(one) for one in results.ranked}
+    apart = [
+        system.name
+        for system in results.systems
+        if system not in ranked and (one := results.average.get((system, ALL))) and one.mean is not None
+    ]
     said = []
     if apart and ranked and len(apart) <= NAMED:
         noun, verb = ("average", "is") if len(apart) == 1 else ("averages", "are")
@@ -149,7 +223,7 @@ def _ties(results: Results) -> str:
     elif apart and ranked:
         said.append(f"The averages of {len(apart)} models are over other tasks or lengths and are not ranked.")
     if len(ranked) > 1:
-        said.append(_distinguishable(results.ranking))
+        said.append(_distinguishable(results.ranked))
     return " ".join(said)
 
 
@@ -176,48 +250,23 @@ def _distinguishable(ranking: Sequence[Ranked]) -> str:
     return f"The average scores of {who} are not all significantly different: those models share ranges of ranks."
 
 
+def _apart(results: Results) -> str:
+    """A caveat if lengths are compared over different questions."""
+    natural = [task for task in results.tasks if any(key[1] == task and one.note for key, one in results.curve.items())]
+    if not natural:
+        return ""
+    few = natural[0] if len(natural) == 1 else words.several(len(natural), "task")
+    of = f" of {few}" if len(natural) < len(results.tasks) else ""
+    return (
+        f"Every question{of} has one length only: curves, LongScore and effective lengths compare different questions "
+        "there, and an average score is the mean over lengths; `fathom analyze breakdown` gives the mean over "
+        "questions."
+    )
+
+
 def _chance(results: Results) -> str:
     levels = [results.average[key].chance for key in results.average if key[1] == ALL]
-    if all(level is None for level in levels):
-        return "The chance level is unknown."
-    return f"A valid answer drawn at random scores {words.span(levels)}%."
-
-
-def _unscored(results: Results) -> str:
-    counts = [one for system in results.systems if (one := results.every(system))]
-    unanswered, cut = sum(one.unanswered for one in counts), sum(one.cut for one in counts)
-    overflow, missing = sum(one.overflow for one in counts), sum(one.missing for one in counts)
-    truncated = sum(one.truncated for one in counts)
-    said = []
-    if unanswered:
-        how = ("counts 0", "count 0") if results.unanswered == "zero" else ("is left out", "are left out")
-        said.append(f"{words.several(unanswered, 'reply', 'replies')} left unanswered {how[unanswered > 1]}")
-    if cut:
-        verb = "was truncated at the output cap and is" if cut == 1 else "were truncated at the output cap and are"
-        said.append(f"{words.several(cut, 'reply', 'replies')} {verb} scored as received")
-    if overflow:
-        said.append(f"{words.several(overflow, 'prompt')} did not fit the window")
-    if missing:
-        said.append(f"{words.several(missing, 'reply', 'replies')} {'is' if missing == 1 else 'are'} missing")
-    if truncated:
-        said.append(
-            f"{words.several(truncated, 'prompt')} {'was' if truncated == 1 else 'were'} truncated to fit the window"
-        )
-    text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _unanswered(results: Results, system: System) -> str:
-    """A note if a model left many replies unanswered, or if many were truncated."""
-    counts = results.every(system)
-    if counts is None or counts.unanswered + counts.cut < max(1, MANY * counts.replies):
-        return ""
-    of = f"of {words.several(counts.replies, 'reply', 'replies')}"
-    cut = f"{words.count(counts.cut)} {of} truncated at the output cap"
-    if not counts.unanswered:
-        return f"had {cut}."
-    left = f"left {words.count(counts.unanswered)} {of} unanswered"
-    return f"{left} and had {words.count(counts.cut)} truncated at the output cap." if counts.cut else f"{left}."
+    return "The chance level is unknown." if all(level is None for level in levels) else ""
 
 
 def averages_alone(found: ByQuestion) -> list[str]:

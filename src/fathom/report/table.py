@@ -2,8 +2,22 @@
 
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from fathom.report.words import ABSENT
+
+LONG, SHOWN = 12, 8
+"""Rows from which a table is folded on the page, and rows that are shown then."""
+
+
+class Replies(NamedTuple):
+    """The replies behind a figure: those of a model, on one task or on all (""), at one length or at all (None)."""
+
+    model: str
+    variant: str
+    task: str = ""
+    length: int | None = None
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +49,7 @@ class Cell:
         series: Number of the model's colour and mark in the figures, or None.
         quiet: Whether it is shown in a muted colour (a count of 0).
         below: Further short lines in small type.
+        replies: The replies behind the figure, or None.
     """
 
     text: str = ABSENT
@@ -44,6 +59,7 @@ class Cell:
     series: int | None = None
     quiet: bool = False
     below: tuple[str, ...] = ()
+    replies: Replies | None = None
 
     @property
     def small(self) -> tuple[str, ...]:
@@ -60,14 +76,14 @@ class Table:
 
     Attributes:
         name: Unique among the tables of a report, fit for an HTML id.
-        section: The part of the report: "headline", "categories", "breakdown", "thinking", "ranks",
-            "repeats", "scores", "longscore", "effective", "position", "answers", "truncation", "known", "graders",
-            "counts" or "settings".
+        section: The part of the report: "headline", "scores", "categories", "breakdown", "thinking", "repeats",
+            "longscore", "effective", "position", "answers", "truncation", "known", "graders", "counts" or "settings".
         title: A heading; the model's name if the table is about one model.
         about: One or two sentences on what it shows, or "".
         columns: As many as each row has cells.
         rows: Rows of cells.
         detail: Whether it is a breakdown that may be folded away.
+        notable: Numbers of the rows that are shown if the table is long; the first ones if there are none.
     """
 
     name: str
@@ -77,6 +93,14 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     detail: bool = False
+    notable: tuple[int, ...] = ()
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Numbers of the rows that the page shows at first; () for all."""
+        if len(self.rows) <= LONG:
+            return ()
+        return self.notable or tuple(range(SHOWN))
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:

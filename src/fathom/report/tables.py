@@ -12,7 +12,7 @@ from fathom.report.answers import answers_tables, telling_points
 from fathom.report.breakdown import breakdown_tables, repeats_tables, thinking_tables
 from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
-from fathom.report.lengths import LENGTHS, effective_cells, effective_lengths, longscore_cells, longscores
+from fathom.report.lengths import DEFINITIONS, effective_cell, effective_lengths, longscore_cells, longscores
 from fathom.report.position import contrast_tables
 from fathom.report.results import ALL, Results, System, measure, system_of
 from fathom.report.table import Cell, Column, Table
@@ -25,6 +25,7 @@ from fathom.report.tally import (
     counts_tables,
     failed,
     other_score,
+    replies_of,
     scored_cell,
 )
 from fathom.report.truncation import truncation_tables
@@ -37,17 +38,12 @@ ABOUT = (
     "their category and categories in the overall score, whatever their lengths. A dash means that there is no score, "
     "which is different from 0."
 )
-ABOUT_RANKS = (
-    "The difference is to the next model below, in percentage points, with its 95% interval and p-value, paired by "
-    "question. Ranks use all differences of a model (Holm's step-down method): its range contains the true rank with "
-    "95% confidence. A difference can be significant although the intervals of the two scores overlap, because it is "
-    "paired."
-)
-AVERAGES = "Average scores in percent, as under “At a glance”. "
-MEANS = (
-    "Mean scores in percent over questions, every question with the same weight and its repeats averaged first: "
-    "these models have no average scores that can be compared. "
-)
+SCORES = {
+    "Average score": "Percent; tasks averaged, then lengths",
+    "Mean over questions": "Percent; every question with the same weight, its repeats averaged first: these models "
+    "have no average scores over tasks and lengths that can be compared",
+}
+"""The one average of a report, and what it is."""
 BY_QUESTION = (
     "Mean score in percent over a model's questions, every question with the same weight and its repeats averaged "
     "first, with 95% intervals. The difference is to the next model below, in percentage points, over the questions "
@@ -86,7 +82,6 @@ def tables_of(results: Results) -> tuple[Table, ...]:
         *breakdown_tables(results),
         *thinking_tables(results),
         *(scores(results, system) for system in results.systems),
-        *rank_tables(results),
         *repeats_tables(results),
         *(_of_replies(results) if replies else []),
         Table(
@@ -95,7 +90,7 @@ def tables_of(results: Results) -> tuple[Table, ...]:
             title="Settings",
             about="How the rows were made.",
             columns=(Column("Setting", number=False), Column("Value", number=False)),
-            rows=tuple((Cell(label), Cell(value)) for label, value in results.settings),
+            rows=tuple((Cell(label), Cell(value)) for label, value in (*results.settings, *results.made)),
         ),
     )
 
@@ -123,46 +118,71 @@ def _of_replies(results: Results) -> tuple[Table, ...]:
 
 
 def headline(results: Results) -> Table:
-    """One row per model: average score, chance, LongScore, effective context lengths, replies."""
-    several = len(results.systems) > 1
-    ranks = {system_of(one): rank_of(one) for one in results.ranking} if len(results.ranking) > 1 else {}
-    lines = []
-    for number, system in enumerate(results.systems):
-        average = results.average.get((system, ALL))
-        lines.append(
-            (
-                Cell(system.name, series=number),
-                *([Cell(ranks[system]) if system in ranks else Cell()] if several else []),
-                _average_cell(results, average, _gaps(results, system)),
-                chance_cell(results, system, ALL),
-                _longscore_cell(results.longscore.get((system, ALL))),
-                *effective_cells(results, system, ALL),
-                scored_cell(results, system),
-            )
-        )
-    rank = Column("Rank", help="Range of ranks at 95% confidence: models of one range are not distinguishable")
+    """One row per model: rank, score, effective length, difference to the next model, LongScore, replies."""
+    score = "Average score" if results.by_average else "Mean over questions"
     columns = (
         Column("Model", number=False),
-        *([rank] if several else []),
-        Column("Average score", help="Percent; tasks averaged, then lengths"),
-        CHANCE,
+        Column("Rank", help="Range of ranks at 95% confidence: models of one range are not distinguishable"),
+        Column(score, help=SCORES[score]),
+        Column("Effective length", help=f"In tokens. {DEFINITIONS['own_base'][1]}"),
+        Column("Difference", help="To the next model below, in percentage points, paired by question"),
         Column(
             "LongScore",
             help="Mean change from the mean at 2k, 4k and 6k over the longer lengths that all models have, percent",
         ),
-        *LENGTHS,
-        SCORED,
+        CHANCE,
+        Column("Scored", help="Replies with a score, of all; prompts that were truncated; the cost"),
     )
-    about = (
-        f"Scores in percent and lengths in tokens, with 95% intervals. {RULES[results.unanswered]} The small figures "
-        "under the scored replies count unanswered, truncated, missing and invalid replies, and show the cost."
+    rows = [_headline_row(results, system) for system in results.systems]
+    # A single model is not compared.
+    kept = [number for number in range(len(columns)) if len(rows) > 1 or number not in (1, 4)]
+    about = f"Scores in percent and lengths in tokens, with 95% intervals. {RULES[results.unanswered]}"
+    return Table(
+        name="headline",
+        section="headline",
+        title="At a glance",
+        about=about,
+        columns=tuple(columns[number] for number in kept),
+        rows=tuple(tuple(row[number] for number in kept) for row in rows),
     )
-    if several:
-        about += (
-            " Models whose difference is not significant share a range of ranks. "
-            "Only averages over the same tasks and lengths have ranks."
-        )
-    return Table("headline", "headline", "At a glance", about, columns, tuple(lines))
+
+
+def _headline_row(results: Results, system: System) -> tuple[Cell, ...]:
+    places = {system_of(one): place for place, one in enumerate(results.ranked)}
+    one = results.ranked[places[system]] if system in places else None
+    compared = one if len(places) > 1 else None
+    effective = results.effective.get((system, ALL, "own_base"))
+    return (
+        Cell(system.name, series=results.systems.index(system)),
+        Cell(rank_of(compared)) if compared else Cell(),
+        _ranked_cell(results, one) if one and not results.by_average else _headline_average(results, system),
+        effective_cell(results, effective) if effective else Cell(),
+        _next_below(compared, places[system] + 1) if compared else Cell(),
+        _longscore_cell(results.longscore.get((system, ALL))),
+        chance_cell(results, system, ALL),
+        _scored_of(results, system),
+    )
+
+
+def _headline_average(results: Results, system: System) -> Cell:
+    """The average score of a system; none if the report's score is another one."""
+    if not results.by_average:
+        return Cell()
+    return _average_cell(results, results.average.get((system, ALL)), _gaps(results, system))
+
+
+def _scored_of(results: Results, system: System) -> Cell:
+    one = results.every(system)
+    if one is None:
+        return Cell()
+    cut = (f"{words.several(one.truncated, 'prompt')} truncated",) if one.truncated else ()
+    cost = (words.money(one.cost),) if one.cost else ()
+    said = f"{words.count(one.scored)} of {words.count(one.replies)}"
+    return Cell(said, below=(*cut, *cost), replies=replies_of(system))
+
+
+def _ranked_cell(results: Results, one: Ranked) -> Cell:
+    return Cell(words.percent(one.mean), words.bounds(one.interval), below=other_score(results, one.mean, one.other))
 
 
 def _average_cell(results: Results, average: AverageScore | None, note: str) -> Cell:
@@ -232,6 +252,12 @@ def scores(results: Results, system: System) -> Table:
 
 
 def _score_cell(results: Results, system: System, task: str, length: int) -> Cell:
+    made = _scored_cell(results, system, task, length)
+    asked = task == ALL or (system, task, length) in results.by_cell
+    return replace(made, replies=replies_of(system, task, length)) if asked else made
+
+
+def _scored_cell(results: Results, system: System, task: str, length: int) -> Cell:
     point = results.curve.get((system, task, length))
     counted = results.by_cell.get((system, task, length))
     if point is None or point.mean is None:
@@ -263,7 +289,7 @@ def category_tables(found: Sequence[CategoryScore], systems: Sequence[System]) -
         return []
     columns = (
         Column("Model", number=False),
-        Column("All", help="Mean over categories"),
+        Column("Mean over categories", help="Not the average of the ranking: categories have the same weight"),
         *(Column(group.replace("_", " ")) for group in groups),
     )
     rows = tuple(
@@ -289,46 +315,13 @@ def rank_of(one: Ranked | Neighbour) -> str:
     return str(one.best) if one.best == one.worst else f"{one.best}–{one.worst}"
 
 
-def rank_tables(results: Results) -> list[Table]:
-    """One table, the highest score first; no table if no two models are comparable."""
-    by_average = len(results.ranking) > 1
-    ranking = results.ranking if by_average else results.by_question.ranking
-    if len(ranking) < 2:
-        return []
-    numbers = {system: number for number, system in enumerate(results.systems)}
-    columns = (
-        Column("Model", number=False),
-        Column("Rank"),
-        Column("Average score" if by_average else "Mean over questions"),
-        Column("Difference", help="To the next model below, in percentage points"),
-        Column("p"),
-        Column("Significant", number=False, help="By Holm's step-down over all differences of the model"),
-    )
-    rows = tuple(
-        (
-            Cell(system_of(one).name, series=numbers.get(system_of(one))),
-            Cell(rank_of(one)),
-            Cell(
-                words.percent(one.mean),
-                words.bounds(one.interval),
-                below=other_score(results, one.mean, one.other),
-            ),
-            *_next_below(one, number + 1),
-        )
-        for number, one in enumerate(ranking)
-    )
-    return [Table("ranks", "ranks", "Ranks", (AVERAGES if by_average else MEANS) + ABOUT_RANKS, columns, rows)]
-
-
-def _next_below(one: Ranked, below: int) -> tuple[Cell, Cell, Cell]:
+def _next_below(one: Ranked, below: int) -> Cell:
     if below == len(one.gaps):
-        return Cell(), Cell(), Cell()
+        return Cell()
     gap = one.gaps[below]
-    return (
-        Cell(words.change(gap.difference), words.bounds(gap.interval, signed=True)),
-        Cell(words.chance_of(gap.p_value).removeprefix("p ")),
-        Cell("yes" if one.significant[below] else "no"),
-    )
+    p_value = words.chance_of(gap.p_value)
+    said = p_value if one.significant[below] else f"{p_value}, not significant"
+    return Cell(words.change(gap.difference), words.bounds(gap.interval, signed=True), below=(said,))
 
 
 def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ()) -> list[Table]:

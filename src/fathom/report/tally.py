@@ -1,11 +1,12 @@
 """Counts of requests by their outcome, and the columns for chance and scored replies."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from fathom.analysis import CategoryScore, Counts, GroupScore, Neighbour, Repeats
 from fathom.report import words
 from fathom.report.results import ALL, Results, System
-from fathom.report.table import Cell, Column, Table
+from fathom.report.table import Cell, Column, Replies, Table
 from fathom.stats.outcomes import Unanswered, differ
 
 SCORED = Column(
@@ -45,6 +46,11 @@ ABOUT = (
 KNOWN = " Excluded closed-book questions are counted here, but not in the means (see Closed-book questions)."
 
 
+def replies_of(system: System, task: str = ALL, length: int | None = None, status: str = "") -> Replies:
+    """The replies of a system on one task or on all."""
+    return Replies(*system, "" if task == ALL else task, length, status)
+
+
 def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
     """How many replies of a system were scored, on one task or on all, and how many were not."""
     one = results.by_task.get((system, task))
@@ -61,7 +67,7 @@ def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
     below = [f"{words.count(number)} {name}" for name, number in numbers.items() if number]
     if one.cost:
         below.append(words.money(one.cost))
-    return Cell(words.count(one.scored), below=tuple(below))
+    return Cell(words.count(one.scored), below=tuple(below), replies=replies_of(system, task))
 
 
 def other_score(results: Results, mean: float | None, other: float | None) -> tuple[str, ...]:
@@ -106,14 +112,17 @@ def _counts(results: Results, system: System | None, kind: str) -> Table:
     one = system or results.systems[0]
     if kind == "model":
         rows = [
-            (Cell(name.name, series=number), *count_cells(results.every(name)))
+            (Cell(name.name, series=number), *count_cells(results.every(name), replies_of(name)))
             for number, name in enumerate(results.systems)
         ]
     elif kind == "task":
-        rows = [(Cell(task), *count_cells(results.every(one, task))) for task in results.tasks]
+        rows = [(Cell(task), *count_cells(results.every(one, task), replies_of(one, task))) for task in results.tasks]
     else:
         rows = [
-            (Cell(words.tokens(length)), *count_cells(results.by_length.get((one, length))))
+            (
+                Cell(words.tokens(length)),
+                *count_cells(results.by_length.get((one, length)), replies_of(one, length=length)),
+            )
             for length in results.lengths
         ]
     if system is not None:
@@ -125,14 +134,19 @@ def _counts(results: Results, system: System | None, kind: str) -> Table:
     return Table("counts", "counts", "Counts", ABOUT + (KNOWN if removed else ""), columns, tuple(rows))
 
 
-def count_cells(one: Counts | None) -> list[Cell]:
-    """Outcomes of replies, for the columns ``COUNTS``."""
+def count_cells(one: Counts | None, replies: Replies | None = None) -> list[Cell]:
+    """Outcomes of replies, for the columns ``COUNTS``; ``replies`` are those that are counted."""
     if one is None:
         return [Cell()] * len(COUNTS)
-    failed = (one.invalid, one.cut, one.unanswered, one.overflow, one.missing, one.truncated)
+    failed = ((one.cut, "incomplete"), (one.unanswered, ""), (one.overflow, "overflow"), (one.missing, "error"))
     return [
-        *(_count(number) for number in (one.replies, one.scored)),
-        *(_count(number) for number in (*failed, one.tokens_in, one.tokens_out, one.tokens_reasoning)),
+        replace(_count(one.replies), replies=replies),
+        *(_count(number) for number in (one.scored, one.invalid)),
+        *(
+            replace(_count(number), replies=replies._replace(status=status) if replies and number and status else None)
+            for number, status in failed
+        ),
+        *(_count(number) for number in (one.truncated, one.tokens_in, one.tokens_out, one.tokens_reasoning)),
         Cell(words.money(one.cost), quiet=not one.cost),
         Cell(words.duration(one.seconds), quiet=not one.seconds),
     ]

@@ -101,6 +101,13 @@ def unfinished(paths: Iterable[Path]) -> list[str]:
     return found
 
 
+def fingerprints(paths: Iterable[Path]) -> list[tuple[str, str]]:
+    """The fingerprints of the suites of runs, as one setting; none without runs."""
+    suites = [read_manifest(path)["suite"] for path in paths if path.is_dir()]
+    found = list(dict.fromkeys(str(suite["fingerprint"]) for suite in suites if suite.get("fingerprint")))
+    return [("Fingerprint of the suite", ", ".join(found))] if found else []
+
+
 def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
     if rule not in RULES:
         raise FathomError(f"scoring rule {rule!r}: expected {' or '.join(RULES)}")

@@ -1,0 +1,79 @@
+"""Where models lose most: for every model and task, its largest loss between the shortest length and a longer one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import erfc, sqrt
+
+import numpy as np
+
+from fathom.analysis.grid import ALL
+from fathom.analysis.profile import Profile, shared_draws
+from fathom.stats.intervals import LEVEL, Interval, interval_of
+from fathom.stats.ranks import holm
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The largest loss of a model on a task.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is only one.
+        task: Name of the task.
+        shortest: The shortest length with a score, in tokens.
+        length: The length at which the score is lowest; the shortest such length.
+        before: Mean score at ``shortest``, in [0, 1].
+        after: Mean score at ``length``.
+        interval: 95% interval of ``after - before``, paired by item.
+        p_value: Adjusted by Holm's method for all models, tasks and lengths.
+    """
+
+    model: str
+    variant: str
+    task: str
+    shortest: int
+    length: int
+    before: float
+    after: float
+    interval: Interval
+    p_value: float
+
+    @property
+    def difference(self) -> float:
+        """Score at ``length`` minus that at ``shortest``."""
+        return self.after - self.before
+
+
+def drops_of(ready: Sequence[Profile]) -> list[Drop]:
+    """The significant losses, the largest first.
+
+    Args:
+        ready: Profiles; those of ``all`` are left out.
+    """
+    found = [drop for profile in ready if profile.task != ALL for drop in _losses(profile)]
+    adjusted = holm(np.array([one.p_value for one in found]), tests=len(found)).tolist()
+    largest: dict[tuple[str, str, str], Drop] = {}
+    for one, p_value in sorted(zip(found, adjusted, strict=True), key=lambda pair: pair[0].difference):
+        # With few items a normal distribution claims too much, and the interval does not.
+        if p_value <= 1 - LEVEL and one.interval.high < 0:
+            largest.setdefault((one.model, one.variant, one.task), replace(one, p_value=p_value))
+    return list(largest.values())
+
+
+def _losses(profile: Profile) -> list[Drop]:
+    """The loss at each length but the first, with its p-value by itself: one-sided, from a normal distribution."""
+    columns = np.flatnonzero(profile.complete)
+    if len(columns) < 2:
+        return []
+    draws = shared_draws(profile, profile.complete)
+    first = int(columns[0])
+    made = []
+    for place, column in enumerate(columns[1:].tolist(), start=1):
+        lost = draws[:, place] - draws[:, 0]
+        before, after = float(profile.means[first]), float(profile.means[column])
+        spread = float(lost.std())
+        p_value = 0.5 * erfc((before - after) / spread / sqrt(2)) if spread else float(after >= before)
+        lengths = int(profile.lengths[first]), int(profile.lengths[column])
+        interval = interval_of(lost, after - before)
+        made.append(Drop(profile.model, profile.variant, profile.task, *lengths, before, after, interval, p_value))
+    return made

@@ -1,0 +1,150 @@
+"""A report as a value: its tables, which show themselves, and its summary as Markdown, as text and as numbers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import polars as pl
+
+from fathom.analysis import AverageScore, Filtered
+from fathom.analysis.ranking import Ranked
+from fathom.atomic import whole_file
+from fathom.printing import printable
+from fathom.report.markdown import summary_text
+from fathom.report.page import TITLE, page
+from fathom.report.results import ALL, Results, System, measure, system_of
+from fathom.report.studies import Tables
+from fathom.report.summary import Summary, summary
+from fathom.report.table import Replies
+from fathom.report.tables import tables_of
+from fathom.report.terminal import show_summary
+from fathom.stats.outcomes import Unanswered
+from fathom.terminal import as_json
+
+Format: TypeAlias = Literal["html", "markdown", "json"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+class Report(Tables):
+    """The tables of a report, which show themselves in consoles and notebooks.
+
+    Attributes:
+        results: What was measured.
+        title: The title.
+        link: Gives the address of the replies behind a figure; None without links.
+    """
+
+    results: Results
+    title: str
+    link: Callable[[Replies], str] | None
+
+    @property
+    def summary(self) -> Summary:
+        """What was not measured, the ranking, the largest drops, how it was made."""
+        return summary(self.results)
+
+    def html(self) -> str:
+        """The page."""
+        return page(self.results, title=self.title, link=self.link)
+
+    def markdown(self) -> str:
+        """The summary in at most 40 lines, for a message or a pull request."""
+        return summary_text(self.summary, self.title)
+
+    def numbers(self) -> dict[str, Any]:
+        """The summary and all scores, as numbers."""
+        found, results = self.summary, self.results
+        ranks = {system_of(one): one for one in results.ranked}
+        averages = {system: results.average.get((system, ALL)) for system in results.systems}
+        scored: Mapping[System, AverageScore | Ranked | None] = averages if results.by_average else ranks
+        return {
+            "title": self.title,
+            "scope": found.scope,
+            "not_measured": list(map(str, found.unmeasured)),
+            "score": "average score" if results.by_average else "mean over questions",
+            "ranking": [
+                {
+                    **system._asdict(),
+                    "rank": (one.best, one.worst) if (one := ranks.get(system)) else None,
+                    "score": score.mean if (score := scored.get(system)) else None,
+                    "interval": score.interval if score else None,
+                    "effective_length": results.effective.get((system, ALL, "own_base")),
+                    "longscore": results.longscore.get((system, ALL)),
+                    "counts": results.every(system),
+                }
+                for system in results.systems
+            ],
+            "drops": [{**asdict(one), "difference": one.difference} for one in results.drops],
+            "scores": list(results.curve.values()),
+            "notes": found.notes,
+            "made": dict(found.made),
+        }
+
+    def text(self, format: Format) -> str:
+        """The report in a format."""
+        if format == "markdown":
+            return self.markdown()
+        return self.html() if format == "html" else as_json(self.numbers()) + "\n"
+
+    def show_summary(self) -> None:
+        """Prints the summary."""
+        show_summary(self.summary)
+
+
+def measured(
+    rows: pl.DataFrame | Filtered,
+    *,
+    title: str = TITLE,
+    seed: int = 0,
+    unanswered: Unanswered = "zero",
+    notes: Sequence[str] = (),
+    made: Sequence[tuple[str, str]] = (),
+    link: Callable[[Replies], str] | None = None,
+) -> Report:
+    """A report on rows.
+
+    Args:
+        rows: A rows table (``fathom.rows``), or the result of the closed-book filter.
+        title: Title of the report.
+        seed: Seed of the bootstrap; the same rows and seed give the same page, byte for byte.
+        unanswered: How unanswered replies count (``fathom.stats.outcomes``).
+        notes: What was not measured, such as unfinished runs.
+        made: How the report is made, such as its command: name and value.
+        link: Gives the address of the replies behind a figure, relative to the page; None for no links.
+
+    Raises:
+        FathomError: There are no rows.
+    """
+    found = replace(
+        measure(rows, seed=seed, unanswered=unanswered),
+        notes=tuple(map(printable, notes)),
+        made=tuple((name, printable(value)) for name, value in made),
+    )
+    report = Report(tables_of(found))
+    report.results, report.title, report.link = found, title, link
+    return report
+
+
+def report(rows: pl.DataFrame | Filtered, out: Path, *, format: Format = "html", **options: Any) -> Report:
+    """Writes a report on rows as a file, by default as one self-contained HTML page.
+
+    Args:
+        rows: A rows table (``fathom.rows``), or the result of the closed-book filter.
+        out: The file to write; missing folders are created.
+        format: What is written.
+        options: See ``measured``.
+
+    Raises:
+        FathomError: There are no rows, or the file cannot be written.
+    """
+    made = measured(rows, **options)
+    write(made, out, format)
+    return made
+
+
+def write(report: Report, out: Path, format: Format = "html") -> None:
+    """Writes a report in a format; the file is replaced atomically."""
+    text = report.text(format)
+    with whole_file(out) as stream:
+        stream.write(text)

@@ -1,0 +1,53 @@
+"""The largest losses: found where there are any, and none in scores that do not change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fathom.analysis import profiles
+from fathom.analysis.drops import Drop, drops_of
+from fathom.rows import to_frame
+from fathom.types import Row
+
+LENGTHS = (1024, 2048, 4096, 8192)
+
+
+def drops(scores: dict[str, tuple[float, ...]], *, items: int = 40, seed: int = 0) -> list[Drop]:
+    """The drops of one model with these probabilities to be right, by task and length."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        Row("s", task, f"{task}/{item}", f"{task}/{item}@{length}", "m", length, float(rng.random() < probability))
+        for task, probabilities in scores.items()
+        for length, probability in zip(LENGTHS, probabilities, strict=True)
+        for item in range(items)
+    ]
+    return drops_of(profiles(to_frame(rows)))
+
+
+def test_the_largest_loss_of_a_task_and_where_it_is_reached_first() -> None:
+    found = drops({"falls": (1, 1, 0.5, 0), "flat": (1, 1, 1, 1), "falls_early": (1, 0, 0, 0)})
+    assert [(one.task, one.shortest, one.length) for one in found] == [
+        ("falls", 1024, 8192),
+        ("falls_early", 1024, 2048),
+    ]
+    assert [(one.before, one.after, one.difference) for one in found] == [(1, 0, -1), (1, 0, -1)]
+    assert all(one.interval.low <= -1 < one.interval.high < -0.8 and one.p_value < 1e-6 for one in found)
+
+
+def test_a_gain_is_no_drop_and_one_length_has_none() -> None:
+    assert drops({"rises": (0, 0.5, 1, 1)}) == []
+    assert drops_of([]) == []
+    rows = [Row("s", "t", f"t/{item}", f"t/{item}@1024", "m", 1024, 1.0) for item in range(5)]
+    assert drops_of(profiles(to_frame(rows))) == []
+
+
+def test_scores_that_do_not_change_have_drops_in_a_few_of_a_hundred_reports() -> None:
+    tasks = {f"task-{number}": (0.6, 0.6, 0.6, 0.6) for number in range(8)}
+    wrong = sum(bool(drops(tasks, items=30, seed=seed)) for seed in range(40))
+    assert wrong <= 5
+
+
+@pytest.mark.parametrize("items", [3, 100])
+def test_few_items_show_only_what_is_clear(items: int) -> None:
+    assert bool(drops({"a": (0.7, 0.6, 0.5, 0.45), "b": (0.5,) * 4}, items=items)) is (items == 100)
