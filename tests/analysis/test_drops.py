@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from fathom.types import Row
 LENGTHS = (1024, 2048, 4096, 8192)
 
 
-def drops(scores: dict[str, tuple[float, ...]], *, items: int = 40, seed: int = 0) -> list[Drop]:
+def drops(scores: Mapping[str, tuple[float, ...]], *, items: int = 40, seed: int = 0) -> list[Drop]:
     """The drops of one model with these probabilities to be right, by task and length."""
     rng = np.random.default_rng(seed)
     rows = [

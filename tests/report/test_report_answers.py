@@ -100,7 +100,7 @@ def test_the_page_has_a_section_with_figures(results: Results) -> None:
     section = text.split('id="section-answers"')[1].split('<details class="section"')[0]
     assert section.count("<figure>") == 2 * 3
     for heading in ("Accuracy", "Follows the instructions", "Copies the example"):
-        assert section.count(f"<p class="title">{heading}</p>") == 2
+        assert section.count(f'<p class="title">{heading}</p>') == 2
     assert section.count("<span>longest answer</span>") == section.count("<span>first answer</span>") == 1
     assert all(f'<table id="{table.name}"' in section for table in tables(results).values())
 
