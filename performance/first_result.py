@@ -27,6 +27,8 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```sh[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS_PER_REPLY = 0.2
 DOCUMENTS = 40
+END = 200
+"""Characters at the end of a prompt that hold the question."""
 UNDECIDED = 3
 """Exit code of a gate that cannot tell: all right for checkpoints that know nothing."""
 INSTEAD = {"fathom browse": "fathom browse --out replies"}
@@ -82,7 +84,7 @@ def follow(page: str, clone: Path) -> None:
 
 
 class Endpoint(BaseHTTPRequestHandler):
-    """A chat server that answers with the line of the prompt that shares most words with its last line."""
+    """A chat server that answers with the line of the prompt that shares most words with its end."""
 
     def do_GET(self) -> None:
         self._send({"object": "list", "data": [{"id": "my-model", "object": "model", "max_model_len": 32768}]})
@@ -91,10 +93,10 @@ class Endpoint(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         text = "\n".join(str(one["content"]) for one in body.get("messages", [])) or str(body.get("prompt", ""))
         time.sleep(SECONDS_PER_REPLY)
-        *lines, question = [line for line in text.splitlines() if line.strip()] or [""]
-        wanted = set(question.lower().split())
+        lines = [line for line in text[:-END].splitlines() if line.strip()]
+        wanted = set(text[-END:].lower().split())
         found = max(lines, key=lambda line: len(wanted & set(line.lower().split())), default="")
-        reply = {"role": "assistant", "content": found[:200]}
+        reply = {"role": "assistant", "content": found[:200] or "yes"}
         tokens = {"prompt_tokens": len(text) // 4, "completion_tokens": 20, "total_tokens": len(text) // 4 + 20}
         choice = {"index": 0, "message": reply, "finish_reason": "stop"}
         fixed = {"id": "one", "object": "chat.completion", "created": 0, "model": "my-model"}
