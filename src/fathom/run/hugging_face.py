@@ -142,9 +142,8 @@ def failure_of_model(error: Exception, tokens: int) -> Failure:
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether a computation failed because memory was not enough, on a GPU or without one."""
-    return (
-        type(error).__name__ == "OutOfMemoryError" or "not enough memory" in str(error) or "out of memory" in str(error)
-    )
+    words = ("not enough memory", "out of memory", "can't allocate memory")
+    return type(error).__name__ == "OutOfMemoryError" or any(word in str(error) for word in words)
 
 
 def _place(name: str, arguments: Mapping[str, Json]) -> str:
