@@ -14,10 +14,11 @@ from tiny_models import ANSWER, SENTENCE, WINDOW, make_answering, make_hugging_f
 
 from command_line import Call as CommandLine
 from fathom.rows import load
-from fathom.run import judge, read_manifest, replies, run
+from fathom.run import check_judge, judge, read_manifest, replies, run
 from fathom.run.local_client import LocalClient, open_local_client
 from fathom.run.model import Call, RequestError, Settings
 from fathom.types import FathomError, Json, Reply
+from test_docs import DOCS, blocks_of, command_lines
 
 pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")
@@ -25,6 +26,7 @@ pytest.importorskip("transformers", reason="transformers is not installed; make 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 PROMPTS = (f"{SENTENCE}. Before day", f"{SENTENCE}. Before day the river left", "Something else", "a stone 中文")
+GUIDE = DOCS / "how-to" / "hugging-face.md"
 CALL = Call("sample", 1, 0, 24)
 
 
@@ -296,6 +298,46 @@ def test_the_window_is_that_of_the_configuration(chat: Path, tmp_path: Path) -> 
     (row,) = replies(tmp_path / "run")
     assert (row.reply.status, row.reply.stop) == ("overflow", "not_sent")
     assert "exceed the window of 240" in row.reply.error
+
+
+def test_a_judge_is_checked_without_its_weights(base: Path, chat: Path, tmp_path: Path) -> None:
+    import shutil
+
+    bare = Path(shutil.copytree(chat, tmp_path / "bare"))
+    (bare / "model.safetensors").unlink()
+    check_judge(f"hf/{bare}")
+    with pytest.raises(FathomError, match="no chat template"):
+        check_judge(f"hf/{base}")
+    with pytest.raises(FathomError, match="no folder"):
+        check_judge(f"hf/{tmp_path / 'nowhere'}")
+
+
+def test_code_of_a_model_is_not_run(chat: Path, tmp_path: Path) -> None:
+    import shutil
+
+    own = Path(shutil.copytree(chat, tmp_path / "own"))
+    config = json.loads((own / "config.json").read_text("utf-8"))
+    names = {"AutoConfig": "code.Config", "AutoModelForCausalLM": "code.Model"}
+    (own / "config.json").write_text(json.dumps({**config, "model_type": "own", "auto_map": names}))
+    (own / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    with pytest.raises(FathomError, match="of its own, which is run only with -M trust_remote_code=true"):
+        open_local_client(Settings(f"hf/{own}"))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_commands_of_the_guide_work(tmp_path: Path, call: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_answering(tmp_path / "checkpoints" / "my-model", "At nine.")
+    lines = [words for block in blocks_of(GUIDE) if block.info == ("sh",) for words in command_lines(block)]
+    ran = []
+    for words in lines:
+        if words[0] == "fathom":
+            ran.append(words[1])
+            smaller = ["1k" if word == "2k,4k,8k" else "1" if word == "10" else word for word in words[1:]]
+            code, printed, told = call(*smaller)
+            assert code == 0, f"{words}\n{printed}\n{told}"
+    assert ran == ["build", "run", "report"]
+    assert {row.reply.text for row in replies(tmp_path / "runs" / "my-model")} == {"At nine."}
 
 
 def test_a_judge_in_this_process(tmp_path: Path, call: CommandLine) -> None:

@@ -10,6 +10,7 @@ from fathom.types import FathomError, Json
 
 PREFIX = "hf/"
 INSTALL = "pip install 'fathom-eval[hf]'"
+OWN_CODE = "trust_remote_code"  # named by all messages of transformers about models that come with code
 # Arguments of the model that are not passed on to `from_pretrained`.
 _OWN = ("device", "dtype", "torch_dtype", "tokenizer", "tokenizer_path", "model_path", "auto_model_class")
 
@@ -53,26 +54,18 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
     Raises:
         FathomError: A library, the model or its tokenizer is missing, or there is not enough memory.
     """
-    try:
-        import torch
-        import transformers
-        from transformers.utils.logging import disable_progress_bar, set_verbosity_error
-    except ImportError as error:
-        raise FathomError(f"model {name}: needs torch and transformers: {INSTALL}") from error
-    disable_progress_bar()
-    set_verbosity_error()
     given = dict(arguments or {})
-    place = _place(name, str(given.get("model_path") or name.removeprefix(PREFIX)))
-    rest = {key: value for key, value in given.items() if key not in _OWN}
-    # The tokenizer of another folder has its own revision.
-    other = given.get("tokenizer") or given.get("tokenizer_path")
-    shared = ("trust_remote_code", "token", "cache_dir", *(() if other else ("revision",)))
-    tokenizer = _tokenizer(name, str(other or place), {key: value for key, value in rest.items() if key in shared})
+    tokenizer = load_tokenizer(name, given)
+    import torch
+    import transformers
+
+    place = _place(name, given)
     options = {
         "dtype": _dtype(name, given.get("dtype") or given.get("torch_dtype")),
         "use_safetensors": True,
+        "trust_remote_code": False,
         **_placed(given.get("device"), torch),
-        **rest,
+        **{key: value for key, value in given.items() if key not in _OWN},
     }
     kind = str(given.get("auto_model_class") or "AutoModelForCausalLM")
     loader = getattr(transformers, kind, None) if kind.startswith("AutoModel") else None
@@ -81,8 +74,39 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
     try:
         model = loader.from_pretrained(place, **options).eval()
     except Exception as error:  # libraries raise errors of many kinds for damaged files
-        raise FathomError(f"model {name}: {_why(error, place)}") from error
+        raise FathomError(f"model {name}: {_why(error)}") from error
     return Loaded(name, model, tokenizer, window_of(model.config))
+
+
+def load_tokenizer(name: str, arguments: Mapping[str, Json]) -> Any:
+    """Load only the tokenizer of a model, which takes no time; the arguments are those of ``load_model``.
+
+    Raises:
+        FathomError: A library, the model's folder or its tokenizer is missing.
+    """
+    try:
+        import torch  # noqa: F401
+        from transformers import AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+    except ImportError as error:
+        raise FathomError(f"model {name}: needs torch and transformers: {INSTALL}") from error
+    disable_progress_bar()
+    set_verbosity_error()
+    other = arguments.get("tokenizer") or arguments.get("tokenizer_path")
+    place = str(other or _place(name, arguments))
+    # The tokenizer of another folder has its own revision.
+    shared = ("trust_remote_code", "token", "cache_dir", *(() if other else ("revision",)))
+    options = {"trust_remote_code": False, **{key: arguments[key] for key in shared if key in arguments}}
+    advice = "give the folder or the name of one with -M tokenizer=PATH"
+    folder = Path(place)
+    if folder.is_dir() and not any(any(folder.glob(pattern)) for pattern in ("*token*", "vocab*")):
+        raise FathomError(f"model {name}: {folder} has no tokenizer; {advice}")
+    try:
+        return AutoTokenizer.from_pretrained(place, **options)
+    except Exception as error:
+        if OWN_CODE in str(error):
+            raise FathomError(f"model {name}: {_why(error)}") from error
+        raise FathomError(f"model {name}: its tokenizer cannot be loaded: {_line(error)}; {advice}") from error
 
 
 def window_of(config: Any) -> int | None:
@@ -118,13 +142,13 @@ def failure_of_model(error: Exception, tokens: int) -> Failure:
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether a computation failed because memory was not enough, on a GPU or without one."""
-    return (
-        type(error).__name__ == "OutOfMemoryError" or "not enough memory" in str(error) or "out of memory" in str(error)
-    )
+    words = ("not enough memory", "out of memory", "can't allocate memory")
+    return type(error).__name__ == "OutOfMemoryError" or any(word in str(error) for word in words)
 
 
-def _place(name: str, path: str) -> str:
-    """The folder, or the name on the hub."""
+def _place(name: str, arguments: Mapping[str, Json]) -> str:
+    """The folder of a model, or its name on the hub."""
+    path = str(arguments.get("model_path") or name.removeprefix(PREFIX))
     folder = Path(path).expanduser()
     if folder.is_file():
         hint = "; a GGUF file is served by llama.cpp" if folder.suffix == ".gguf" else ""
@@ -159,25 +183,14 @@ def _dtype(name: str, given: Json) -> Json:
     return given
 
 
-def _tokenizer(name: str, place: str, options: Mapping[str, Json]) -> Any:
-    from transformers import AutoTokenizer
-
-    advice = "give the folder or the name of one with -M tokenizer=PATH"
-    folder = Path(place)
-    if folder.is_dir() and not any(any(folder.glob(pattern)) for pattern in ("*token*", "vocab*")):
-        raise FathomError(f"model {name}: {folder} has no tokenizer; {advice}")
-    try:
-        return AutoTokenizer.from_pretrained(place, **options)
-    except Exception as error:
-        raise FathomError(f"model {name}: its tokenizer cannot be loaded: {_line(error)}; {advice}") from error
-
-
-def _why(error: Exception, place: str) -> str:
+def _why(error: Exception) -> str:
     if out_of_memory(error):
         return (
             "not enough memory for its weights. Use smaller numbers (-M dtype=bfloat16), all GPUs (-M device=auto), a "
             "smaller model, or a server with a quantized one"
         )
+    if OWN_CODE in str(error):
+        return "it comes with Python code of its own, which is run only with -M trust_remote_code=true"
     if "accelerate" in str(error):
         return f"loading to a GPU needs accelerate: {INSTALL}"
     return f"loading failed: {_line(error)}"

@@ -15,9 +15,11 @@ from fathom.address import check_address
 from fathom.printing import readable
 from fathom.run.clients import connections_of, open_client
 from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
+from fathom.run.hugging_face import is_local
 from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, find_cases, plan_judging
 from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
+from fathom.run.local_client import check_local_model
 from fathom.run.loop import drive
 from fathom.run.manifest import read_manifest
 from fathom.run.model import Client, Settings
@@ -198,7 +200,11 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
         FathomError: The model is unknown, its library is missing, or a key is missing.
     """
     _check_address(model_base_url)
-    _open(Settings(model, base_url=model_base_url), lambda: get_tokenizer("words"))
+    settings = Settings(model, base_url=model_base_url)
+    if is_local(model):
+        check_local_model(settings)
+    else:
+        _open(settings, lambda: get_tokenizer("words"))
 
 
 def _check_address(url: str | None) -> None:

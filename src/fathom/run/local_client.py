@@ -14,7 +14,7 @@ from typing import Any
 
 from fathom.run.answers import Output, checked, to_reply
 from fathom.run.failures import Failure
-from fathom.run.hugging_face import Loaded, failure_of_model, load_model
+from fathom.run.hugging_face import Loaded, failure_of_model, load_model, load_tokenizer
 from fathom.run.model import Call, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError, Json, Reply
@@ -67,7 +67,7 @@ class LocalClient:
         self.context = loaded.window
         # The user may know better than the configuration.
         self._held = None if loaded.window is None else max(loaded.window, settings.window or 0)
-        self._template = None if settings.chat_template == "never" else _template(loaded, settings)
+        self._template = None if settings.chat_template == "never" else _template(loaded.tokenizer, settings)
         self._more = _template_options(settings)
         self._config = _generation(loaded, settings, arguments.get("prefill_chunk_size"))
         self._endings = frozenset(self._config.eos_token_id or ())
@@ -234,6 +234,21 @@ def open_local_client(settings: Settings) -> LocalClient:
     Raises:
         FathomError: See ``load_model``; or an option is not supported, or there is no chat template.
     """
+    _check(settings)
+    return LocalClient(load_model(settings.model, _of_model(settings)), settings)
+
+
+def check_local_model(settings: Settings) -> None:
+    """Check all of a model but its weights, which take long to load.
+
+    Raises:
+        FathomError: See ``open_local_client``.
+    """
+    _check(settings)
+    _template(load_tokenizer(settings.model, _of_model(settings)), settings)
+
+
+def _check(settings: Settings) -> None:
     if settings.base_url is not None:
         raise FathomError(
             f"model {settings.model}: hf/ models run in this process; leave out --model-base-url, or name the model "
@@ -247,8 +262,10 @@ def open_local_client(settings: Settings) -> LocalClient:
                 f"they support {', '.join(able)}"
             )
     _batch_size(settings)
-    rest = {name: value for name, value in settings.model_args.items() if name not in _OWN}
-    return LocalClient(load_model(settings.model, rest), settings)
+
+
+def _of_model(settings: Settings) -> dict[str, Json]:
+    return {name: value for name, value in settings.model_args.items() if name not in _OWN}
 
 
 def keeps_all(cache: Any) -> bool:
@@ -264,7 +281,7 @@ def _batch_size(settings: Settings) -> int:
     return given
 
 
-def _template(loaded: Loaded, settings: Settings) -> str | None:
+def _template(tokenizer: Any, settings: Settings) -> str | None:
     """The user's chat template; None for the tokenizer's own."""
     given = settings.model_args.get("chat_template")
     if settings.model_args.get("use_chat_template") is False:
@@ -277,7 +294,7 @@ def _template(loaded: Loaded, settings: Settings) -> str | None:
             return path.read_text("utf-8")
         except (OSError, ValueError) as error:
             raise FathomError(f"model {settings.model}: chat_template={given}: cannot be read: {error}") from error
-    if not loaded.tokenizer.chat_template:
+    if not tokenizer.chat_template:
         raise FathomError(
             f"model {settings.model}: its tokenizer has no chat template, as those of base models. Use --chat-template "
             "never, which sends prompts unchanged, or give a template with -M chat_template=FILE.jinja"
