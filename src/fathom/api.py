@@ -47,6 +47,7 @@ from fathom.commands.compress.validate import compress_validate as compress_vali
 from fathom.commands.data.fetch import data_fetch as data_fetch
 from fathom.commands.data.verify import data_verify as data_verify
 from fathom.commands.doctor import doctor as doctor
+from fathom.commands.draft import draft as draft
 from fathom.commands.export import export as export
 from fathom.commands.gate import gate as gate
 from fathom.commands.judge import check_judge as check_judge

@@ -156,7 +156,7 @@ class ScriptedServer:
         body = json.loads(sent)
         prompt = body["prompt"] if plain else body["messages"][-1]["content"]
         if self.remembers:
-            self.texts.append(prompt[:300])
+            self.texts.append(prompt[:3000])
         found = re.search(r"\[sample (\d+)\]", prompt)
         number = int(found[1]) if found else -1
         before = self.prompts[number]

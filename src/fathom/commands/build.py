@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Build, Lengths, Recorded, Terminal, Where
+from fathom.commands.shared import AllowUnread, Build, Lengths, Recorded, Terminal, Where
 from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
 from fathom.options.values import Several, folders_of, lengths_of
 
@@ -81,9 +81,7 @@ class BuildOptions(Build, Recorded, Terminal):
     ] = "own"
     where: Where = unset
     skip_bad: Annotated[bool, opt("Skip rows of published records that cannot be used.")] = False
-    allow_unread: Annotated[
-        bool, opt("Build although more than a tenth of the files of a corpus cannot be read; they are always named.")
-    ] = False
+    allow_unread: AllowUnread = False
     force: Annotated[bool, opt("Replace another suite in the folder, or an earlier format of this one.")] = False
     fields: Annotated["Fields | None", hidden("Names of the fields in corpus files.")] = None
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, all samples).")] = None

@@ -36,6 +36,9 @@ Where: TypeAlias = Annotated[
 Lengths: TypeAlias = Annotated[
     Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192); default: those of the suite.")
 ]
+AllowUnread: TypeAlias = Annotated[
+    bool, opt("Go on although more than a tenth of the files of a corpus cannot be read; they are always named.")
+]
 Retries: TypeAlias = Annotated[int, opt("Number of retries after a temporary failure.", check=at_least(0))]
 Timeout: TypeAlias = Annotated[float, opt("Seconds for one attempt.", metavar="SECONDS", check=at_least(0, above=True))]
 Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.")]

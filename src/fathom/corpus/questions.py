@@ -15,7 +15,7 @@ from fathom.records import TABLES, Fault, Record, format_of, path_text, read_rec
 from fathom.types import Document, FathomError, Question
 
 NEEDED = ("document", "question", "answer")
-OPTIONAL = ("evidence", "kind", "drafted")
+OPTIONAL = ("evidence", "kind", "drafted", "page", "checked")
 SHOWN = 40  # problems shown in an error message
 QUOTED = 60  # characters of a question or a quotation in a message
 
