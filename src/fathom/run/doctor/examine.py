@@ -135,7 +135,7 @@ class Examination:
                 client = self._open()
                 server = self._server(client)
             except FathomError as error:
-                self._add(Check("model", "failed", str(error).removeprefix(f"model {self._settings.model!r}: ")))
+                self._add(Check("model", "failed", re.sub(r"^model \S+: ", "", str(error))))
                 return self._diagnosis()
             return await self._examine(client, server)
         finally:
