@@ -14,7 +14,18 @@ from typing import Any
 
 from scripted_server import Act, ScriptedServer, refusal
 
+from fathom.run import doctor
+from fathom.run.chosen import choose
+from fathom.run.doctor import Diagnosis
+
+OF_THE_EXAMINATION = ("timeout", "backoff", "rng", "confirm", "progress")
 PIECE = re.compile(r"\w{1,6}\s*|[^\w\s]\s*|\s+")
+
+
+def examine(model: str, **options: Any) -> Diagnosis:
+    """Examine a model, with options of a run and of the examination."""
+    own = {name: options.pop(name) for name in OF_THE_EXAMINATION if name in options}
+    return doctor.examine(choose(model, **options), **own)
 
 
 @dataclass(frozen=True)

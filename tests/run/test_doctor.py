@@ -11,11 +11,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from doctor_server import DoctorServer, Faults
+from doctor_server import DoctorServer, Faults, examine
 from scripted_server import Act
 
 from command_line import Call
-from fathom.run.doctor import Check, Diagnosis, Plan, check_installation, examine
+from fathom.run.doctor import Check, Diagnosis, Plan, check_installation
 from fathom.run.doctor.needles import PLACES, make_hunt
 from fathom.run.doctor.survey import alternatives, like
 from fathom.run.doctor.window import BUDGET, Shot, limit_in, read_shots, sizes
@@ -37,7 +37,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
 def diagnose(faults: Faults, model: str = "openai/tiny", path: str = "/v1", **options: object) -> Diagnosis:
     with DoctorServer(faults) as server:
         options = {"timeout": 20.0, "backoff": 0.0, "rng": Random(0), **options}
-        return examine(model, model_base_url=f"{server.address}{path}", **options)  # type: ignore[arg-type]
+        return examine(model, model_base_url=f"{server.address}{path}", **options)
 
 
 def by_name(found: Diagnosis) -> dict[str, Check]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from random import Random
 
 import pytest
+from doctor_server import examine
 from llama_server import serving
 from tiny_models import make_gguf
 
-from fathom.run.doctor import Check, Diagnosis, examine
+from fathom.run.doctor import Check, Diagnosis
 
 pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed; make test-models runs this")
 pytest.importorskip("gguf", reason="gguf is not installed; make test-models runs this")
@@ -33,9 +35,12 @@ def test_the_window_of_a_server_is_found(model: Path, window: int) -> None:
     checks = by_name(found)
     assert found.healthy, found
     assert checks["usage"].state == "ok"
-    assert checks["window"].options
-    assert window * 0.4 <= int(checks["window"].options.split()[1]) <= window
-    assert "refused" in checks["window"].found
+    # A letter is a token of this model, so that the option, in fathom's tokens, is smaller.
+    assert f"refused (a window of {window:,})" in checks["window"].found
+    rate = int(re.findall(r"are (\d+) of", checks["tokenizer"].found)[0]) / 100
+    assert rate > 2
+    assert checks["window"].options == found.command[found.command.index("--window") :]
+    assert int(checks["window"].options.split()[1]) == pytest.approx(window / rate, rel=0.02)
     assert checks["truncation"].state == "ok"
     assert checks["log-probabilities"].state == checks["completions"].state == "ok"
 

@@ -257,10 +257,10 @@ def test_a_forecast_beyond_a_limit_refuses_to_start(
     with pytest.raises(FathomError, match=f"{most:,} tokens.*--max-tokens-total {most - 1:,}; nothing was sent"):
         go(suite, tmp_path / "run", max_tokens_total=most - 1)
     priced = Price(input=1000.0, output=1000.0)
-    monkeypatch.setattr("fathom.run.runner.find_price", lambda model, base_url: priced)
+    monkeypatch.setattr("fathom.run.chosen.find_price", lambda model, base_url: priced)
     with pytest.raises(FathomError, match=r"cost up to \$2.57.*--max-cost \$2.00; nothing was sent"):
         go(suite, tmp_path / "run", max_cost=2.0)
-    monkeypatch.setattr("fathom.run.runner.find_price", lambda model, base_url: UNKNOWN)
+    monkeypatch.setattr("fathom.run.chosen.find_price", lambda model, base_url: UNKNOWN)
     with pytest.raises(FathomError, match="the price of 'fathom/fake' is unknown"):
         go(suite, tmp_path / "run", max_cost=2.0)
     assert not (tmp_path / "run").exists()

@@ -243,7 +243,7 @@ def test_run_json_names_versions_and_is_json(tmp_path: Path, baseline: list[str]
 
 def test_an_unknown_cost_is_not_zero(tmp_path: Path, baseline: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "run"
-    monkeypatch.setattr("fathom.run.runner.find_price", lambda model, base_url: UNKNOWN)
+    monkeypatch.setattr("fathom.run.chosen.find_price", lambda model, base_url: UNKNOWN)
     states: list[Progress] = []
     summary = run(
         make_suite(tmp_path, 3), "fathom/fake", out=out, max_output_tokens=50, window=300, progress=states.append

@@ -33,13 +33,13 @@ def doctor(options: DoctorOptions) -> "Diagnosis":
     Sends small requests, then prompts of growing length with a code word at both ends and in the middle: at most 32k
     tokens, or up to --window. The exit code is 1 if a run would not work, otherwise 0, with warnings too.
     """
+    from fathom.run.chosen import choose
     from fathom.run.doctor import check_installation, examine
 
     if options.model is None:
         return check_installation()
     return examine(
-        options.model,
-        **options.of(Sampling, Reasoning),
+        choose(options.model, **options.of(Sampling, Reasoning)),
         timeout=options.timeout,
         backoff=options.backoff,
         confirm=options.confirm,

@@ -9,13 +9,13 @@ from typing import Literal
 from fathom import plugins
 from fathom.length import thinking as with_thoughts
 from fathom.names import folder_name
+from fathom.run.chosen import choose
 from fathom.run.clients import connections_of, context_of, open_client
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
-from fathom.run.model import Client, Settings
-from fathom.run.model_settings import find_settings
-from fathom.run.options import check_choice, check_settings, check_work, generation_of
+from fathom.run.model import Client
+from fathom.run.options import check_choice, check_work
 from fathom.run.preflight import (
     Preflight,
     check_budget,
@@ -24,14 +24,14 @@ from fathom.run.preflight import (
     reasons,
     sent_cap,
 )
-from fathom.run.prices import find_limit, find_price
+from fathom.run.prices import find_limit
 from fathom.run.progress import Progress, RunSummary
-from fathom.run.request_mode import parse_chat_template, request_modes
+from fathom.run.request_mode import request_modes
 from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.store import Totals, peek
 from fathom.run.subset import describe_subset, members_of
-from fathom.run.thinking import describe_thinking, thinking_settings
+from fathom.run.thinking import describe_thinking
 from fathom.run.worker import this_worker
 from fathom.subsetfile import read_subset
 from fathom.suitefile import Values, open_suite, wanted_of, why_none
@@ -133,39 +133,25 @@ def run(
             unreachable or denies all requests, the disk is full, or the run was interrupted. Finished replies are kept.
     """
     chosen = read_subset(Path(subset)) if subset is not None else None
-    price = find_price(model, model_base_url)
-    entry = find_settings(model) if thinking is not None else None
-    decided = thinking_settings(
-        thinking,
+    asked = choose(
         model,
-        entry,
-        kind=model_kind,
-        switch=thinking_switch,
-        base_url=model_base_url,
-        chat_template=chat_template,
-        window=window,
-        known_window=price.window,
-        on_overflow=on_overflow,
-        max_output_tokens=max_output_tokens,
-        temperature=temperature,
-        generation=generation_of(generation, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
-    )
-    settings = Settings(
-        model=model,
-        temperature=decided.temperature,
         seed=seed,
-        max_output_tokens=decided.max_output_tokens,
+        temperature=temperature,
+        max_output_tokens=max_output_tokens,
+        reasoning_effort=reasoning_effort,
+        reasoning_tokens=reasoning_tokens,
+        generation=generation,
+        model_base_url=model_base_url,
+        model_args=model_args,
         window=window,
-        on_overflow=decided.on_overflow,
-        generation=decided.generation,
-        model_args=dict(model_args or {}),
-        base_url=model_base_url,
-        chat_template=parse_chat_template(chat_template),
+        on_overflow=on_overflow,
+        chat_template=chat_template,
+        thinking=thinking,
+        model_kind=model_kind,
+        thinking_switch=thinking_switch,
         subset=describe_subset(chosen) if chosen else None,
-        thinking=decided.thinking,
-        kind=decided.kind,
     )
-    check_settings(settings, reasoning_tokens=reasoning_tokens)
+    settings, price, entry = asked.settings, asked.price, asked.entry
     check_work(
         epochs=epochs,
         limit=limit,
@@ -213,7 +199,7 @@ def run(
         sent=sent_cap(settings, price),
         thoughts=settings.thinking.thoughts if settings.thinking else "",
     )
-    words = describe_thinking(decided, window=None if window_limit.by_client else window_limit.window)
+    words = describe_thinking(asked.decided, window=None if window_limit.by_client else window_limit.window)
     forecast = partial(
         forecast_run, model=model, limit=window_limit, price=price, caps=caps, request_mode=mode, thinking=words
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from fathom.length import format_length
-from fathom.run.clients import open_client
+from fathom.run.chosen import Chosen
+from fathom.run.clients import context_of, open_client
 from fathom.run.completions import CompletionsClient, ContinuingClient
 from fathom.run.doctor import window as windows
 from fathom.run.doctor.checks import Check, Diagnosis, Plan
@@ -40,14 +41,12 @@ from fathom.run.inspect_client import InspectClient, open_inspect_client
 from fathom.run.loop import drive
 from fathom.run.model import TINY_PROMPT, Client, Settings, is_baseline
 from fathom.run.model_settings import find_settings, like_models
-from fathom.run.options import check_settings, check_work, generation_of
+from fathom.run.options import check_work
 from fathom.run.preflight import reasons
-from fathom.run.prices import Price, find_limit, find_price
-from fathom.run.request_mode import parse_chat_template
+from fathom.run.prices import find_limit
 from fathom.run.retry import Retry
-from fathom.run.thinking import thinking_settings
 from fathom.tokens import get_tokenizer
-from fathom.types import FathomError, Json, Reply
+from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -60,22 +59,8 @@ Confirm = Callable[[Plan], bool]
 
 
 def examine(
-    model: str,
+    chosen: Chosen,
     *,
-    model_base_url: str | None = None,
-    temperature: float | Literal["default"] | None = "default",
-    seed: int = 0,
-    max_output_tokens: int | None = None,
-    generation: Mapping[str, Json] | None = None,
-    model_args: Mapping[str, Json] | None = None,
-    window: int | None = None,
-    on_overflow: str | None = None,
-    chat_template: str = "always",
-    thinking: str | None = None,
-    model_kind: str | None = None,
-    thinking_switch: str | None = None,
-    reasoning_effort: str | None = None,
-    reasoning_tokens: int | None = None,
     timeout: float = 120.0,
     backoff: float = 1.0,
     rng: Random | None = None,
@@ -85,9 +70,8 @@ def examine(
     """Check a model and its server: what they can do, and what a run will do about it.
 
     Args:
-        model: As for ``fathom.run.run``, like all arguments not listed here.
-        window: The window that the model should have: prompts up to it, and one beyond it, are tried. By default those
-            of at most ``windows.BUDGET`` tokens together.
+        chosen: How the model is asked. If it has a window, prompts up to it and one beyond it are tried, else those of
+            at most ``windows.BUDGET`` tokens together.
         timeout: Seconds for one request.
         backoff: Seconds before the first retry.
         rng: Draws code words.
@@ -95,46 +79,15 @@ def examine(
         progress: Called with (requests so far, the most that there will be).
 
     Raises:
-        FathomError: An option is wrong.
+        FathomError: An option is wrong, or the examination was interrupted.
     """
     check_work(
         max_connections=1, retries=RETRIES, timeout=timeout, backoff=backoff, max_tokens_total=None, max_cost=None
     )
-    price, entry = find_price(model, model_base_url), find_settings(model)
-    decided = thinking_settings(
-        thinking,
-        model,
-        entry if thinking is not None else None,
-        kind=model_kind,
-        switch=thinking_switch,
-        base_url=model_base_url,
-        chat_template=chat_template,
-        window=window,
-        known_window=price.window,
-        on_overflow=on_overflow,
-        max_output_tokens=max_output_tokens,
-        temperature=temperature,
-        generation=generation_of(generation, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
-    )
-    settings = Settings(
-        model=model,
-        temperature=decided.temperature,
-        seed=seed,
-        max_output_tokens=decided.max_output_tokens,
-        window=window,
-        on_overflow=decided.on_overflow,
-        generation=decided.generation,
-        model_args=dict(model_args or {}),
-        base_url=model_base_url,
-        chat_template=parse_chat_template(chat_template),
-        thinking=decided.thinking,
-    )
-    check_settings(settings, reasoning_tokens=reasoning_tokens)
-    if is_baseline(model):
-        return _baseline(settings)
+    if is_baseline(chosen.settings.model):
+        return _baseline(chosen.settings)
     examination = Examination(
-        settings,
-        price,
+        chosen,
         Retry(retries=RETRIES, timeout=timeout, first=backoff, longest=5.0, obeyed=60.0),
         rng or Random(),
         confirm or (lambda plan: True),
@@ -160,14 +113,14 @@ class Examination:
 
     def __init__(
         self,
-        settings: Settings,
-        price: Price,
+        chosen: Chosen,
         retry: Retry,
         rng: Random,
         confirm: Confirm,
         progress: Callable[[int, int], None],
     ) -> None:
-        self._settings, self._price, self._retry, self._rng = settings, price, retry, rng
+        self._settings, self._price, self._entry = chosen.settings, chosen.price, chosen.entry
+        self._retry, self._rng = retry, rng
         self._confirm, self._progress = confirm, progress
         self._tokenizer = get_tokenizer()
         self._checks: list[Check] = []
@@ -182,7 +135,7 @@ class Examination:
                 client = self._open()
                 server = self._server(client)
             except FathomError as error:
-                self._add(Check("model", "failed", str(error).removeprefix(f"model {self._settings.model!r}: ")))
+                self._add(Check("model", "failed", re.sub(r"^model \S+: ", "", str(error))))
                 return self._diagnosis()
             return await self._examine(client, server)
         finally:
@@ -210,7 +163,8 @@ class Examination:
         self._add(found.check)
         if not found.answers or found.better:
             return self._diagnosis()
-        used = find_limit(self._settings, client, self._price).window
+        known = self._entry.context if self._entry else None
+        used = find_limit(self._settings, client, self._price, known, context_of(client)).window
         expected = self._settings.window or found.window or used
         plan = self._plan(self._sizes(expected, PLAIN_CAP))
         if not self._confirm(plan):
