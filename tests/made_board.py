@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import shutil
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-import fathom.board
+from fathom.web import assets
 
 Z = 1.959963984540054
 HOSTILE = (
@@ -49,7 +48,9 @@ def make_site(
     Returns:
         Its ``index.html``.
     """
-    shutil.copytree(Path(fathom.board.__file__).parent / "site", folder, dirs_exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in assets("fathom.board", "site"):
+        (folder / name).write_bytes(content)
     rng = np.random.default_rng(seed)
     boards = [
         _board("leader-128k", "LongLeader 128K", rng, models, tasks, LENGTHS, hostile),

@@ -6,14 +6,16 @@ import re
 from pathlib import Path
 
 import fathom.board
+import fathom.web
 from fathom.report.colours import NAMES
 
 SITE = Path(fathom.board.__file__).parent / "site"
-SCRIPTS = sorted(SITE.glob("*.js"))
+SHARED = Path(fathom.web.__file__).parent
+SCRIPTS = sorted([*SITE.glob("*.js"), *SHARED.glob("*.js")], key=lambda path: path.name)
 
 
 def test_colours_are_those_of_the_report() -> None:
-    light, dark = SITE.joinpath("site.css").read_text("utf-8").split("[data-theme", 1)
+    light, dark = SHARED.joinpath("colours.css").read_text("utf-8").split("[data-theme", 1)
     for theme, text in (("light", light), ("dark", dark)):
         found = dict(re.findall(r"--([a-z]+(?:-\d)?): (#[0-9a-f]{6});", text))
         shared = {name for name in NAMES if not name.startswith(("change", "ability"))}

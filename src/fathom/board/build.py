@@ -4,7 +4,6 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from fathom.board import shown
@@ -29,6 +28,7 @@ from fathom.stats.outcomes import Unanswered
 from fathom.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
 from fathom.types.boards import Board
+from fathom.web import assets, site_place
 
 TITLE = "Long-context leaderboards"
 MARK = "data/site.js"
@@ -149,32 +149,7 @@ def _place(wanted: Wanted, out: Path) -> Path:
     """The folder of the site; ``out`` may be a link, which is kept."""
     if wanted.date and not _DATE.fullmatch(wanted.date):
         raise FathomError(f"--date {wanted.date!r}: expected a date as YYYY-MM-DD")
-    try:
-        place = out.resolve()
-        if place.exists():
-            _check(out, place)
-    except (OSError, RuntimeError) as error:  # RuntimeError: circular links
-        raise FathomError(f"--out {out}: cannot be read ({error}); choose another folder") from None
-    return place
-
-
-def _check(out: Path, place: Path) -> None:
-    if not place.is_dir():
-        raise FathomError(f"--out {out}: this is a file; give a folder")
-    if any(place.iterdir()) and not _is_ours(place):
-        raise FathomError(
-            f"--out {out}: the folder has other files and no site of fathom ({MARK} is missing); give a new or empty "
-            "folder, or a site to replace"
-        )
-    if Path.cwd().is_relative_to(place):  # replacing it would remove the working directory
-        raise FathomError(f"--out {out}: this is the current folder; run the command from another, with --out {place}")
-
-
-def _is_ours(place: Path) -> bool:
-    try:
-        return (place / MARK).read_text("utf-8").startswith(_OURS)
-    except (OSError, UnicodeDecodeError):
-        return False
+    return site_place(out, "site", MARK, _OURS)
 
 
 def _entries(
@@ -223,9 +198,8 @@ def _data(
 
 
 def _copy_assets(folder: Path) -> None:
-    for asset in sorted(files("fathom.board").joinpath("site").iterdir(), key=lambda one: one.name):
-        if asset.is_file():
-            _write(folder / asset.name, asset.read_bytes())
+    for name, content in assets("fathom.board", "site"):
+        _write(folder / name, content)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from fathom.checksums import CHECKSUM, check_content, check_file, check_format, file_facts, with_checksum
 from fathom.registry import task_name
 from fathom.suitefile.fresh import fresh_folder
-from fathom.suitefile.samples import FACTS, SAMPLES, SampleWriter, read_groups, sample_of
+from fathom.suitefile.samples import FACTS, SAMPLES, SamplesById, SampleWriter, read_groups, sample_of
 from fathom.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
 from fathom.suitefile.where import Values, Where, facts_in, facts_of, is_where, may_be, wanted_of, why_none
 from fathom.types import Document, FathomError, Json, Sample
@@ -154,6 +154,24 @@ class BuiltSuite:
         first = next(self.samples(), None)
         hint = f"; its first sample is {first.id!r}" if first else ""
         raise FathomError(f"{self.folder}: no sample or item {name!r}{hint}")
+
+    def by_id(self) -> Mapping[str, Sample]:
+        """The samples by id, with their recipes, read on demand."""
+        return SamplesById(self._samples)
+
+    def sources(self) -> dict[str, tuple[str, str]]:
+        """Title and source of all documents by id."""
+        groups = read_groups(self._documents, columns=["id", "title", "source"])
+        with readable(self.folder / DOCUMENTS):
+            return {row["id"]: (row["title"], row["source"]) for rows in groups for row in rows}
+
+    def text_bytes(self) -> int:
+        """Bytes of all texts, roughly, without reading them."""
+        import pyarrow.parquet
+
+        with readable(self.folder / DOCUMENTS):
+            about = pyarrow.parquet.ParquetFile(self._documents).metadata
+            return sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
 
     def documents(self, only: Collection[str]) -> dict[str, Document]:
         """Some documents by id, without questions and summaries."""

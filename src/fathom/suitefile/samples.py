@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -19,6 +20,7 @@ FACTS = (
 """Columns to read if recipes are not needed."""
 
 _GROUP = 128  # samples held in memory while writing or reading
+_HELD = 4  # such groups cached by SamplesById
 
 
 class SampleWriter:
@@ -92,6 +94,48 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[d
                 continue
             plain = batch.drop_columns(["parts"]).to_pylist()
             yield [record | {"parts": parts} for record, parts in zip(plain, _parts(batch["parts"]), strict=True)]
+
+
+class SamplesById(Mapping[str, Sample]):
+    """Samples with their recipes by id, read on demand in groups, the most recent of which are kept."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet
+
+        with readable(path):
+            self._file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
+            need_columns(path, self._file.schema_arrow.names, ("id",))
+            self._group: dict[str, int] = {
+                id: group
+                for group in range(self._file.num_row_groups)
+                for id in self._file.read_row_group(group, columns=["id"])["id"].to_pylist()
+            }
+        self._path = path
+        self._held: dict[int, dict[str, Sample]] = {}  # by group, the most recent last
+        self._lock = Lock()
+
+    def __getitem__(self, id: str) -> Sample:
+        group = self._group[id]
+        with self._lock:
+            found = self._held.pop(group, None) or self._read(group)
+            self._held[group] = found
+            while len(self._held) > _HELD:
+                self._held.pop(next(iter(self._held)))
+            return found[id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._group)
+
+    def __len__(self) -> int:
+        return len(self._group)
+
+    def _read(self, group: int) -> dict[str, Sample]:
+        with readable(self._path):
+            table = self._file.read_row_group(group)
+            plain = table.drop_columns(["parts"]).to_pylist()
+            recipes = _parts(table["parts"].combine_chunks())
+            records = [record | {"parts": parts} for record, parts in zip(plain, recipes, strict=True)]
+            return {record["id"]: sample_of(record) for record in records}
 
 
 def _parts(column: Any) -> Iterator[tuple[Part, ...]]:

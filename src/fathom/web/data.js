@@ -46,9 +46,4 @@
   function absent(name) {
     return new Error("The file data/" + name + ".js is not part of this site.");
   }
-
-  // The first view waits for these two; they are asked for before the rest of the page is read.
-  const named = /^#\/boards\/([a-z0-9-]+)/.exec(location.hash);
-  fathom.load("site").then((site) => named || fathom.load("boards/" + site.default)).catch(() => {});
-  if (named && fathom.isSlug(named[1])) fathom.load("boards/" + named[1]).catch(() => {});
 })();

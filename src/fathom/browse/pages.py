@@ -1,0 +1,303 @@
+"""The data files of the pages: the list of replies, one file for each sample, and the documents in pieces."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from fathom.browse.marks import Segment, answer_pattern, answers_of, segments
+from fathom.browse.reasons import judge_replies, reasons
+from fathom.browse.replies import Answered, Entry, Replies, task_of
+from fathom.registry import task_title
+from fathom.run.judgements import said
+from fathom.types import FathomError, Json, Row, Sample, Span
+
+PIECE = 250_000
+"""Characters of a document in one file."""
+SHORT = 20_000
+"""Characters of gold text or a distractor that a page shows at once."""
+_PREVIEW, _AROUND, _EXCERPTS = 100, 120, 3
+_CELL = 90
+Score = str
+SCORES: tuple[Score, ...] = ("right", "partly", "wrong", "none")
+
+
+def score_word(value: float | None) -> Score:
+    """``right`` (1), ``wrong`` (0), ``partly`` between them, or ``none`` without a score."""
+    if value is None or value != value:
+        return "none"
+    return "right" if value >= 1 else "wrong" if value <= 0 else "partly"
+
+
+def differ(entry: Entry) -> bool:
+    """Whether the scores of two runs for a sample differ by at least a half."""
+    values = [one.row.value for one in entry.replies if one.row.value is not None]
+    return len({one.run for one in entry.replies}) > 1 and bool(values) and max(values) - min(values) >= 0.5
+
+
+def status_word(row: Row) -> str:
+    """The status of a reply, with ``not asked`` and ``empty`` apart."""
+    if row.stop == "not_asked":
+        return "not asked"
+    return "empty" if row.status == "ok" and row.answered is False else row.status
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The data files by name, made on demand.
+
+    Attributes:
+        replies: The replies.
+        title: Title of the page.
+    """
+
+    replies: Replies
+    title: str = "Replies"
+    _said: dict[tuple[int, str], Mapping[tuple[str, int], str]] = field(default_factory=dict, repr=False)
+
+    def value(self, name: str) -> Json:
+        """The content of a data file: ``list``, ``samples/NUMBER`` or ``documents/NUMBER-PIECE``.
+
+        Raises:
+            KeyError: There is no such file.
+        """
+        if name == "list":
+            return self.list()
+        if found := re.fullmatch(r"samples/(\d{1,9})", name):
+            number = int(found[1])
+            if number < len(self.replies.entries):
+                return self.detail(self.replies.entries[number])
+        if (found := re.fullmatch(r"documents/(\d{1,9})-(\d{1,6})", name)) and int(found[1]) < len(self._documents):
+            suite, document = self._documents[int(found[1])]
+            text = self._texts[suite][document]
+            start = int(found[2]) * PIECE
+            if start < len(text):
+                return text[start : start + PIECE]
+        raise KeyError(name)
+
+    # --------------------------------------------------------------------------------------------- the list
+
+    def list(self) -> Json:
+        """Runs, samples and scores in columns."""
+        entries = self.replies.entries
+        tasks = list(dict.fromkeys(entry.row.task for entry in entries))
+        suites = list(dict.fromkeys(entry.suite for entry in entries))
+        answered = [(number, one) for number, entry in enumerate(entries) for one in entry.replies]
+        asked = [one.stored.asked if (one := entry.replies[0]).stored is not None else "" for entry in entries]
+        return {
+            "title": self.title,
+            "runs": [
+                {"model": run.model, "variant": run.variant, "name": run.name, "notes": list(run.notes)}
+                for run in self.replies.runs
+            ],
+            "tasks": [{"name": name, "title": task_title(name)} for name in tasks],
+            "suites": suites,
+            "samples": {
+                "id": [entry.sample for entry in entries],
+                "suite": [suites.index(entry.suite) for entry in entries],
+                "task": [tasks.index(entry.row.task) for entry in entries],
+                "length": [entry.row.length for entry in entries],
+                "depth": [_depth(entry.row) for entry in entries],
+                "language": [entry.row.language for entry in entries],
+                "asked": [_cell(text) for text in asked],
+                "gold": [_cell(entry.row.target) for entry in entries],
+            },
+            "replies": {
+                "sample": [number for number, _ in answered],
+                "run": [one.run for _, one in answered],
+                "epoch": [one.row.epoch for _, one in answered],
+                "status": [status_word(one.row) for _, one in answered],
+                "value": [_plain(one.row.value) for _, one in answered],
+                "answer": [_cell(_said(one)) for _, one in answered],
+            },
+        }
+
+    # --------------------------------------------------------------------------------------------- one sample
+
+    def detail(self, entry: Entry, sample: Sample | None = None) -> Json:
+        """One sample: its facts, prompt and replies.
+
+        Args:
+            entry: The sample with its replies.
+            sample: Its recipe, if it was read already.
+        """
+        row = entry.row
+        suite = self.replies.suites.get(entry.suite)
+        if sample is None and suite is not None:
+            sample = self._samples[entry.suite].get(entry.sample)
+        stored = entry.replies[0].stored
+        return {
+            "id": entry.sample,
+            "item": row.item,
+            "task": row.task,
+            "suite": entry.suite,
+            "length": row.length,
+            "tokens": row.tokens,
+            "tokenizer": row.tokenizer,
+            "language": row.language,
+            "chance": _plain(row.chance),
+            "targets": list(stored.targets) if stored is not None else [row.target] if row.target else [],
+            "asked": stored.asked if stored is not None else "",
+            "facets": [[name, _plain(value)] for name, value in row.facets.items()],
+            "prompt": self._prompt(entry.suite, sample) if sample is not None else None,
+            "replies": [self._reply(one) for one in entry.replies],
+        }
+
+    def _prompt(self, suite: str, sample: Sample) -> Json:
+        task = task_of(sample.task)
+        answers = answers_of(sample, task)
+        pattern = answer_pattern(answers)
+        texts, sources = self._texts[suite], self._sources[suite]
+        parts: list[Json] = []
+        named: dict[str, Json] = {}
+        for segment in segments(sample, task):
+            text = part_text(segment, texts, sample)
+            shown: dict[str, Json] = {"k": segment.kind, "n": len(text)}
+            if isinstance(segment.part, Span):
+                number = self._numbers[suite, segment.part.doc]
+                title, source = sources.get(segment.part.doc, ("", ""))
+                named[str(number)] = [title, source]
+                shown |= {"d": number, "s": segment.part.start, "e": segment.part.end}
+            hits = (
+                list(pattern.finditer(text)) if pattern is not None and segment.kind not in ("gap", "question") else []
+            )
+            if isinstance(segment.part, str) or (segment.kind in ("gold", "question") and len(text) <= SHORT):
+                shown["t"] = text
+            else:
+                shown["p"] = " ".join(text[: 2 * _PREVIEW].split())[:_PREVIEW]
+                if hits:
+                    shown["x"] = [_excerpt(text, hit) for hit in hits[:_EXCERPTS]]
+            if hits:
+                shown["h"] = len(hits)
+            parts.append(shown)
+        plain: dict[str, Json] = {"parts": parts, "answers": list(answers), "documents": named, "piece": PIECE}
+        if sample.thinking_tokens:
+            plain["thinking"] = sample.thinking
+        return plain
+
+    def _reply(self, one: Answered) -> Json:
+        row, stored, run = one.row, one.stored, self.replies.runs[one.run]
+        about: dict[str, Json] = {
+            "run": one.run,
+            "epoch": row.epoch,
+            "status": status_word(row),
+            "value": _plain(row.value),
+            "stop": row.stop,
+            "tokensIn": row.tokens_in,
+            "tokensOut": row.tokens_out,
+            "tokensReasoning": row.tokens_reasoning,
+            "seconds": _plain(row.seconds),
+            "cost": _plain(row.cost),
+            "truncated": row.truncated,
+            "thinking": run.thinking,
+            "scores": [
+                {
+                    "metric": reason.metric,
+                    "rule": reason.rule,
+                    "value": _plain(reason.value),
+                    "valid": reason.valid,
+                    "answer": reason.answer,
+                    "grader": reason.grader,
+                    "detail": reason.detail,
+                    "words": list(reason.words),
+                }
+                for reason in reasons(row, stored, run.judged)
+            ],
+        }
+        if stored is not None:
+            about |= {
+                "text": stored.reply.text,
+                "reasoning": stored.reply.reasoning,
+                "error": stored.reply.error,
+                "attempts": stored.reply.attempts,
+                "finished": _plain(stored.finished_at),
+                "judge": [
+                    [found.judge, found.step, found.text]
+                    for judged in run.judged
+                    for found in judge_replies(stored, judged, self._of_judge(one.run, judged.name))
+                ],
+            }
+        return about
+
+    def _of_judge(self, run: int, judge: str) -> Mapping[tuple[str, int], str]:
+        folder = self.replies.runs[run].folder
+        if (run, judge) not in self._said:
+            self._said[run, judge] = said(folder, judge) if folder is not None else {}
+        return self._said[run, judge]
+
+    # --------------------------------------------------------------------------------------------- suites
+
+    @cached_property
+    def _samples(self) -> dict[str, Mapping[str, Sample]]:
+        return {name: suite.by_id() for name, suite in self.replies.suites.items()}
+
+    @cached_property
+    def _texts(self) -> dict[str, Mapping[str, str]]:
+        return {name: suite.texts() for name, suite in self.replies.suites.items()}
+
+    @cached_property
+    def _sources(self) -> dict[str, dict[str, tuple[str, str]]]:
+        return {name: suite.sources() for name, suite in self.replies.suites.items()}
+
+    @cached_property
+    def _documents(self) -> Sequence[tuple[str, str]]:
+        """Suite and id of every document; its number is its index."""
+        return [(suite, document) for suite, texts in self._texts.items() for document in texts]
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str], int]:
+        return {key: number for number, key in enumerate(self._documents)}
+
+    def document_pieces(self, suite: str, spans: Sequence[Span]) -> Iterator[str]:
+        """Names of the data files that hold the text of some spans."""
+        for span in spans:
+            number = self._numbers[suite, span.doc]
+            for piece in range(span.start // PIECE, max(span.start, span.end - 1) // PIECE + 1):
+                yield f"documents/{number}-{piece}"
+
+
+def part_text(segment: Segment, texts: Mapping[str, str], sample: Sample) -> str:
+    """The text of a part.
+
+    Raises:
+        FathomError: Its document is missing.
+    """
+    part = segment.part
+    if isinstance(part, str):
+        return part
+    text = texts.get(part.doc)
+    if text is None or len(text) < part.end:
+        raise FathomError(f"sample {sample.id}: document {part.doc} is missing or changed; build the suite again")
+    return text[part.start : part.end]
+
+
+def _excerpt(text: str, hit: re.Match[str]) -> list[Json]:
+    before, after = text[max(0, hit.start() - _AROUND) : hit.start()], text[hit.end() : hit.end() + _AROUND]
+    return [" ".join(before.split(" ")), hit[0], after]
+
+
+def _said(one: Answered) -> str:
+    """The answer in a line: extracted, else the beginning of the reply."""
+    if one.row.answer:
+        return one.row.answer
+    return one.stored.reply.text[: 2 * _CELL] if one.stored is not None else ""
+
+
+def _cell(text: str) -> str:
+    flat = " ".join(text[: 4 * _CELL].split())
+    return flat if len(flat) <= _CELL else flat[:_CELL].rstrip() + "…"
+
+
+def _depth(row: Row) -> float | None:
+    for name in ("depth", "depth_reached"):
+        value = row.facets.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return round(float(value), 4)
+    return None
+
+
+def _plain(value: object) -> Json:
+    """A number, text or None; what JSON has no form for becomes None."""
+    if isinstance(value, float):
+        return round(value, 6) if value == value and abs(value) != float("inf") else None
+    return value if isinstance(value, str | int | bool) or value is None else str(value)
