@@ -34,6 +34,7 @@ from fathom.commands.board.restore import board_restore as board_restore
 from fathom.commands.board.serve import board_serve as board_serve
 from fathom.commands.board.token import board_token as board_token
 from fathom.commands.board.token import board_tokens as board_tokens
+from fathom.commands.browse import browse as browse
 from fathom.commands.build import build as build
 from fathom.commands.compress.adaptive import compress_adaptive as compress_adaptive
 from fathom.commands.compress.embed import compress_embed as compress_embed

@@ -143,6 +143,13 @@ def print_summary(summary: Summary) -> int:
     return int(bool(summary.stopped))
 
 
+def print_text(text: str) -> None:
+    """Print a text from outside: unchanged to a file or a pipe, without control characters to a terminal."""
+    if sys.stdout.isatty():
+        text = "\n".join(printable(line.expandtabs()) for line in text.split("\n"))
+    print(text)
+
+
 def as_json(value: Any) -> str:
     """A value as JSON: results are objects, paths texts, and numbers that are not finite null."""
     return printable_json(json.dumps(_jsonable(value), indent=2, ensure_ascii=False, default=str))

@@ -68,7 +68,7 @@ def segments(sample: Sample, task: Task | None) -> tuple[Segment, ...]:
             *(Segment("heading" if isinstance(part, str) else "text", part) for part in middle),
             *(Segment("question", part) for part in end),
         ]
-    return tuple(_with_gaps(found))
+    return tuple(_with_gaps(_joined(found)))
 
 
 def number_of(part: Part) -> int | None:
@@ -121,7 +121,7 @@ def _running_text(
     before = [*before[:1], *(text for paragraph in before[1:] for text in _sentences(paragraph))]
     after = [*(text for paragraph in after[:-1] for text in _sentences(paragraph)), *after[-1:]]
     edges = [text.strip() for text in (*before[1:], *after[:-1]) if text.strip()]
-    known |= {text for text in edges if pattern is not None and pattern.search(text)}
+    known |= {text for text in edges if (pattern.search(text) if pattern is not None else not known)}
     known |= {text for text in edges if any(_alike(text, one) for one in known)}
     gold = _gold(known, pattern, after[-1] if after else "")
 
@@ -163,6 +163,20 @@ def _paragraphs(text: str) -> list[str]:
 def _sentences(text: str) -> list[str]:
     """A text in pieces that each end with the white space after a sentence; joined, they are the text."""
     return [piece for piece in _SENTENCE.split(text) if piece]
+
+
+def _joined(found: Iterable[Segment]) -> Iterator[Segment]:
+    """Adjacent literal texts of one kind as one."""
+    waiting: Segment | None = None
+    for segment in found:
+        if waiting and waiting.kind == segment.kind and isinstance(waiting.part, str) and isinstance(segment.part, str):
+            waiting = Segment(segment.kind, waiting.part + segment.part)
+            continue
+        if waiting:
+            yield waiting
+        waiting = segment
+    if waiting:
+        yield waiting
 
 
 def _with_gaps(found: Iterable[Segment]) -> Iterator[Segment]:

@@ -1,9 +1,11 @@
 """The data files of the pages: the list of replies, one file for each sample, and the documents in pieces."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 from fathom.browse.marks import Segment, answer_pattern, answers_of, segments
 from fathom.browse.reasons import judge_replies, reasons
@@ -12,11 +14,12 @@ from fathom.registry import task_title
 from fathom.run.judgements import said
 from fathom.types import FathomError, Json, Row, Sample, Span
 
-PIECE = 250_000
-"""Characters of a document in one file."""
+PIECE = 100_000
+"""Characters of documents in one file. All documents in a row are cut into such pieces: with a file for each document a
+long prompt would need hundreds, and larger pieces would be read for little of their text."""
 SHORT = 20_000
 """Characters of gold text or a distractor that a page shows at once."""
-_PREVIEW, _AROUND, _EXCERPTS = 100, 120, 3
+_PREVIEW, _AROUND, _EXCERPTS, _END = 100, 120, 3, 600
 _CELL = 90
 Score = str
 SCORES: tuple[Score, ...] = ("right", "partly", "wrong", "none")
@@ -48,15 +51,13 @@ class Pages:
 
     Attributes:
         replies: The replies.
-        title: Title of the page.
     """
 
     replies: Replies
-    title: str = "Replies"
     _said: dict[tuple[int, str], Mapping[tuple[str, int], str]] = field(default_factory=dict, repr=False)
 
     def value(self, name: str) -> Json:
-        """The content of a data file: ``list``, ``samples/NUMBER`` or ``documents/NUMBER-PIECE``.
+        """The content of a data file: ``list``, ``samples/NUMBER`` or ``texts/NUMBER``.
 
         Raises:
             KeyError: There is no such file.
@@ -67,12 +68,8 @@ class Pages:
             number = int(found[1])
             if number < len(self.replies.entries):
                 return self.detail(self.replies.entries[number])
-        if (found := re.fullmatch(r"documents/(\d{1,9})-(\d{1,6})", name)) and int(found[1]) < len(self._documents):
-            suite, document = self._documents[int(found[1])]
-            text = self._texts[suite][document]
-            start = int(found[2]) * PIECE
-            if start < len(text):
-                return text[start : start + PIECE]
+        if (found := re.fullmatch(r"texts/(\d{1,9})", name)) and (text := self._piece(int(found[1]))):
+            return text
         raise KeyError(name)
 
     # --------------------------------------------------------------------------------------------- the list
@@ -85,7 +82,7 @@ class Pages:
         answered = [(number, one) for number, entry in enumerate(entries) for one in entry.replies]
         asked = [one.stored.asked if (one := entry.replies[0]).stored is not None else "" for entry in entries]
         return {
-            "title": self.title,
+            "title": self.replies.title,
             "runs": [
                 {"model": run.model, "variant": run.variant, "name": run.name, "notes": list(run.notes)}
                 for run in self.replies.runs
@@ -148,16 +145,19 @@ class Pages:
         answers = answers_of(sample, task)
         pattern = answer_pattern(answers)
         texts, sources = self._texts[suite], self._sources[suite]
-        parts: list[Json] = []
+        parts: list[dict[str, Json]] = []
+        text = ""
         named: dict[str, Json] = {}
-        for segment in segments(sample, task):
+        found = segments(sample, task)
+        placed = any(segment.kind == "gold" for segment in found)
+        for segment in found:
             text = part_text(segment, texts, sample)
             shown: dict[str, Json] = {"k": segment.kind, "n": len(text)}
             if isinstance(segment.part, Span):
-                number = self._numbers[suite, segment.part.doc]
+                number, start = self._places[suite, segment.part.doc]
                 title, source = sources.get(segment.part.doc, ("", ""))
                 named[str(number)] = [title, source]
-                shown |= {"d": number, "s": segment.part.start, "e": segment.part.end}
+                shown |= {"d": number, "s": start + segment.part.start}
             hits = (
                 list(pattern.finditer(text)) if pattern is not None and segment.kind not in ("gap", "question") else []
             )
@@ -165,11 +165,13 @@ class Pages:
                 shown["t"] = text
             else:
                 shown["p"] = " ".join(text[: 2 * _PREVIEW].split())[:_PREVIEW]
-                if hits:
+                if hits and not placed:
                     shown["x"] = [_excerpt(text, hit) for hit in hits[:_EXCERPTS]]
             if hits:
                 shown["h"] = len(hits)
             parts.append(shown)
+        if parts and not any(shown["k"] == "question" for shown in parts):
+            parts[-1] |= {"z": text[-_END:].strip()} if "t" not in parts[-1] else {}
         plain: dict[str, Json] = {"parts": parts, "answers": list(answers), "documents": named, "piece": PIECE}
         if sample.thinking_tokens:
             plain["thinking"] = sample.thinking
@@ -242,18 +244,36 @@ class Pages:
     @cached_property
     def _documents(self) -> Sequence[tuple[str, str]]:
         """Suite and id of every document; its number is its index."""
-        return [(suite, document) for suite, texts in self._texts.items() for document in texts]
+        return [(name, document) for name, suite in self.replies.suites.items() for document in suite.sizes()]
 
     @cached_property
-    def _numbers(self) -> dict[tuple[str, str], int]:
-        return {key: number for number, key in enumerate(self._documents)}
+    def _starts(self) -> Sequence[int]:
+        """Where each document starts in the row of all, and the end of the last one."""
+        sizes = (size for suite in self.replies.suites.values() for size in suite.sizes().values())
+        return list(accumulate(sizes, initial=0))
 
-    def document_pieces(self, suite: str, spans: Sequence[Span]) -> Iterator[str]:
-        """Names of the data files that hold the text of some spans."""
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Number and start of each document."""
+        return {key: (number, self._starts[number]) for number, key in enumerate(self._documents)}
+
+    def _piece(self, piece: int) -> str:
+        """A piece of the row of all documents; "" beyond its end."""
+        start, end = piece * PIECE, (piece + 1) * PIECE
+        found: list[str] = []
+        for number in range(bisect_right(self._starts, start) - 1, len(self._documents)):
+            offset = self._starts[number]
+            if offset >= end:
+                break
+            suite, document = self._documents[number]
+            found.append(self._texts[suite][document][max(0, start - offset) : end - offset])
+        return "".join(found)
+
+    def text_files(self, suite: str, spans: Iterable[Span]) -> Iterator[int]:
+        """Numbers of the files ``texts/NUMBER`` that hold the text of some spans."""
         for span in spans:
-            number = self._numbers[suite, span.doc]
-            for piece in range(span.start // PIECE, max(span.start, span.end - 1) // PIECE + 1):
-                yield f"documents/{number}-{piece}"
+            start = self._places[suite, span.doc][1]
+            yield from range((start + span.start) // PIECE, (start + max(span.start, span.end - 1)) // PIECE + 1)
 
 
 def part_text(segment: Segment, texts: Mapping[str, str], sample: Sample) -> str:

@@ -118,9 +118,11 @@ def _explained(row: Row, targets: Sequence[str], rule: str, lines: bool) -> Iter
         return
     taken = f"{by} took “{_short(row.answer)}” from the reply" if row.answer is not None else f"by {by}"
     if row.value == 1:
-        yield f"Full score: {taken}, which matches the {gold}."
+        one_of = "one of " if len(targets) > 1 and not lines else ""
+        yield f"Full score: {taken}, which matches {one_of}the {gold}."
     elif row.value == 0:
-        yield f"Scored 0: {taken}, which does not match the {gold}."
+        no = "matches none of" if len(targets) > 1 and not lines else "does not match"
+        yield f"Scored 0: {taken}, which {no} the {gold}."
     else:
         name = f"{row.metric} " if row.metric else ""
         yield f"Partial score: {taken}; compared with the {gold}, its {name}is {_number(row.value)}."

@@ -99,9 +99,26 @@ class Replies:
     entries: tuple[Entry, ...]
     suites: Mapping[str, BuiltSuite]
 
+    @property
+    def title(self) -> str:
+        """The title of their pages."""
+        names = list(dict.fromkeys(run.model for run in self.runs))
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        return f"Replies of {shown}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What readers need to know of the runs."""
+        return tuple(dict.fromkeys(f"{run.name}: {note}" for run in self.runs for note in run.notes))
+
 
 def read_replies(
-    paths: Sequence[Path], suites: Sequence[Path] = (), *, rule: str = "strict", judge: str | None = None
+    paths: Sequence[Path],
+    suites: Sequence[Path] = (),
+    *,
+    rule: str = "strict",
+    judge: str | None = None,
+    name: str = "",
 ) -> Replies:
     """Read and score the replies of runs.
 
@@ -110,6 +127,7 @@ def read_replies(
         suites: Built suites with the prompts; those that runs name are found by themselves if they did not move.
         rule: Scoring rule, ``strict`` or ``official``.
         judge: See ``fathom.rows.load``.
+        name: Only the sample with that id, or those of that item; "" for all.
 
     Raises:
         FathomError: A path cannot be read, or there is no reply.
@@ -128,15 +146,16 @@ def read_replies(
     found: list[Answered] = []
     for path in dict.fromkeys(paths):
         if path in named:
-            run, answered = _from_folder(path, named[path], chosen, rule, given, opened)
+            run, answered = _from_folder(path, named[path], chosen, rule, given, opened, name)
             found += (Answered(len(runs), row, stored) for row, stored in answered)
             runs.append(run)
         else:
             for run, rows in _from_rows(path):
-                found += (Answered(len(runs), row) for row in rows)
+                found += (Answered(len(runs), row) for row in rows if name in ("", row.sample, row.item))
                 runs.append(run)
     if not found:
-        raise FathomError(f"{', '.join(map(str, paths))}: no reply to look at; run `fathom run` first")
+        of = f" to {name!r}" if name else ""
+        raise FathomError(f"{', '.join(map(str, paths))}: no reply{of} to look at; run `fathom run` first")
     for suite in given:  # of rows files, only the name is known
         opened.setdefault(str(suite.manifest["suite"]), suite)
     return Replies(tuple(_told_apart(runs)), _by_sample(found), opened)
@@ -149,6 +168,7 @@ def _from_folder(
     rule: str,
     given: Sequence[BuiltSuite],
     opened: dict[str, BuiltSuite],
+    name: str,
 ) -> tuple[Run, list[tuple[Row, StoredReply]]]:
     manifest = read_manifest(folder)
     suite, model, variant = label
@@ -160,7 +180,7 @@ def _from_folder(
             notes.append(str(error))
     judged = read_judged(folder, judges(folder))
     counted = [one for one in judged if one.name in chosen]
-    stored = list(chain(replies(folder), unasked(folder)))
+    stored = [one for one in chain(replies(folder), unasked(folder)) if name in ("", one.sample, one.item)]
     rows = scored_rows(stored, manifest | {"variant": variant}, rule, counted)
     thinking: Mapping[str, Any] = manifest.get("thinking") or {}
     run = Run(

@@ -15,7 +15,7 @@ from fathom.web import assets, script, site_place
 
 MARK, FIRST = "data/list.js", 'fathom.add("list",'
 LARGE = 200_000_000
-"""Bytes of documents from which the size is said before anything is written."""
+"""Characters of documents from which the size is said before anything is written."""
 ONLY = (*SCORES, "differ")
 FILTERS = ("model", "variant", "task", "length", "depth", "status", "score", "sample")
 """Filters of the page that an address can hold."""
@@ -72,9 +72,8 @@ def write(
     place = site_place(out, "page of replies", MARK, FIRST)
     found = read_replies(runs, suites, rule=rule, judge=judge)
     left = only_some(found, only)
-    pages = Pages(left, title=titled(left))
-    notes = notes_of(left)
-    size = most_bytes(left)
+    pages, notes = Pages(left), left.notes
+    size = most_characters(left)
     told = [f"writing up to {size / 1e6:,.0f} MB; --only wrong,differ writes less"] if size > LARGE else []
     for note in (*notes, *told):
         if tell is not None:
@@ -84,20 +83,20 @@ def write(
         for name, content in assets("fathom.browse", "page"):
             (folder / name).write_bytes(content)
         _write(folder, pages, "list")
-        done: set[str] = set()
+        done: set[int] = set()
         if progress is not None:
             progress(0, len(numbers))
         for count, (suite, sample) in enumerate(_recipes(left), start=1):
             number = numbers.pop((suite, sample.id))
             name = f"samples/{number}"
             _save(folder, name, script(name, pages.detail(left.entries[number], sample)))
-            done |= set(pages.document_pieces(suite, [part for part in sample.parts if isinstance(part, Span)]))
+            done |= set(pages.text_files(suite, (part for part in sample.parts if isinstance(part, Span))))
             if progress is not None:
                 progress(count, len(left.entries))
         for number in numbers.values():  # without a recipe
             _write(folder, pages, f"samples/{number}")
-        for name in sorted(done, key=_in_order):
-            _write(folder, pages, name)
+        for piece in sorted(done):  # in the order of their file, so that each group of documents is read once
+            _write(folder, pages, f"texts/{piece}")
         if progress is not None:
             progress(len(left.entries), len(left.entries))
         sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
@@ -126,22 +125,10 @@ def _is_wanted(entry: Entry, only: Sequence[str]) -> bool:
     return ("differ" in only and differ(entry)) or any(score_word(one.row.value) in only for one in entry.replies)
 
 
-def titled(found: Replies) -> str:
-    """The title of the pages."""
-    names = list(dict.fromkeys(run.model for run in found.runs))
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return f"Replies of {shown}"
-
-
-def notes_of(found: Replies) -> tuple[str, ...]:
-    """What readers need to know of the runs."""
-    return tuple(dict.fromkeys(f"{run.name}: {note}" for run in found.runs for note in run.notes))
-
-
-def most_bytes(found: Replies) -> int:
-    """An upper bound of the bytes of documents that pages hold: those of the suites, or of all prompts if less."""
+def most_characters(found: Replies) -> int:
+    """About how many characters of documents pages hold at most: those of the suites, or of all prompts if less."""
     prompts = sum(4 * (entry.row.tokens or entry.row.length) for entry in found.entries)
-    return min(prompts, sum(suite.text_bytes() for suite in found.suites.values()))
+    return min(prompts, sum(sum(suite.sizes().values()) for suite in found.suites.values()))
 
 
 def address(pages: str, **filters: str | float | None) -> str:
@@ -194,9 +181,3 @@ def _save(folder: Path, name: str, content: bytes) -> None:
     path = folder / "data" / f"{name}.js"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-
-
-def _in_order(name: str) -> tuple[int, int]:
-    """Documents in the order of their file, so that each group of them is read once."""
-    document, piece = name.removeprefix("documents/").split("-")
-    return int(document), int(piece)

@@ -9,6 +9,7 @@ from fathom.options.values import (
     MaybePath,
     Names,
     Pairs,
+    Paths,
     Several,
     Tokens,
     depths_of,
@@ -226,6 +227,14 @@ class Asking(Terminal, kw_only=True):
 
 
 Sources: TypeAlias = Annotated[ManyPaths, arg("Run folders and rows files.")]
+Suites: TypeAlias = Annotated[
+    Paths,
+    opt(
+        "A built suite with the prompts, if it moved since the run; may be given several times.",
+        flag="--suite",
+        metavar="FOLDER",
+    ),
+]
 JudgeOfRows: TypeAlias = Annotated[
     str | None, opt("Which judge's scores to use if there are several; none ignores all judges.", metavar="NAME")
 ]

@@ -24,8 +24,8 @@
       score: select("score", "Score", [["", "all scores"], ...SCORES, ...(list.runs.length > 1 ? [["differ", "runs disagree"]] : [])], true),
     };
     const runs = list.runs.map((run, n) => [String(n), fathom.runName(run)]);
-    const left = list.runs.length > 1 && h("select", { "aria-label": "Run", onchange: () => change(chosen(left.value, other.value)) }, [["", "any run"], ...runs].map(option));
-    const other = list.runs.length > 1 && h("select", { "aria-label": "Compare with", onchange: () => change(chosen(left.value, other.value)) }, [["none", "no other run"], ...runs.map(([n, name]) => [String(Number(n) + 1), "and " + name])].map(option));
+    const left = list.runs.length > 1 && h("select", { class: "run", "aria-label": "Run", onchange: () => change(chosen(left.value, other.value)) }, [["", "all runs"], ...runs].map(option));
+    const other = list.runs.length > 1 && h("select", { class: "run", "aria-label": "Compare with", onchange: () => change(chosen(left.value, other.value)) }, [["none", "no comparison"], ...runs.map(([n, name]) => [String(Number(n) + 1), "compare with " + name])].map(option));
     const clear = h("button", { type: "button", class: "plain", onclick: () => change({ model: "", variant: "", task: "", length: "", depth: "", status: "", score: "", q: "" }) }, "Clear filters");
     form.addEventListener("submit", (event) => event.preventDefault());
     form.replaceChildren(...[search, left, other, ...Object.values(selects).filter(Boolean), clear].filter(Boolean));

@@ -8,19 +8,22 @@
   /** The text of a part that is a span of a document, as a promise. */
   async function load(part, size) {
     if (part.t !== undefined) return part.t;
-    const texts = [];
-    for (let piece = Math.floor(part.s / size); piece * size < part.e; piece += 1) {
-      const text = await fathom.load("documents/" + part.d + "-" + piece);
-      texts.push(fathom.slice(text, Math.max(0, part.s - piece * size), part.e - piece * size));
-    }
-    return texts.join("");
+    const end = part.s + part.n;
+    const pieces = [];
+    for (let piece = Math.floor(part.s / size); piece * size < end; piece += 1) pieces.push(piece);
+    const texts = await Promise.all(pieces.map((piece) => fathom.load("texts/" + piece)));
+    return texts.map((text, n) => fathom.slice(text, Math.max(0, part.s - pieces[n] * size), end - pieces[n] * size)).join("");
   }
 
+  const APART = 24;
+  const headings = (parts) => parts.filter((part) => part.k === "heading").map((part) => ({ parts: [part] }));
   const isLong = (part) => part.t === undefined;
   const isLoose = (part) => part.k === "gap" || part.k === "heading";
 
   /** Parts in groups: those to be shown, and runs of long ones, with their headings, to be folded. */
   function grouped(parts) {
+    // A few texts with headings are folded one by one, many together.
+    const apart = parts.filter((part) => part.k === "heading").length <= APART;
     const groups = [];
     let waiting = [];
     let fold = null;
@@ -28,19 +31,21 @@
       if (isLoose(part)) {
         waiting.push(part);
       } else if (isLong(part)) {
-        if (fold && fold.kind === part.k) fold.parts.push(...waiting, part);
+        const headed = apart && part.k === "text" && waiting.some((one) => one.k === "heading");
+        if (fold && fold.kind === part.k && !headed) fold.parts.push(...waiting, part);
         else {
-          fold = { kind: part.k, parts: [...waiting, part] };
+          if (headed) groups.push(...headings(waiting));
+          fold = { kind: part.k, parts: [...(headed ? [] : waiting), part] };
           groups.push(fold);
         }
         waiting = [];
       } else {
-        groups.push(...waiting.filter((one) => one.k === "heading").map((one) => ({ parts: [one] })), { parts: [part] });
+        groups.push(...headings(waiting), { parts: [part] });
         waiting = [];
         fold = null;
       }
     }
-    groups.push(...waiting.filter((one) => one.k === "heading").map((one) => ({ parts: [one] })));
+    groups.push(...headings(waiting));
     return groups;
   }
 
@@ -78,9 +83,10 @@
       body.replaceChildren(h("p", { class: "muted", role: "status" }, "Loading ..."));
       try {
         const made = [];
-        for (const part of group.parts) {
+        const texts = await Promise.all(group.parts.map((part) => load(part, prompt.piece)));
+        for (const [n, part] of group.parts.entries()) {
           if (part.k === "gap") continue;
-          const text = await load(part, prompt.piece);
+          const text = texts[n];
           if (isLong(part) && long.length > 1) {
             const [name, place] = prompt.documents[part.d] || ["", ""];
             made.push(h("p", { class: "from" }, h("bdi", null, fathom.visible(name || place || "document " + part.d)), ", " + fathom.many(part.n, "character")));
@@ -93,9 +99,10 @@
       }
     }
     fold.addEventListener("toggle", () => fold.open && fold.open_());
-    if (!excerpts.length) return fold;
-    return [fold, h("div", { class: "excerpts" }, excerpts.map(([before, hit, after]) =>
-      h("p", { dir: "auto" }, "\u2026" + fathom.visible(before), h("mark", null, fathom.visible(hit)), fathom.visible(after) + "\u2026")))];
+    const ends = long[long.length - 1].z;
+    return [fold, excerpts.length ? h("div", { class: "excerpts" }, excerpts.map(([before, hit, after]) =>
+      h("p", { dir: "auto" }, "\u2026" + fathom.visible(before), h("mark", null, fathom.visible(hit)), fathom.visible(after) + "\u2026"))) : null,
+    ends ? h("div", { class: "part question" }, h("span", { class: "kind" }, "End of the prompt"), h("div", { class: "text" }, fathom.blocks((ends.length < characters ? "\u2026" : "") + ends))) : null];
   }
 
   /** The prompt of a sample; `thinking` whether the request for thoughts ends it. */
@@ -116,10 +123,8 @@
     async function toggle() {
       const open = folds.some((fold) => !fold.open);
       all.textContent = open ? "Fold all" : "Unfold all";
-      for (const fold of folds) {
-        if (open) await fold.open_();
-        else fold.open = false;
-      }
+      if (open) await Promise.all(folds.map((fold) => fold.open_()));
+      else for (const fold of folds) fold.open = false;
     }
     const gold = parts.filter((part) => part.k === "gold").length;
     const known = gold ? null : parts.some((part) => part.h) ? "The position of the evidence is not known; texts of gold answers are marked." : null;

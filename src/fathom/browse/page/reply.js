@@ -4,6 +4,7 @@
   const { h } = fathom;
   const RULES = { strict: "strict (the task's scorer)", official: "official (the paper's rule)", judge: "judge" };
   const LONG = 4000;
+  const BRIEF = 300;  // whose extracted answer the reason shows
 
   function numbers(reply) {
     const known = [
@@ -48,7 +49,7 @@
         fathom.chip(reply.value, fathom.runName(run), reply.status)),
       h("div", { class: "why" }, first.words.map((sentence) => h("p", { dir: "auto" }, fathom.visible(sentence)))),
       reply.truncated ? h("p", { class: "note" }, fathom.many(reply.truncated, "token") + " were removed from the prompt before it was sent, because it exceeded the window; below is the whole prompt.") : null,
-      first.answer !== null && first.answer !== (reply.text || "").trim() ? h("div", { class: "said" }, h("h4", null, "Extracted answer"), h("div", { class: "text" }, fathom.blocks(first.answer))) : null,
+      first.answer !== null && texts && reply.text.length > BRIEF ? h("div", { class: "said" }, h("h4", null, "Extracted answer"), h("div", { class: "text" }, fathom.blocks(first.answer))) : null,
       texts ? (reply.text ? text("Reply", reply.text, true) : h("p", { class: "muted" }, "The reply has no text.")) : h("p", { class: "muted" }, "The text of the reply is not known: rows have none."),
       reply.reasoning ? text("Reasoning", reply.reasoning, false) : null,
       reply.error && !first.words.join(" ").includes(reply.error) ? h("p", { class: "problem" }, fathom.visible(reply.error)) : null,

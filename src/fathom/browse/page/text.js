@@ -56,7 +56,7 @@
 
   /** Characters (code points) start to end of a text, whose UTF-16 may be longer. */
   fathom.slice = (text, start, end) =>
-    /[\ud800-\udfff]/.test(text) ? Array.from(text).slice(start, end).join("") : text.slice(start, end);
+    start === 0 && end >= text.length ? text : /[\ud800-\udfff]/.test(text) ? Array.from(text).slice(start, end).join("") : text.slice(start, end);
 
   fathom.count = (number) => Number(number).toLocaleString("en-US");
   fathom.many = (number, one, several = one + "s") => fathom.count(number) + " " + (number === 1 ? one : several);
