@@ -140,6 +140,7 @@ def test_white_space_around_literal_text_is_a_gap() -> None:
         ("Answer: A3\n\nQuestion:\n", None),
         ("Passage 7:", None),
         ("In 1864 there were 3:\n", None),
+        ("小企鹅数到了60颗★。\n\n", None),
         ("", None),
     ],
 )

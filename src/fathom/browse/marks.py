@@ -18,8 +18,8 @@ LONGEST_ANSWER = 300
 """Characters; longer gold answers (summaries) do not occur in a text verbatim."""
 MOST_ANSWERS = 20
 
-# A heading ends with a line that has one number, such as "Passage 7:" or "A7:".
-_NUMBERED = re.compile(r"\D{0,24}(\d{1,6})\D{0,3}")
+# A heading ends with a line of one number and a colon, such as "Passage 7:" or "A7:".
+_NUMBERED = re.compile(r"\D{0,24}(\d{1,6})\s*[:：]")
 _PLACES = re.compile(r"\d+")
 _WORD = re.compile(r"[A-Za-z0-9-]+|[^\W\d_]")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9-]*\d[A-Za-z0-9-]*")
