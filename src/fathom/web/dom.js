@@ -39,9 +39,9 @@
     return text.split(/(?<=[/?&=_])/).map((part, n) => (n ? [fathom.h("wbr"), part] : part));
   }
 
-  /** Text without control characters and direction marks. */
+  /** Text without control characters, direction marks and invisible tags. */
   fathom.plain = (text) =>
-    String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+    String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu, "\ufffd");
 
   /** A box that scrolls and can be focused. Its right edge fades if there is more to the right. */
   fathom.scroller = function (label, ...children) {

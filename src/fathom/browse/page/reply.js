@@ -24,7 +24,7 @@
     return h("details", { class: "said", open }, h("summary", null, title + ": " + fathom.many(content.length, "character")), h("div", { class: "text" }, fathom.blocks(content)));
   }
 
-  function scores(reply) {
+  function scores(reply, name) {
     const rows = reply.scores.map((one, n) => h("tr", null,
       h("th", { scope: "row" }, fathom.plain(one.metric || "score"), n ? null : h("span", { class: "muted" }, " counts")),
       h("td", null, RULES[one.rule] || fathom.plain(one.rule)),
@@ -32,7 +32,7 @@
       h("td", null, one.answer === null ? h("span", { class: "muted" }, "none") : h("bdi", null, fathom.visible(one.answer))),
       h("td", null, fathom.visible([one.grader, one.detail].filter(Boolean).join(": ")))));
     return h("details", { class: "scores" }, h("summary", null, fathom.many(reply.scores.length, "score")),
-      fathom.scroller("Scores", h("table", null,
+      fathom.scroller("Scores of " + name, h("table", null,
         h("thead", null, h("tr", null, ["Metric", "Rule", "Score", "Extracted answer", "By"].map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", null, rows))));
   }
@@ -54,7 +54,7 @@
       reply.reasoning ? text("Reasoning", reply.reasoning, false) : null,
       reply.error && !first.words.join(" ").includes(reply.error) ? h("p", { class: "problem" }, fathom.visible(reply.error)) : null,
       (reply.judge || []).map(([judge, step, said]) => text("Judge " + fathom.plain(judge) + ", " + fathom.plain(step), said, false)),
-      scores(reply),
+      scores(reply, fathom.runName(run) + (several ? ", repeat " + reply.epoch : "")),
       numbers(reply));
   };
 })(window.fathom);

@@ -1,0 +1,294 @@
+"""Pages of replies in a browser: what they show, filters, keys, and that every view is a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+
+import pytest
+
+from chromium import browsers, violations
+from fathom import api
+from fathom.browse import address, write
+from fathom.types import Reply, Span
+from made_replies import HOSTILE, Made, document, make_hostile, make_run, make_runs, make_suite, passkey
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+expect = sync_api.expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+browser = pytest.fixture(browsers, scope="module")
+SAMPLE = "single_doc_qa/en/0000@2048/d0.5/q1"
+PROGRAM = r"\b(null|undefined|NaN|Infinity)\b|\[object"
+Open = Callable[..., "Page"]
+Theme = Literal["light", "dark"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return make_runs(tmp_path_factory.mktemp("browser"))
+
+
+@pytest.fixture(scope="module")
+def pages(made: Made) -> Path:
+    out = made.suite.parent / "pages"
+    write(made.runs, out)
+    return out
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Open]:
+    """Opens pages; fails where one complains, or asks for anything but its own files."""
+    complaints: list[str] = []
+    requests: list[str] = []
+    tabs: list[Page] = []
+    folders: list[str] = []
+
+    def open_pages(folder: Path, fragment: str = "", *, width: int = 1280, scheme: Theme = "light") -> Page:
+        tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("request", lambda request: requests.append(request.url))
+        tabs.append(tab)
+        folders.append(folder.as_uri())
+        tab.goto(f"{folder.as_uri()}/index.html{fragment}")
+        tab.locator("#rows li, #detail h2").first.wait_for(state="attached")
+        return tab
+
+    yield open_pages
+    for tab in tabs:
+        tab.close()
+    assert complaints == []
+    assert [url for url in requests if not url.startswith(tuple(folders))] == []
+
+
+def shown(tab: Page) -> str:
+    return tab.locator("#detail h2").inner_text()
+
+
+def told(tab: Page) -> str:
+    return tab.locator("#told").inner_text()
+
+
+# ------------------------------------------------------------------------------------------------ one sample
+
+
+def test_a_sample_has_its_question_gold_answer_replies_and_reasons(opened: Open, pages: Path, made: Made) -> None:
+    tab = opened(pages, f"#sample={quote(SAMPLE)}")
+    expect(tab.locator("#detail h2")).to_have_text(SAMPLE)
+    facts = api.show(made.runs[0], SAMPLE)
+    assert [item.inner_text() for item in tab.locator(".golds li").all()] == facts["targets"]
+    replies = tab.locator(".reply")
+    assert replies.count() == 2
+    for place, run in enumerate(made.runs):
+        own = api.show(run, SAMPLE)["replies"][0]
+        expect(replies.nth(place).locator(".why")).to_have_text(" ".join(own["why"]))
+        expect(replies.nth(place).locator(".said .text").last).to_have_text(own["reply"])
+        replies.nth(place).locator(".scores summary").click()
+        assert replies.nth(place).locator("tbody tr").count() == len(own["scores"])
+    assert re.findall(PROGRAM, tab.locator("#detail").inner_text()) == []
+
+
+def test_a_prompt_unfolds_to_the_one_that_the_model_got(opened: Open, pages: Path, made: Made) -> None:
+    tab = opened(pages, f"#sample={quote(SAMPLE)}")
+    prompt = api.show(made.suite, SAMPLE, text=True)["prompt"]
+    gold = tab.locator(".part.gold .text")
+    assert gold.count() == 1
+    assert gold.inner_text() in prompt
+    assert prompt.index(gold.inner_text()) < prompt.index("Answer the following question about Passage")
+    assert tab.locator(".fold.distractor").count() > 0
+    tab.keyboard.press("u")
+    expect(tab.locator(".fold:not([open])")).to_have_count(0)
+    tab.locator(".fold .text").last.wait_for()
+    parts = tab.evaluate(
+        "[...document.querySelectorAll('.prompt .part .text, .prompt .inside .text')].map(e => e.textContent)"
+    )
+    assert "".join("".join(parts).split()) == "".join(prompt.split())
+    expect(tab.locator("#unfold")).to_have_text("Fold all")
+    tab.keyboard.press("u")
+    assert tab.locator(".fold[open]").count() == 0
+
+
+def test_gold_answers_are_marked_where_they_are(opened: Open, pages: Path, made: Made) -> None:
+    sample = "passkey/en/0000@2048/d1"
+    tab = opened(pages, f"#sample={quote(sample)}")
+    marks = tab.locator(".part.gold mark")
+    expect(marks).to_have_count(2)
+    assert {mark.inner_text() for mark in marks.all()} == set(api.show(made.suite, sample)["targets"])
+    # It is the last text before the question.
+    kinds = tab.evaluate("[...document.querySelectorAll('.prompt > .part, .prompt > .fold')].map(e => e.className)")
+    assert [kind.split()[-1] for kind in kinds] == ["instruction", "filler", "gold", "question"]
+
+
+def test_texts_in_many_pieces_are_whole(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fathom.browse.pages.PIECE", 50)
+    text = document("".join(f"{number} \U0001f600 \U00020000 ends. " for number in range(3000)))
+    other = document("before " * 20)
+    end = len(text.text)
+    sample = passkey(0, ("Read.\n\n", Span(text.id, 33, end - 7), "\n\n", Span(other.id, 3, 90), "\n\nWhat?"))
+    suite = make_suite(tmp_path / "suite", [sample], [other, text])
+    write([make_run(tmp_path / "run", [(sample, Reply("ok", "1"))])], tmp_path / "out", suites=[suite])
+    tab = opened(tmp_path / "out")
+    tab.locator("#unfold").click()
+    tab.locator(".inside .text").first.wait_for()
+    parts = tab.evaluate("[...document.querySelectorAll('.inside .text')].map(e => e.textContent)")
+    assert parts == [text.text[33 : end - 7], other.text[3:90]]
+    assert tab.locator(".block.long").count() > 1
+
+
+def test_without_a_suite_replies_are_shown_and_the_missing_prompt_is_said(opened: Open, tmp_path: Path) -> None:
+    replies = [(passkey(), Reply("ok", "12345", reasoning="Hm. " * 9)), (passkey(), Reply("ok", "1"))]
+    write([make_run(tmp_path / "run", replies)], tmp_path / "out")
+    tab = opened(tmp_path / "out")
+    assert tab.locator(".reply").count() == 2
+    assert tab.locator(".reply").nth(1).locator(".line").inner_text().split() == ["lab/m", "repeat", "2", "0"]
+    assert "Reasoning: 36 characters" in tab.locator(".reply").first.inner_text()
+    assert "was not found" in tab.locator(".prompt").inner_text()
+    tab.locator("#notes").click()
+    assert "--suite" in tab.locator("dialog").inner_text()
+
+
+# --------------------------------------------------------------------------------------------------- filters
+
+
+def test_filters_narrow_the_list_and_are_in_the_address(opened: Open, pages: Path) -> None:
+    tab = opened(pages)
+    whole = told(tab)
+    tab.get_by_label("Task").select_option("passkey")
+    expect(tab).to_have_url(re.compile("#task=passkey$"))
+    assert told(tab) == f"24 of {whole}"
+    tab.get_by_label("Length").select_option("2048")
+    tab.get_by_label("Depth").select_option("0.5")
+    expect(tab).to_have_url(re.compile("#task=passkey&length=2048&depth=0.5$"))
+    assert told(tab) == f"4 of {whole}"
+    tab.get_by_label("Search").fill("zh/0001")
+    assert told(tab) == f"1 of {whole}"
+    assert shown(tab) == "passkey/zh/0001@2048/d0.5"
+    tab.get_by_role("button", name="Clear filters").click()
+    assert told(tab) == whole
+    tab.go_back()
+    assert told(tab) == f"1 of {whole}"
+
+
+def test_a_link_of_a_report_opens_the_replies_of_its_cell(opened: Open, pages: Path) -> None:
+    link = address("x", model="fathom/guess", task="single_doc_qa", length=2048, score="wrong").partition("#")[2]
+    tab = opened(pages, f"#{link}")
+    assert tab.locator(".reply").count() == 1
+    assert tab.locator(".reply h3").inner_text() == "fathom/guess"
+    rows = tab.locator("#rows .name").all_inner_texts()
+    assert rows
+    assert all(name.startswith("single_doc_qa/") and "@2048" in name for name in rows)
+    tab.get_by_label("Compare with").select_option("1")
+    expect(tab.locator(".reply")).to_have_count(2)
+    assert tab.locator(".reply h3").all_inner_texts() == ["fathom/guess", "fathom/lexical"]
+
+
+def test_an_address_that_fits_nothing_says_so(opened: Open, pages: Path) -> None:
+    tab = opened(pages, f"#sample={quote(SAMPLE)}")
+    for fragment, words in (
+        ("#sample=nothing", "There is no sample nothing on this page."),
+        ("#model=nobody", "There is no run of nobody on this page."),
+        ("#task=gone", "No sample has all of these properties."),
+        ("#depth=x&length=y&__proto__=z&score=constructor", "No sample has all of these properties."),
+    ):
+        tab.evaluate("hash => { location.hash = hash; }", fragment)
+        expect(tab.locator("#detail")).to_have_text(words)
+
+
+# ----------------------------------------------------------------------------------------------------- keyboard
+
+
+def test_keys_go_through_samples_and_to_those_on_which_runs_disagree(opened: Open, pages: Path) -> None:
+    tab = opened(pages, "#task=single_doc_qa")
+    names = [shown(tab)]
+    for _ in range(3):
+        tab.keyboard.press("j")
+        expect(tab.locator("#detail h2")).not_to_have_text(names[-1])
+        names.append(shown(tab))
+    tab.keyboard.press("k")
+    expect(tab.locator("#detail h2")).to_have_text(names[-2])
+    tab.keyboard.press("n")
+    expect(tab.locator("#detail h2")).not_to_have_text(names[-2])
+    values = tab.locator(".reply .chip").all_inner_texts()
+    assert abs(float(values[0]) - float(values[1])) >= 0.5
+    tab.keyboard.press("/")
+    assert tab.evaluate("document.activeElement.id") == "search"
+    tab.keyboard.type("jkn?")
+    assert told(tab).startswith("0 of")
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("?")
+    assert tab.locator("dialog").is_visible()
+    tab.keyboard.press("Escape")
+    assert not tab.locator("dialog").is_visible()
+
+
+def test_the_chosen_row_is_in_view_however_long_the_list(opened: Open, tmp_path: Path) -> None:
+    replies = [(passkey(number), Reply("ok", "12345")) for number in range(2000)]
+    write([make_run(tmp_path / "run", replies)], tmp_path / "out")
+    tab = opened(tmp_path / "out", "#sample=passkey/en/1500%401024")
+    expect(tab.locator("#rows [aria-current]")).to_be_in_viewport()
+    assert tab.locator("#rows li").count() < 60
+    assert tab.locator("#rows [aria-current] .name").inner_text() == "passkey/en/1500@1024"
+    tab.keyboard.press("j")
+    expect(tab.locator("#rows [aria-current] .name")).to_have_text("passkey/en/1501@1024")
+
+
+# ------------------------------------------------------------------------------------------------ hostile, looks
+
+
+def test_hostile_text_is_shown_and_does_nothing(opened: Open, tmp_path: Path) -> None:
+    made = make_hostile(tmp_path)
+    write(made.runs, tmp_path / "out", suites=[made.suite])
+    for width in (1280, 390):
+        tab = opened(tmp_path / "out", "#sample=passkey/en/0000%401024", width=width)
+        tab.locator("#unfold").click()
+        tab.locator(".inside .text").first.wait_for()
+        for summary in tab.locator("#detail summary").all():
+            summary.click()
+        text = tab.locator("#detail").inner_text()
+        assert "</script><script>document.title='hacked'" in text
+        assert "\u27e8U+202E\u27e9gnp.live" in text
+        assert "\u2400" in text
+        assert "\u241b[31m" in text
+        assert "\u27e8U+E0041\u27e9" in text
+        assert not re.search("[\u202e\x00\x1b\U000e0041]", text)
+        assert tab.title() == "passkey/en/0000@1024 \u00b7 fathom"
+        assert tab.locator("#detail img, #detail script").count() == 0
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert HOSTILE[:9] in tab.locator("#title").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_and_the_page_keeps_to_its_width(
+    opened: Open, pages: Path, scheme: Theme, width: int
+) -> None:
+    for fragment in ("", f"#sample={quote(SAMPLE)}", f"#sample={quote('kv_retrieval/en/0000@2048/d0.5')}"):
+        tab = opened(pages, fragment, width=width, scheme=scheme)
+        if fragment:
+            tab.locator("#unfold").click()
+            tab.locator(".inside .text").first.wait_for()
+            for summary in tab.locator("#detail summary").all():
+                if not summary.evaluate("element => element.parentElement.open"):
+                    summary.click()
+        assert violations(tab) == []
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        tab.keyboard.press("?")
+        assert violations(tab) == []
+        tab.keyboard.press("Escape")
+
+
+def test_on_a_phone_list_and_sample_are_two_views(opened: Open, pages: Path) -> None:
+    tab = opened(pages, width=390)
+    assert not tab.locator("#detail").is_visible()
+    tab.locator("#rows a").first.click()
+    assert tab.locator("#detail h2").is_visible()
+    assert not tab.locator("#rows").is_visible()
+    tab.get_by_role("button", name="List").click()
+    assert tab.locator("#rows").is_visible()
