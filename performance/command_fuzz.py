@@ -198,9 +198,10 @@ RIGHT_PATHS: Mapping[str, tuple[str, ...]] = {
     "prompts": ("folder",), "out": ("out", "out.csv", "out.html", "out.json", "out.svg", "out.zip", "out.npz",
     "out.parquet"),
     "plot": ("out.svg",), "in": ("folder",), "suites": ("suite",), "more": ("table.csv",),
+    "only": ("wrong", "differ,none"),
 }  # fmt: skip
 FOLDERS = {
-    "show": ("suite",),
+    "show": ("suite", "run"),
     "export": ("suite",),
     "status": ("run",),
     "data fetch": ("out",),
@@ -537,6 +538,7 @@ def quiet_machine() -> Iterator[None]:
         tempfile.TemporaryDirectory() as cache,
         patch.dict(os.environ, {**closed, **named, "FATHOM_CACHE": cache, "NO_PROXY": "", "no_proxy": ""}),
         patch("fathom.board.serve.server.serve_app", lambda *given: None),
+        patch("fathom.browse.serve.PagesServer.serve_forever", lambda server: None),
     ):
         yield
 

@@ -50,7 +50,8 @@ def facts_of_replies(
         entry = next((one for one in found.entries if one.sample == name), entry)
     run, row, suite = found.runs[0], entry.row, found.suites.get(entry.suite)
     if suite is not None:
-        facts = facts_of(suite, entry.sample, text=text, thoughts=thoughts or (run.thinking and text))
+        asked = run.thinking and bool(suite.sample(entry.sample).thinking_tokens)
+        facts = facts_of(suite, entry.sample, text=text, thoughts=thoughts or asked)
     elif text:
         raise FathomError("; ".join(run.notes))
     else:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from fathom import registry
 from fathom.types import AnswerKind, Facet, Part, Sample, Span, Task
 
 Kind: TypeAlias = Literal["instruction", "question", "heading", "gold", "distractor", "filler", "text", "gap"]
@@ -42,6 +43,11 @@ class Segment:
 
     kind: Kind
     part: Part
+
+
+def task_of(name: str) -> Task | None:
+    """A task by name; None if it is not installed."""
+    return registry.tasks().get(registry.task_name(name))
 
 
 def segments(sample: Sample, task: Task | None) -> tuple[Segment, ...]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from fathom.browse.marks import Segment, answer_pattern, answers_of, segments
+from fathom.browse.marks import Segment, answer_pattern, answers_of, segments, task_of
 from fathom.browse.reasons import judge_replies, reasons
-from fathom.browse.replies import Answered, Entry, Replies, task_of
+from fathom.browse.replies import Answered, Entry, Replies
 from fathom.registry import task_title
 from fathom.run.judgements import said
 from fathom.types import FathomError, Json, Row, Sample, Span

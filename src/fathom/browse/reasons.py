@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fathom.registry import get_task
+from fathom.browse.marks import task_of
 from fathom.rows.scoring import Judged, Scored, score_reply
 from fathom.run.judgements import Judgement, case_key, case_of, hashed
 from fathom.run.store import StoredReply
-from fathom.score.judge import Rubric, UnreadableError, get_rubric
-from fathom.types import FathomError, Row
+from fathom.score.judge import UnreadableError, get_rubric
+from fathom.types import Row
 
 SHOWN = 160
 """Characters of an answer in a sentence."""
@@ -50,7 +50,8 @@ def reasons(row: Row, stored: StoredReply | None, judged: Sequence[Judged] = ())
         judged: Judgements of the run's replies.
     """
     rule = "judge" if row.metric.startswith("judge_") else row.rule
-    lines = _lines(row.task)
+    task = task_of(row.task)
+    lines = task is not None and task.lines
     targets = stored.targets if stored is not None else (row.target,) if row.target else ()
     words = tuple(_explained(row, targets, rule, lines))
     first = Reason(row.metric, rule, True, row.value, row.valid, row.answer, row.grader, row.detail, words)
@@ -68,9 +69,8 @@ def reasons(row: Row, stored: StoredReply | None, judged: Sequence[Judged] = ())
 
 def _others(row: Row, stored: StoredReply, judged: Sequence[Judged]) -> Iterator[tuple[str, Scored]]:
     """The scores that do not count in reports: by the other rule, without a judge, by other judges."""
-    try:
-        task = get_task(stored.task)
-    except FathomError:
+    task = task_of(stored.task)
+    if task is None:
         return
     by_judge = row.metric.startswith("judge_")
     if by_judge or row.rule != "strict":
@@ -142,13 +142,6 @@ def _gold(targets: Sequence[str], lines: bool) -> str:
     return f"{len(targets)} lines of the gold answer: {shown}{more}" if lines else f"gold answers {shown}{more}"
 
 
-def _lines(task: str) -> bool:
-    try:
-        return get_task(task).lines
-    except FathomError:
-        return False
-
-
 def _short(text: str | None) -> str:
     flat = " ".join((text or "").split())
     return flat if len(flat) <= SHOWN else flat[:SHOWN].rstrip() + "…"
@@ -181,10 +174,10 @@ def judge_replies(stored: StoredReply, judge: Judged, said: Mapping[tuple[str, i
         judge: The judgements of that judge.
         said: The judge's replies by hash of the prompt and attempt (``fathom.run.judgements.said``).
     """
-    try:
-        rubric: Rubric = get_rubric(get_task(stored.task).rubric)
-    except FathomError:
+    task = task_of(stored.task)
+    if task is None or not task.rubric:
         return ()
+    rubric = get_rubric(task.rubric)
     case = case_of(stored)
     judgement: Judgement | None = judge.judgements.get(case_key(rubric, case))
     if judgement is None or rubric.by != judge.kind:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from fathom import plugins
-from fathom.registry import get_task
 from fathom.rows.runs import labels, scored_rows, unfinished
 from fathom.rows.schema import read_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
@@ -17,7 +16,7 @@ from fathom.run.judgements import judges
 from fathom.run.manifest import read_manifest
 from fathom.run.store import StoredReply, replies, unasked
 from fathom.suitefile import BuiltSuite, is_suite, open_suite
-from fathom.types import FathomError, Row, Task
+from fathom.types import FathomError, Row
 
 Tell = Callable[[str], None]
 _NUMBER = re.compile(r"(\d+)")
@@ -265,11 +264,3 @@ def _told_apart(runs: Sequence[Run]) -> list[Run]:
         replace(run, variant=", ".join(filter(None, (run.variant, run.name)))) if names.count(name) > 1 else run
         for run, name in zip(runs, names, strict=True)
     ]
-
-
-def task_of(name: str) -> Task | None:
-    """A task by name; None if it is not installed."""
-    try:
-        return get_task(name)
-    except FathomError:
-        return None
