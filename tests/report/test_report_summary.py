@@ -285,11 +285,19 @@ def test_the_command_writes_the_replies_beside_the_page(
     assert {"model": ["fathom/lexical"], "task": ["passkey"], "length": ["1024"]} in filters
 
 
-def test_rows_files_have_no_replies(call: Call, tmp_path: Path) -> None:
+def test_rows_files_have_replies_without_prompts(call: Call, tmp_path: Path) -> None:
     write_rows(make_rows(models=1, tasks=1, items=2), tmp_path / "rows.parquet")
-    code, _, err = call("report", tmp_path / "rows.parquet", "--replies", tmp_path / "replies")
-    assert code == 2
-    assert "--replies: only run folders have replies" in err
+    out = ("--out", tmp_path / "page.html", "--replies", tmp_path / "replies")
+    assert call("report", tmp_path / "rows.parquet", *out)[0] == 0
+    assert (tmp_path / "replies" / "index.html").exists()
+
+
+def test_the_page_is_not_written_into_the_folder_of_replies(runs: Path, call: Call, tmp_path: Path) -> None:
+    for out in ("replies/index.html", "replies/deep/page.html"):
+        code, _, err = call("report", runs / "lexical", "--out", tmp_path / out, "--replies", tmp_path / "replies")
+        assert code == 2
+        assert "the folder is replaced, so write" in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tables_of_the_report_are_those_of_its_results(made: Report) -> None:

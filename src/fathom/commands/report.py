@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from urllib.parse import quote
 
-from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Unanswered
-from fathom.options.declare import command, line_only, opt, unset
+from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Suites, Unanswered
+from fathom.options.declare import command, given, line_only, opt, unset
 from fathom.options.values import MaybePath, paths_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class ReportOptions(Known):
     replies: Annotated[
         MaybePath, opt("Write pages of the replies into this folder, and link scores to them.", metavar="FOLDER")
     ] = unset
+    suites: Suites = given(())
     seed: Seed = 0
     judge: JudgeOfRows = None
     unanswered: Unanswered = "zero"
@@ -99,13 +100,12 @@ def _link(options: ReportOptions, sources: "Sequence[Path]") -> "Callable[[Repli
     from fathom import browse
     from fathom.types import FathomError
 
-    runs = [source for source in sources if source.is_dir()]
-    if not runs:
-        raise FathomError("--replies: only run folders have replies, and no source is one")
-    browse.write(runs, options.replies, judge=options.judge)
-    out = _file(options)
+    out, pages = _file(options), options.replies.resolve()
     start = out.resolve().parent if out is not None else Path.cwd()
-    folder = quote(Path(os.path.relpath(options.replies.resolve(), start)).as_posix())
+    if out is not None and start.is_relative_to(pages):
+        raise FathomError(f"--replies {options.replies}: the folder is replaced, so write {out} to another one")
+    browse.write(sources, options.replies, suites=options.suites, judge=options.judge)
+    folder = quote(Path(os.path.relpath(pages, start)).as_posix())
     return lambda one: browse.address(folder, **{name: value or None for name, value in one._asdict().items()})
 
 
