@@ -25,7 +25,8 @@ PIECE = re.compile(r"\w{1,6}\s*|[^\w\s]\s*|\s+")
 def examine(model: str, **options: Any) -> Diagnosis:
     """Examine a model, with options of a run and of the examination."""
     own = {name: options.pop(name) for name in OF_THE_EXAMINATION if name in options}
-    return doctor.examine(choose(model, **options), **own)
+    url = options.get("model_base_url")
+    return doctor.examine(choose(model, **options), given={"--model-base-url": (url,)} if url else {}, **own)
 
 
 @dataclass(frozen=True)

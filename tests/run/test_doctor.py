@@ -399,6 +399,31 @@ def test_the_command_alone_checks_the_installation(call: Call) -> None:
 
 
 @pytest.mark.slow
+def test_the_command_that_is_shown_has_the_options_given_and_no_secret(call: Call) -> None:
+    with DoctorServer(Faults(reasoning="field")) as server:
+        options = (
+            "--temperature",
+            "-1",
+            "-G",
+            "top_p=0.9",
+            "-M",
+            f"api_key={KEY}",
+            "-M",
+            "stream=false",
+            "--window",
+            "6k",
+        )
+        code, out, err = call("doctor", "openai/tiny", "--model-base-url", server.base_url, "--yes", *options)
+    assert code == 0, err
+    shown = out.splitlines()[-1].strip()
+    assert shown == (
+        f"fathom run SUITE --model openai/tiny --model-base-url {server.base_url} --temperature -1 --generation "
+        "top_p=0.9 --model-arg 'api_key=\"***\"' --model-arg stream=false --window 6144 --reasoning-tokens 16384"
+    )
+    assert KEY not in out + err
+
+
+@pytest.mark.slow
 def test_hostile_names_are_made_safe(call: Call) -> None:
     with DoctorServer(Faults(names=("\x1b[31mred\x1b[0m\n\u202eevil", "x" * 5000))) as server:
         code, out, _ = call("doctor", "openai/tiny", "--model-base-url", server.base_url, "--yes")

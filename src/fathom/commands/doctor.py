@@ -1,11 +1,12 @@
 """Check a model's server, or the installation."""
 
+import json
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import Asking, Backoff, Json, Reasoning, Sampling, Timeout
-from fathom.options.declare import arg, command, hidden
+from fathom.options.declare import arg, command, fields_of, hidden
 
 if TYPE_CHECKING:
     from fathom.run.doctor import Diagnosis, Plan
@@ -40,11 +41,32 @@ def doctor(options: DoctorOptions) -> "Diagnosis":
         return check_installation()
     return examine(
         choose(options.model, **options.of(Sampling, Reasoning)),
+        given=_given(options),
         timeout=options.timeout,
         backoff=options.backoff,
         confirm=options.confirm,
         progress=options.progress,
     )
+
+
+def _given(options: DoctorOptions) -> dict[str, tuple[str, ...]]:
+    """The values of the options for the model that were given, as words of a command line, without secrets."""
+    from fathom.secrets import hide_in_address, hide_secrets
+
+    given, shared = options.record()["options"], options.of(Sampling, Reasoning)
+    found: dict[str, tuple[str, ...]] = {}
+    for field in fields_of(DoctorOptions):
+        value = given.get(field.name)
+        if field.name not in shared or field.name not in given:
+            continue
+        if isinstance(value, dict):
+            hidden_there = hide_secrets(value).items()
+            found[field.flag] = tuple(f"{name}={json.dumps(one)}" for name, one in hidden_there)
+        elif field.name == "model_base_url":
+            found[field.flag] = (hide_in_address(value) or "",)
+        else:  # only a temperature that is left to the provider is None
+            found[field.flag] = ("-1" if value is None else str(value),)
+    return found
 
 
 def main(line: DoctorOptions) -> int:

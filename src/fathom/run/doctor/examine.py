@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
@@ -61,6 +61,7 @@ Confirm = Callable[[Plan], bool]
 def examine(
     chosen: Chosen,
     *,
+    given: Mapping[str, tuple[str, ...]] | None = None,
     timeout: float = 120.0,
     backoff: float = 1.0,
     rng: Random | None = None,
@@ -72,6 +73,7 @@ def examine(
     Args:
         chosen: How the model is asked. If it has a window, prompts up to it and one beyond it are tried, else those of
             at most ``windows.BUDGET`` tokens together.
+        given: Options of ``fathom run`` that were given, without secrets, for the command that is shown.
         timeout: Seconds for one request.
         backoff: Seconds before the first retry.
         rng: Draws code words.
@@ -88,6 +90,7 @@ def examine(
         return _baseline(chosen.settings)
     examination = Examination(
         chosen,
+        given or {},
         Retry(retries=RETRIES, timeout=timeout, first=backoff, longest=5.0, obeyed=60.0),
         rng or Random(),
         confirm or (lambda plan: True),
@@ -114,13 +117,14 @@ class Examination:
     def __init__(
         self,
         chosen: Chosen,
+        given: Mapping[str, tuple[str, ...]],
         retry: Retry,
         rng: Random,
         confirm: Confirm,
         progress: Callable[[int, int], None],
     ) -> None:
         self._settings, self._price, self._entry = chosen.settings, chosen.price, chosen.entry
-        self._retry, self._rng = retry, rng
+        self._given, self._retry, self._rng = given, retry, rng
         self._confirm, self._progress = confirm, progress
         self._tokenizer = get_tokenizer()
         self._checks: list[Check] = []
@@ -330,21 +334,23 @@ class Examination:
             stopped=stopped,
         )
         curable = all(check.options for check in checks if check.state == "failed")
-        return replace(found, command=_command(self._settings, checks)) if curable and not stopped else found
+        return (
+            replace(found, command=_command(self._settings, self._given, checks)) if curable and not stopped else found
+        )
 
 
-def _command(settings: Settings, checks: tuple[Check, ...]) -> str:
-    """A ``fathom run`` with the options that follow from the checks; the smallest window of several."""
-    options = {"--model": settings.model}
-    if settings.base_url is not None:
-        options["--model-base-url"] = settings.base_url
+def _command(settings: Settings, given: Mapping[str, tuple[str, ...]], checks: tuple[Check, ...]) -> str:
+    """A ``fathom run`` with the options given and those that follow from the checks; the smallest window of several."""
+    followed: dict[str, str] = {}
     for check in checks:
         name, _, value = check.options.partition(" ")
-        if name == "--window" and name in options:
-            value = str(min(int(value), int(options[name])))
+        if name == "--window" and name in followed:
+            value = str(min(int(value), int(followed[name])))
         if name:
-            options[name] = value
-    return shlex.join(["fathom", "run", "SUITE", *(word for pair in options.items() for word in pair)])
+            followed[name] = value
+    options = {"--model": (settings.model,), **given} | {name: (value,) for name, value in followed.items()}
+    words = [word for name, values in options.items() for value in values for word in (name, value)]
+    return shlex.join(["fathom", "run", "SUITE", *words])
 
 
 def _failed(what: str, failure: Failure, settings: Settings, name: str, found: Survey) -> Check:

@@ -16,6 +16,8 @@ from fathom.types import FathomError, Reply
 FIRST_CAP, PLAIN_CAP, REASONING_CAP = 512, 96, 2048
 """Output caps: of the first request; of the others; of the others if the model reasons."""
 SHORT_CAP = 16
+SLACK = 8
+"""Characters after a stop text that may belong to the same token."""
 COUNTING = "Count from 1 to 100. Write one number on each line, and nothing else."
 WRITING = "Write about fifty words on the sea in winter."
 REPEATS = 3
@@ -168,7 +170,9 @@ async def check_stop(prober: Prober, reply: Reply | None) -> Check:
             f"refused: {answer.message}",
             "Samples of tasks that send stop texts (samsum) will fail; leave them out with --tasks",
         )
-    if stop in answer.text:
+    # Some servers end the reply after the stop text instead of before it.
+    ended = reply is not None and len(answer.text.partition(stop)[2]) <= SLACK and len(answer.text) < len(reply.text)
+    if stop in answer.text and not ended:
         return Check(name, "warning", "not obeyed", f"{trims}; tokens after them are paid for")
     if reply is not None and reply.text.startswith(answer.text.strip()):
         return Check(name, "ok", "obeyed")
