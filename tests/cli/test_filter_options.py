@@ -85,6 +85,8 @@ def test_a_panel_is_runs_or_models(rows: Path) -> None:
 @pytest.mark.slow
 def test_a_report_prints_what_was_removed(rows: Path, tmp_path: Path, fathom: Fathom) -> None:
     out, _ = fathom("report", rows, "-o", tmp_path / "r.html")
+    assert "The closed-book filter excluded" in out
+    out, _ = fathom("report", rows, "-o", tmp_path / "r.html", "--tables")
     assert "Closed-book questions" in out
     assert "Excluded" in out
 

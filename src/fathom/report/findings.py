@@ -41,6 +41,11 @@ def _scores(results: Results) -> str:
     return f"Lowest{_of(results, first)}: {words.percent(worst.mean)} on {at}."
 
 
+def _curves(results: Results) -> str:
+    tasks = len(results.tasks)
+    return f"Charts of {words.several(tasks, 'task') if tasks > 1 else words.several(len(results.systems), 'model')}."
+
+
 def _categories(results: Results) -> str:
     scored = [one for one in results.categories if one.task == ALL and one.group != ALL and one.score is not None]
     if not scored:
@@ -142,6 +147,9 @@ def _settings(results: Results) -> str:
 
 FINDINGS: Mapping[str, Callable[[Results], str]] = {
     "scores": _scores,
+    "curves": _curves,
+    "hundred": lambda results: "Figures 5, 7 and 8 of the paper.",
+    "reading": lambda results: "Intervals, ranks, drops, chance, and how replies count.",
     "categories": _categories,
     "breakdown": _breakdown,
     "thinking": lambda results: thinking(results.by_question),
