@@ -340,6 +340,16 @@ def test_the_commands_of_the_guide_work(tmp_path: Path, call: CommandLine, monke
     assert {row.reply.text for row in replies(tmp_path / "runs" / "my-model")} == {"At nine."}
 
 
+def test_doctor_knows_models_in_this_process(chat: Path, base: Path, call: CommandLine) -> None:
+    code, printed, _ = call("doctor", f"hf/{chat}", "--json")
+    found = {check["name"]: check["state"] for check in json.loads(printed)["checks"]}
+    assert code == 0
+    assert (found["chat"], found["completions"], found["window"], found["truncation"]) == ("ok", "ok", "ok", "ok")
+    code, printed, _ = call("doctor", f"hf/{base}")
+    assert code == 1
+    assert "--chat-template never" in " ".join(printed.split())
+
+
 def test_a_judge_in_this_process(tmp_path: Path, call: CommandLine) -> None:
     answering = make_answering(tmp_path / "m", "At the harbour, I think.")
     judging = make_answering(tmp_path / "j", '{"rating": 7}')

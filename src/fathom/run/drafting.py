@@ -18,7 +18,7 @@ from fathom.corpus.questions import checksum, find_quotation
 from fathom.corpus.text import normalise
 from fathom.counts import cut_points
 from fathom.printing import readable
-from fathom.run.clients import open_client
+from fathom.run.clients import connections_of, open_client
 from fathom.run.judge_plan import PendingCase, estimate
 from fathom.run.judgements import (
     Judgement,
@@ -461,18 +461,18 @@ def _work_through(
     if not pending:
         return
     price = find_price(settings.model, settings.base_url)
+    client = open_client(settings, lambda: get_tokenizer(DEFAULT))
     tokens, dollars = work.max_tokens_total, work.max_cost
     how = JudgeWork(
         cap=output_caps(settings, price, lambda task: REPLY_TOKENS)(""),
         price=price,
-        max_connections=work.max_connections,
+        max_connections=connections_of(client, work.max_connections),
         retry=work.retry,
         max_tokens_total=None if tokens is None else max(0, tokens - before.tokens_in - before.tokens_out),
         max_cost=None if dollars is None else max(0.0, dollars - before.paid),
         progress=lambda state: work.progress(stage, state.finished, state.total),
     )
     state = JudgeProgress(Counter({"ok": 0, "unreadable": 0, "error": 0}), len(pending), spent(folder, name))
-    client = open_client(settings, lambda: get_tokenizer(DEFAULT))
 
     async def ask() -> None:
         store = JudgementStore(folder, name)
