@@ -64,7 +64,12 @@ def model_of(monkeypatch: pytest.MonkeyPatch, says: Callable[[str], str]) -> Jud
 
 
 def draft(folder: Path, **more: Any) -> Any:
-    settings: dict[str, Any] = {"out": folder.parent / "questions.csv", "per_document": 1, "backoff": 0.0, "max_connections": 1} | more
+    settings: dict[str, Any] = {
+        "out": folder.parent / "questions.csv",
+        "per_document": 1,
+        "backoff": 0.0,
+        "max_connections": 1,
+    } | more
     return api.draft(folder, "lab/writer", "lab/checker", **settings)
 
 
