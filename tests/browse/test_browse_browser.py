@@ -102,7 +102,7 @@ def test_a_prompt_unfolds_to_the_one_that_the_model_got(opened: Open, pages: Pat
     assert gold.count() == 1
     assert gold.inner_text() in prompt
     assert prompt.index(gold.inner_text()) < prompt.index("Answer the following question about Passage")
-    assert tab.locator(".fold.distractor").count() > 0
+    assert tab.locator(".fold.of-distractor").count() > 0
     tab.keyboard.press("u")
     expect(tab.locator(".fold:not([open])")).to_have_count(0)
     tab.locator(".fold .text").last.wait_for()
@@ -123,7 +123,7 @@ def test_gold_answers_are_marked_where_they_are(opened: Open, pages: Path, made:
     assert {mark.inner_text() for mark in marks.all()} == set(api.show(made.suite, sample)["targets"])
     # It is the last text before the question.
     kinds = tab.evaluate("[...document.querySelectorAll('.prompt > .part, .prompt > .fold')].map(e => e.className)")
-    assert [kind.split()[-1] for kind in kinds] == ["instruction", "filler", "gold", "question"]
+    assert [kind.split()[-1] for kind in kinds] == ["instruction", "of-filler", "gold", "question"]
 
 
 def test_texts_in_many_pieces_are_whole(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
