@@ -101,7 +101,9 @@ def test_rows_files_have_scores_and_say_that_they_have_no_texts(made: Made, tmp_
     assert detail["prompt"]
 
 
-def test_a_path_without_replies_is_refused(tmp_path: Path) -> None:
+def test_a_path_without_replies_is_refused(made: Made, tmp_path: Path) -> None:
+    with pytest.raises(FathomError, match="a suite, which has no replies; give a run of it"):
+        read_replies([made.suite])
     with pytest.raises(FathomError, match="no such run folder"):
         read_replies([tmp_path / "none"])
     with pytest.raises(FathomError, match="no reply to look at"):
