@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -102,7 +103,7 @@ def test_a_prompt_unfolds_to_the_one_that_the_model_got(opened: Open, pages: Pat
     assert gold.count() == 1
     assert gold.inner_text() in prompt
     assert prompt.index(gold.inner_text()) < prompt.index("Answer the following question about Passage")
-    assert tab.locator(".fold.distractor").count() > 0
+    assert tab.locator(".fold.of-distractor").count() > 0
     tab.keyboard.press("u")
     expect(tab.locator(".fold:not([open])")).to_have_count(0)
     tab.locator(".fold .text").last.wait_for()
@@ -123,7 +124,7 @@ def test_gold_answers_are_marked_where_they_are(opened: Open, pages: Path, made:
     assert {mark.inner_text() for mark in marks.all()} == set(api.show(made.suite, sample)["targets"])
     # It is the last text before the question.
     kinds = tab.evaluate("[...document.querySelectorAll('.prompt > .part, .prompt > .fold')].map(e => e.className)")
-    assert [kind.split()[-1] for kind in kinds] == ["instruction", "filler", "gold", "question"]
+    assert [kind.split()[-1] for kind in kinds] == ["instruction", "of-filler", "gold", "question"]
 
 
 def test_texts_in_many_pieces_are_whole(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,6 +188,35 @@ def test_a_link_of_a_report_opens_the_replies_of_its_cell(opened: Open, pages: P
     tab.get_by_label("Compare with").select_option("1")
     expect(tab.locator(".reply")).to_have_count(2)
     assert tab.locator(".reply h3").all_inner_texts() == ["fathom/guess", "fathom/lexical"]
+
+
+def test_a_model_without_a_variant_is_its_run_without_one(opened: Open, tmp_path: Path) -> None:
+    runs = [
+        make_run(tmp_path / name, [(passkey(), Reply("ok", text))]) for name, text in (("a", "54321"), ("b", "12345"))
+    ]
+    about = json.loads((runs[0] / "run.json").read_text("utf-8"))
+    (runs[0] / "run.json").write_text(json.dumps(about | {"variant": "thinking"}))
+    write(runs, tmp_path / "out")
+    for fragment, text in (("", "12345"), ("&variant=thinking", "54321")):
+        tab = opened(tmp_path / "out", f"#model=lab/m{fragment}")
+        assert tab.locator(".reply .said .text").all_inner_texts() == [text]
+
+
+def test_samples_of_two_suites_with_one_name_are_two_samples(opened: Open, tmp_path: Path) -> None:
+    runs = [
+        make_run(tmp_path / name, [(passkey(), Reply("ok", text))], model=f"lab/{name}", suite=name)
+        for name, text in (("one", "12345"), ("two", "54321"))
+    ]
+    write(runs, tmp_path / "out")
+    tab = opened(tmp_path / "out", "#model=lab/one&other=none")
+    tab.get_by_role("button", name="Clear filters").click()
+    assert told(tab) == "2 samples"
+    for place, text in enumerate(["12345", "54321"]):
+        tab.locator("#rows a").nth(place).click()
+        expect(tab.locator("#rows a").nth(place)).to_have_attribute("aria-current", "true")
+        assert text in tab.locator("#detail").inner_text()
+    tab.get_by_label("Suite").select_option("two")
+    assert told(tab) == "1 of 2 samples"
 
 
 def test_an_address_that_fits_nothing_says_so(opened: Open, pages: Path) -> None:

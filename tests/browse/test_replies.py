@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,7 +101,9 @@ def test_rows_files_have_scores_and_say_that_they_have_no_texts(made: Made, tmp_
     assert detail["prompt"]
 
 
-def test_a_path_without_replies_is_refused(tmp_path: Path) -> None:
+def test_a_path_without_replies_is_refused(made: Made, tmp_path: Path) -> None:
+    with pytest.raises(FathomError, match="a suite, which has no replies; give a run of it"):
+        read_replies([made.suite])
     with pytest.raises(FathomError, match="no such run folder"):
         read_replies([tmp_path / "none"])
     with pytest.raises(FathomError, match="no reply to look at"):
@@ -278,3 +281,38 @@ def test_documents_are_cut_into_pieces_that_join_to_all_of_them(
             break
     assert found == "".join(one.text for one in texts)
     assert piece == -(-len(found) // 7)
+
+
+def test_a_truncated_prompt_without_its_gold_text_says_so(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"lengths": "2k", "items": 3, "languages": "en", "depths": "0,0.5", "truncate": "512"}
+    api.build("passkey,kv_retrieval,passage_retrieval", tmp_path / "suite", **how)
+    api.run(tmp_path / "suite", "fathom/lexical", out=tmp_path / "run")
+    pages = Pages(read_replies([tmp_path / "run"]))
+    said: set[tuple[bool, bool, bool]] = set()
+    for number, entry in enumerate(pages.replies.entries):
+        detail = pages.value(f"samples/{number}")
+        assert isinstance(detail, dict)
+        prompt = detail["prompt"]
+        assert isinstance(prompt, dict)
+        gold = any(part["k"] == "gold" for part in prompt["parts"])
+        noted = "The gold text is not in this prompt" in str(prompt.get("note"))
+        said.add(("/cut" in entry.sample, gold, noted))
+        if entry.row.task != "passage_retrieval":
+            whole = api.show(tmp_path / "suite", entry.sample, text=True)["prompt"]
+            assert gold == (entry.row.target in whole)
+    assert said == {(False, True, False), (True, True, False), (True, False, True)}
+
+
+def test_a_run_that_asks_for_thoughts_has_that_end_of_the_prompt(tmp_path: Path) -> None:
+    sample = replace(passkey(0, ("Read.\n\n", "What?")), thinking="\n\nThink, then say what.", thinking_tokens=9)
+    suite = make_suite(tmp_path / "suite", [sample])
+    run = make_run(tmp_path / "run", [(sample, Reply("ok", "12345", reasoning="Hm."))])
+    about = json.loads((run / "run.json").read_text("utf-8"))
+    thinking = {"mode": "on", "kind": "instruct", "prompt": "thinking", "switch": "none", "truncation": None}
+    (run / "run.json").write_text(json.dumps(about | {"thinking": thinking, "variant": "thinking"}))
+    found = read_replies([run], [suite])
+    assert found.runs[0].thinking
+    detail = Pages(found).value("samples/0")
+    assert isinstance(detail, dict)
+    assert detail["prompt"]["thinking"] == sample.thinking
+    assert api.show(run, suites=[suite], text=True)["prompt"].endswith("Think, then say what.")

@@ -12,7 +12,7 @@ from fathom.browse.reasons import judge_replies, reasons
 from fathom.browse.replies import Answered, Entry, Replies
 from fathom.registry import task_title
 from fathom.run.judgements import said
-from fathom.types import FathomError, Json, Row, Sample, Span
+from fathom.types import FathomError, Json, Row, Sample, Span, Task
 
 PIECE = 100_000
 """Characters of documents in one file. All documents in a row are cut into such pieces: with a file for each document a
@@ -173,6 +173,8 @@ class Pages:
         if parts and not any(shown["k"] == "question" for shown in parts):
             parts[-1] |= {"z": text[-_END:].strip()} if "t" not in parts[-1] else {}
         plain: dict[str, Json] = {"parts": parts, "answers": list(answers), "documents": named, "piece": PIECE}
+        if "cut_from" in sample.facets and _is_gone(sample, task, parts):
+            plain["note"] = "The gold text is not in this prompt: the middle was removed to shorten it."
         if sample.thinking_tokens:
             plain["thinking"] = sample.thinking
         return plain
@@ -289,6 +291,12 @@ def part_text(segment: Segment, texts: Mapping[str, str], sample: Sample) -> str
     if text is None or len(text) < part.end:
         raise FathomError(f"sample {sample.id}: document {part.doc} is missing or changed; build the suite again")
     return text[part.start : part.end]
+
+
+def _is_gone(sample: Sample, task: Task | None, parts: Sequence[Mapping[str, Json]]) -> bool:
+    """Whether the gold text of a prompt that had one is in none of its parts."""
+    had_one = "gold" in sample.facets or (task is not None and task.positioned)
+    return had_one and not any(part["k"] == "gold" or "h" in part for part in parts)
 
 
 def _excerpt(text: str, hit: re.Match[str]) -> list[Json]:

@@ -111,7 +111,7 @@ def _explained(row: Row, targets: Sequence[str], rule: str, lines: bool) -> Iter
         yield f"The judge's score is {_number(row.value)}" + (f" ({row.detail})." if row.detail else ".")
         yield f"The judge saw the question, the reply and the {gold}; it did not see the context."
         return
-    by = f"the rule “{row.grader}”" if row.grader else "the task's rule"
+    by = _rule(row)
     if row.answer is None and not row.valid:
         yield f"Scored {_number(row.value)}: {by} found no answer of the requested form in the reply."
         yield f"Expected: {gold}."
@@ -130,6 +130,13 @@ def _explained(row: Row, targets: Sequence[str], rule: str, lines: bool) -> Iter
         yield "The reply does not have the requested form."
     if row.detail:
         yield f"The scorer adds: {row.detail}."
+
+
+def _rule(row: Row) -> str:
+    """The rule in words; scorers of benchmarks name only whether it is the official one."""
+    if row.grader in ("", "strict", "official"):
+        return f"the {row.grader or row.rule} rule" + (f" of {row.metric}" if row.metric else "")
+    return f"the rule “{row.grader}”"
 
 
 def _gold(targets: Sequence[str], lines: bool) -> str:

@@ -134,6 +134,10 @@ def read_replies(
     for path in paths:
         if not path.exists():
             raise FathomError(f"{path}: no such run folder or rows file")
+        if is_suite(path):
+            raise FathomError(
+                f"{path}: a suite, which has no replies; give a run of it. `fathom show` shows its prompts"
+            )
     folders = [path for path in paths if path.is_dir()]
     for folder in folders:
         plugins.use_again(read_manifest(folder)["suite"].get("plugins"), folder)

@@ -17,7 +17,7 @@ MARK, FIRST = "data/list.js", 'fathom.add("list",'
 LARGE = 200_000_000
 """Characters of documents from which the size is said before anything is written."""
 ONLY = (*SCORES, "differ")
-FILTERS = ("model", "variant", "task", "length", "depth", "status", "score", "sample")
+FILTERS = ("model", "variant", "suite", "task", "length", "depth", "status", "score", "sample")
 """Filters of the page that an address can hold."""
 
 

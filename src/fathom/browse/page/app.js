@@ -14,7 +14,9 @@
   let turn = 0;
   let asked = "";
 
-  const address = (entry) => fathom.to({ ...state, sample: entry.id });
+  // Samples of two suites can have one name; the number tells them apart.
+  const nameOf = (entry) => (list.suites.length > 1 ? entry.number + ":" + entry.id : entry.id);
+  const address = (entry) => fathom.to({ ...state, sample: nameOf(entry) });
 
   /** Goes to an address; `quietly` without a step of the back button. */
   function go(hash, quietly) {
@@ -38,7 +40,7 @@
       found = fathom.filtered(list, all, state);
     }
     const runs = fathom.shownRuns(list, state);
-    let entry = state.sample ? all.find((one) => one.id === state.sample) : null;
+    let entry = state.sample ? all.find((one) => nameOf(one) === state.sample) || all.find((one) => one.id === state.sample) : null;
     const wide = matchMedia("(min-width: 60rem)").matches;
     if (!entry && !state.sample && wide) entry = found[0];
     place = entry ? found.indexOf(entry) : -1;
@@ -47,7 +49,13 @@
     find("told").textContent = found.length === all.length ? fathom.many(all.length, "sample") : fathom.count(found.length) + " of " + fathom.many(all.length, "sample");
     document.body.dataset.view = state.sample && entry ? "detail" : "list";
     if (!entry) return empty();
-    return show(entry, runs, old.sample !== state.sample);
+    return show(entry, answering(entry, runs), old.sample !== state.sample);
+  }
+
+  /** The runs to show: those chosen, or if none of them has a reply to this sample, those that have one. */
+  function answering(entry, runs) {
+    const own = [...new Set(entry.replies.map((one) => one.run))];
+    return runs.some((run) => own.includes(run)) ? runs : own.slice(0, runs.length);
   }
 
   function empty() {

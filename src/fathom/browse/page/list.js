@@ -17,6 +17,7 @@
     const depths = found((entry) => entry.depth).filter((depth) => depth !== null).sort((one, other) => one - other);
     const search = h("input", { type: "search", name: "q", id: "search", placeholder: "Search", "aria-label": "Search ids, questions and answers", autocomplete: "off", spellcheck: "false", oninput: () => change({ q: search.value }, true) });
     const selects = {
+      suite: select("suite", "Suite", [["", "all suites"], ...list.suites.map((name) => [name, fathom.plain(name)])], list.suites.length > 1),
       task: select("task", "Task", [["", "all tasks"], ...list.tasks.map((task) => [task.name, fathom.plain(task.title)])], list.tasks.length > 1),
       length: lengths(),
       depth: select("depth", "Depth", [["", "all depths"], ...(depths.length <= 12 ? depths.map((depth) => [String(depth), "depth " + depth]) : RANGES)], depths.length > 1),
@@ -26,7 +27,7 @@
     const runs = list.runs.map((run, n) => [String(n), fathom.runName(run)]);
     const left = list.runs.length > 1 && h("select", { class: "run", "aria-label": "Run", onchange: () => change(chosen(left.value, other.value)) }, [["", "all runs"], ...runs].map(option));
     const other = list.runs.length > 1 && h("select", { class: "run", "aria-label": "Compare with", onchange: () => change(chosen(left.value, other.value)) }, [["none", "no comparison"], ...runs.map(([n, name]) => [String(Number(n) + 1), "compare with " + name])].map(option));
-    const clear = h("button", { type: "button", class: "plain", onclick: () => change({ model: "", variant: "", task: "", length: "", depth: "", status: "", score: "", q: "" }) }, "Clear filters");
+    const clear = h("button", { type: "button", class: "plain", onclick: () => change({ model: "", variant: "", suite: "", task: "", length: "", depth: "", status: "", score: "", q: "" }) }, "Clear filters");
     form.addEventListener("submit", (event) => event.preventDefault());
     form.replaceChildren(...[search, left, other, ...Object.values(selects).filter(Boolean), clear].filter(Boolean));
 
@@ -67,7 +68,7 @@
         const shown = fathom.shownRuns(list, state);
         other.value = shown.length > 1 ? String(shown[1] + 1) : "none";
       }
-      clear.hidden = !["model", "task", "length", "depth", "status", "score", "q"].some((name) => state[name]);
+      clear.hidden = !["model", "suite", "task", "length", "depth", "status", "score", "q"].some((name) => state[name]);
     };
   };
 

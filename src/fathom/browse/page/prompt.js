@@ -68,7 +68,7 @@
     const what = long.length > 1 ? fathom.count(long.length) + " " + several : fathom.capital(one);
     const excerpts = long.flatMap((part) => part.x || []).slice(0, 3);
     const body = h("div", { class: "inside" });
-    const fold = h("details", { class: "fold " + group.kind },
+    const fold = h("details", { class: "fold of-" + group.kind },
       h("summary", null, h("span", { class: "what" }, what + ": " + fathom.many(characters, "character") + ", from "), h("bdi", null, from),
         hits ? h("span", { class: "hits" }, "gold answer " + (hits === 1 ? "once" : fathom.count(hits) + " times")) : null,
         long.length === 1 && !excerpts.length ? h("span", { class: "preview" }, fathom.visible(long[0].p) + "\u2026") : null),
@@ -127,7 +127,7 @@
       else for (const fold of folds) fold.open = false;
     }
     const gold = parts.filter((part) => part.k === "gold").length;
-    const known = gold ? null : parts.some((part) => part.h) ? "The position of the evidence is not known; texts of gold answers are marked." : null;
+    const known = prompt.note ? prompt.note : gold ? null : parts.some((part) => part.h) ? "The position of the evidence is not known; texts of gold answers are marked." : null;
     return h("section", { class: "prompt" },
       h("div", { class: "line" }, h("h3", null, "Prompt"), h("span", { class: "muted" }, fathom.many(total, "character") + (known ? ". " + known : "")), folds.length ? all : null),
       views);

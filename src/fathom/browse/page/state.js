@@ -1,7 +1,7 @@
 /* What is shown: the filters, the sample and the runs, all of them in the part of the address after "#". */
 (function (fathom) {
   "use strict";
-  const NAMES = ["model", "variant", "other", "task", "length", "depth", "status", "score", "q", "sample"];
+  const NAMES = ["model", "variant", "other", "suite", "task", "length", "depth", "status", "score", "q", "sample"];
 
   /** The filters that an address asks for; unknown names are ignored. */
   fathom.read = function (hash) {
@@ -16,8 +16,13 @@
   fathom.to = (state) =>
     "#" + NAMES.filter((name) => state[name]).map((name) => name + "=" + encodeURIComponent(state[name]).replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%40/g, "@")).join("&");
 
-  /** Index of the run on the left; -1 if the address names none. A model without its variant is its first run. */
-  fathom.leftRun = (list, state) => (state.model ? list.runs.findIndex((run) => run.model === state.model && (!state.variant || run.variant === state.variant)) : -1);
+  /** Index of the run on the left; -1 if the address names none. A model without a variant is its run without one, else
+   * its first run. */
+  fathom.leftRun = function (list, state) {
+    if (!state.model) return -1;
+    const exact = list.runs.findIndex((run) => run.model === state.model && run.variant === (state.variant || ""));
+    return exact >= 0 || state.variant ? exact : list.runs.findIndex((run) => run.model === state.model);
+  };
 
   /** Indices of the runs that are shown: one, or two side by side. */
   fathom.shownRuns = function (list, state) {
@@ -60,6 +65,7 @@
     return entries.filter(function (entry) {
       const own = run < 0 ? entry.replies : entry.replies.filter((one) => one.run === run);
       if (!own.length) return false;
+      if (state.suite && list.suites[entry.suite] !== state.suite) return false;
       if (state.task && list.tasks[entry.task].name !== state.task) return false;
       if (state.length && entry.length !== Number(state.length)) return false;
       if (state.depth && (entry.depth === null || entry.depth < low - 1e-9 || entry.depth > (high === undefined ? low : high) + 1e-9)) return false;
