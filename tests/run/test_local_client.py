@@ -240,6 +240,7 @@ def test_a_request_that_is_given_up_ends_at_the_next_token(base: Path) -> None:
     ("options", "message"),
     [
         ({"model_args": {"batch_size": 0}}, "batch_size=0: expected a positive whole number"),
+        ({"model_args": {"prefill_chunk_size": "4k"}}, "prefill_chunk_size=4k: expected a positive whole number"),
         ({"model_args": {"dtype": "half"}}, "dtype=half: expected one of auto, bfloat16"),
         ({"model_args": {"auto_model_class": "os"}}, "auto_model_class=os: expected a class such as"),
         ({"model_args": {"chat_template": "no.jinja"}}, "chat_template=no.jinja: cannot be read"),
@@ -285,6 +286,34 @@ def test_a_whole_run(chat: Path, tmp_path: Path) -> None:
     assert {(row.reply.status, row.reply.text, row.cost) for row in stored} == {("ok", "It leaves at nine.", 0.0)}
     assert {"torch", "transformers"} <= set(read_manifest(tmp_path / "run")["versions"])
     assert load([tmp_path / "run"])["value"].to_list() == [0.0] * 6
+
+
+def test_a_run_is_resumed_with_smaller_batches_but_not_with_other_numbers(
+    chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fathom.run.local_client import LocalClient
+
+    suite, generate = make_suite(tmp_path, 3), LocalClient._generate
+
+    def full(self: LocalClient, jobs: Any, ended: Any) -> None:
+        if len(jobs) > 1:
+            raise RuntimeError("CUDA out of memory")
+        generate(self, jobs, ended)
+
+    monkeypatch.setattr(LocalClient, "_generate", full)
+    with pytest.raises(FathomError, match=r"all 3 samples failed.*batch_size=1"):
+        run(suite, f"hf/{chat}", out=tmp_path / "run", model_args={"batch_size": 3, "prefill_chunk_size": 64})
+    run(suite, f"hf/{chat}", out=tmp_path / "run", model_args={"batch_size": 1, "device": "cpu"})
+    assert {row.reply.status for row in replies(tmp_path / "run")} == {"ok"}
+    with pytest.raises(FathomError, match=r"model_args.dtype = None, but model_args.dtype = 'bfloat16'"):
+        run(suite, f"hf/{chat}", out=tmp_path / "run", model_args={"dtype": "bfloat16"})
+
+
+def test_prompts_computed_in_chunks_get_the_same_reply(base: Path) -> None:
+    settings = Settings(f"hf/{base}", chat_template="never", model_args={"prefill_chunk_size": 5})
+    for prompt in PROMPTS[:2]:
+        (reply,) = ask(open_local_client(settings), prompt)
+        assert reply.text == greedily(client(base, chat_template="never"), prompt, 24)
 
 
 def test_the_window_is_that_of_the_configuration(chat: Path, tmp_path: Path) -> None:

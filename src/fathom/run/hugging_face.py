@@ -10,6 +10,8 @@ from fathom.types import FathomError, Json
 
 PREFIX = "hf/"
 INSTALL = "pip install 'fathom-eval[hf]'"
+PLACES = ("device", "device_map", "max_memory", "batch_size", "prefill_chunk_size")
+"""Arguments that say where and how many prompts are computed at once; a run may be resumed with others."""
 OWN_CODE = "trust_remote_code"  # named by all messages of transformers about models that come with code
 # Arguments of the model that are not passed on to `from_pretrained`.
 _OWN = ("device", "dtype", "torch_dtype", "tokenizer", "tokenizer_path", "model_path", "auto_model_class")

@@ -61,15 +61,14 @@ class LocalClient:
     policy: Overflow = "refuse"
 
     def __init__(self, loaded: Loaded, settings: Settings) -> None:
-        arguments = settings.model_args
         self._loaded, self._settings = loaded, settings
-        self.batch_size = _batch_size(settings)
+        self.batch_size = _count(settings, "batch_size", 1) or 1
         self.context = loaded.window
         # The user may know better than the configuration.
         self._held = None if loaded.window is None else max(loaded.window, settings.window or 0)
         self._template = None if settings.chat_template == "never" else _template(loaded.tokenizer, settings)
         self._more = _template_options(settings)
-        self._config = _generation(loaded, settings, arguments.get("prefill_chunk_size"))
+        self._config = _generation(loaded, settings, _count(settings, "prefill_chunk_size", None))
         self._endings = frozenset(self._config.eos_token_id or ())
         self._waiting: list[_Job] = []
         self._working = asyncio.Lock()
@@ -261,7 +260,8 @@ def _check(settings: Settings) -> None:
                 f"model {settings.model}: the generation option {name!r} is not supported for models in this process; "
                 f"they support {', '.join(able)}"
             )
-    _batch_size(settings)
+    for name in ("batch_size", "prefill_chunk_size"):
+        _count(settings, name, None)
 
 
 def _of_model(settings: Settings) -> dict[str, Json]:
@@ -274,10 +274,10 @@ def keeps_all(cache: Any) -> bool:
     return bool(layers) and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
 
 
-def _batch_size(settings: Settings) -> int:
-    given = settings.model_args.get("batch_size", 1)
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise FathomError(f"model {settings.model}: batch_size={given}: expected a positive whole number")
+def _count(settings: Settings, name: str, default: int | None) -> int | None:
+    given = settings.model_args.get(name, default)
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+        raise FathomError(f"model {settings.model}: {name}={given}: expected a positive whole number")
     return given
 
 
@@ -314,7 +314,7 @@ def _template_options(settings: Settings) -> dict[str, Json]:
     return {**options, **(told if isinstance(told, Mapping) else {})}
 
 
-def _generation(loaded: Loaded, settings: Settings, chunk: Json) -> Any:
+def _generation(loaded: Loaded, settings: Settings, chunk: int | None) -> Any:
     """How tokens are drawn: greedily at temperature 0, otherwise by the model's own configuration and the user's."""
     config = copy.deepcopy(loaded.model.generation_config)
     config.return_dict_in_generate, config.use_cache, config.max_length = True, True, None

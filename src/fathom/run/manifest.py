@@ -11,7 +11,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
-from fathom.run.hugging_face import is_local
+from fathom.run.hugging_face import PLACES, is_local
 from fathom.run.model import Settings, is_baseline
 from fathom.run.model_settings import KINDS, SWITCHES
 from fathom.run.thinking import MODES, PROMPTS
@@ -256,6 +256,8 @@ def _compare(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None
 
 def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
     suite = manifest.get("suite") or {}
+    arguments: Mapping[str, Any] = manifest.get("model_args") or {}
+    free = PLACES if is_local(str(manifest.get("model"))) else ()
     return {
         "model": manifest.get("model"),
         "suite fingerprint": suite.get("fingerprint"),
@@ -266,6 +268,6 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "--model-kind": manifest.get("model_kind"),
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
-        **{f"model_args.{name}": value for name, value in (manifest.get("model_args") or {}).items()},
+        **{f"model_args.{name}": arguments[name] for name in arguments if name not in free},
         **(manifest.get("generation") or {}),
     }
