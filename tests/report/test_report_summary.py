@@ -214,7 +214,11 @@ def test_the_command_writes_markdown_where_people_expect_it(
     code, printed, _ = call("report", *sources, "--format", "markdown")
     assert code == 0
     assert printed.startswith("### Long-context reliability\n")
-    assert f"Command: `fathom report {runs}/lexical '{runs}/guess run'`" in printed
+    assert "Command: `fathom report lexical 'guess run'`" in printed  # no paths of this machine
+    options = ("--seed", "3", "--unanswered", "drop", "--title", "Other")
+    other = call("report", *sources, "--format", "markdown", *options)[1]
+    assert "report lexical 'guess run' --seed 3 --unanswered drop`" in other
+    assert other.startswith("### Other\n")
     assert re.search(r"Fingerprint of the suite: [0-9a-f]{16}\b", printed)
     assert list(tmp_path.iterdir()) == []
     assert call("report", *sources, "--format", "markdown", "--out", "-")[1] == printed

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import erfc, sqrt
 
 import numpy as np
 
@@ -54,14 +53,15 @@ def drops_of(ready: Sequence[Profile]) -> list[Drop]:
     adjusted = holm(np.array([one.p_value for one in found]), tests=len(found)).tolist()
     largest: dict[tuple[str, str, str], Drop] = {}
     for one, p_value in sorted(zip(found, adjusted, strict=True), key=lambda pair: pair[0].difference):
-        # With few items a normal distribution claims too much, and the interval does not.
         if p_value <= 1 - LEVEL and one.interval.high < 0:
             largest.setdefault((one.model, one.variant, one.task), replace(one, p_value=p_value))
     return list(largest.values())
 
 
 def _losses(profile: Profile) -> list[Drop]:
-    """The loss at each length but the first, with its p-value by itself: one-sided, from a normal distribution."""
+    """The loss at each length but the first, with its p-value by itself: one-sided, from Student's distribution."""
+    from scipy.special import stdtr
+
     columns = np.flatnonzero(profile.complete)
     if len(columns) < 2:
         return []
@@ -71,8 +71,8 @@ def _losses(profile: Profile) -> list[Drop]:
     for place, column in enumerate(columns[1:].tolist(), start=1):
         lost = draws[:, place] - draws[:, 0]
         before, after = float(profile.means[first]), float(profile.means[column])
-        spread = float(lost.std())
-        p_value = 0.5 * erfc((before - after) / spread / sqrt(2)) if spread else float(after >= before)
+        items = int(min(profile.scored[first], profile.scored[column]))
+        p_value = float(stdtr(max(1, items - 1), (after - before) / max(float(lost.std()), 1e-12)))
         lengths = int(profile.lengths[first]), int(profile.lengths[column])
         interval = interval_of(lost, after - before)
         made.append(Drop(profile.model, profile.variant, profile.task, *lengths, before, after, interval, p_value))

@@ -83,14 +83,18 @@ def report(options: ReportOptions) -> "Report":
 
 
 def _command(options: ReportOptions) -> str:
-    """The command without what does not change its figures."""
+    """The command without what does not change its figures; of absolute paths, which name people, only the end."""
     given: dict[str, Any] = options.record()["options"]
-    sources = [str(source) for source in paths_of(options.sources)]
+    sources = list(map(_shown, paths_of(options.sources)))
     flags = []
     for name in ("seed", "judge", "unanswered", "filter", "threshold", "panel"):
         for value in given[name] if isinstance(given.get(name), list | tuple) else [given.get(name)]:
-            flags += [f"--{name}", str(value)] if value is not None else []
+            flags += [f"--{name}", _shown(value)] if value is not None else []
     return shlex.join(["fathom", "report", *sources, *flags])
+
+
+def _shown(value: object) -> str:
+    return Path(str(value)).name if Path(str(value)).is_absolute() else str(value)
 
 
 def _link(options: ReportOptions, sources: "Sequence[Path]") -> "Callable[[Replies], str] | None":
