@@ -107,6 +107,11 @@ def test_questions_that_need_their_text_are_kept_and_become_a_suite(
     )
     assert {sample.facets["drafted"] for sample in open_suite(built.folder).samples()} == {"lab/writer"}
     assert any("3 drafted by lab/writer" in note for note in built.manifest["notes"])
+    api.run(built.folder, "fathom/lexical", out=folder.parent / "run")
+    api.report(folder.parent / "run", out=folder.parent / "report.html")
+    page = (folder.parent / "report.html").read_text("utf-8")
+    assert re.search(r"Questions drafted by</th>\s*<td[^>]*>\s*lab/writer", page)
+    assert "Some questions were drafted by a model: lab/writer." in page
 
 
 def test_repeating_asks_for_nothing_that_is_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
