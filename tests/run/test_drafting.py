@@ -78,6 +78,7 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
+@pytest.mark.slow
 def test_questions_that_need_their_text_are_kept_and_become_a_suite(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,6 +237,7 @@ def test_replies_are_read_strictly() -> None:
     assert read_drafts("{" * 100_000) is None
 
 
+@pytest.mark.slow
 def test_a_server_behind_the_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
