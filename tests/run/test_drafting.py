@@ -216,7 +216,9 @@ def test_unread_files_stop_a_drafting(folder: Path, monkeypatch: pytest.MonkeyPa
     (folder / "old.doc").write_text("x")
     with pytest.raises(FathomError, match=r"1 of 5 files were not read"):
         draft(folder)
-    assert draft(folder, allow_unread=True).kept == 3
+    summary = draft(folder, allow_unread=True)
+    assert summary.kept == 3
+    assert summary.hints[0].endswith("not read (save it as .docx or .pdf): old.doc")
 
 
 def test_passages_are_spread_over_a_document() -> None:
