@@ -10,6 +10,7 @@ from fathom.corpus import Corpus, read_corpus
 from fathom.records import Fault, read_records
 from fathom.records.extracting import Extracted, NoTextError, extract
 from fathom.records.extractor import Extractor
+from fathom.types import FathomError
 from made_documents import (
     docx_bytes,
     epub_bytes,
@@ -295,3 +296,9 @@ def test_what_a_library_prints_is_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "a\nb.html"
     path.write_text("<p>text")
     assert [record.fields for record in read_records(path)] == [{"text": "text"}]  # type: ignore[union-attr]
+
+
+def test_a_corpus_of_one_file_without_text_says_why(tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(scanned_pdf())
+    with pytest.raises(FathomError, match=r"no document could be read\.\n.*scanned: no text; run OCR first"):
+        read(tmp_path / "scan.pdf")
