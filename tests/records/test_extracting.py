@@ -10,6 +10,7 @@ from fathom.corpus import Corpus, read_corpus
 from fathom.records import Fault, read_records
 from fathom.records.extracting import Extracted, NoTextError, extract
 from fathom.records.extractor import Extractor
+from fathom.types import FathomError
 from made_documents import (
     docx_bytes,
     epub_bytes,
@@ -127,9 +128,10 @@ def test_deeply_nested_web_pages_are_read_to_the_end() -> None:
     assert extract(page.encode(), ".html").pages[0].split() == ["deep", "end"]
 
 
+@pytest.mark.slow
 def test_a_long_text_of_a_web_page_is_read_to_the_end() -> None:
-    page = f"<p>{'word ' * 3_000_000}</p><p>end</p>"
-    assert extract(page.encode(), ".html").pages[0].split().count("word") == 3_000_000
+    page = f"<p>{'word ' * 2_500_000}</p><p>end</p>"
+    assert extract(page.encode(), ".html").pages[0].split().count("word") == 2_500_000
 
 
 def test_a_book_in_chapters() -> None:
@@ -162,11 +164,6 @@ def test_files_in_archives_and_compressed(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------- what cannot be read
-
-
-def bomb() -> bytes:
-    """A Word file whose text unpacks to a gigabyte."""
-    return docx_bytes(["a" * (1 << 30)])
 
 
 @pytest.mark.parametrize(
@@ -218,11 +215,13 @@ def test_scanned_pages_among_others_are_a_problem(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------- hostile files
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_is_not_unpacked() -> None:
     with pytest.raises(NoTextError, match="would unpack to"):
-        extract(zipped({"word/document.xml": bytes(600 << 20)}), ".docx")
+        extract(zipped({"word/document.xml": bytes(80 << 20)}), ".docx")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".docx", ".epub", ".pptx"])
 def test_external_entities_and_billions_of_laughs_are_not_expanded(tmp_path: Path, suffix: str) -> None:
     secret = tmp_path / "secret.txt"
@@ -260,6 +259,7 @@ def _file(folder: Path, data: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_too_long_is_named_and_the_next_one_is_read(tmp_path: Path) -> None:
     slow = tmp_path / "slow.html"
     slow.write_text("<p>" + "word <b>x</b> " * 400_000)
@@ -277,15 +277,16 @@ def test_a_file_that_takes_too_long_is_named_and_the_next_one_is_read(tmp_path: 
         extractor.close()
 
 
+@pytest.mark.slow
 def test_a_file_that_needs_too_much_memory_is_named_and_the_next_one_is_read(tmp_path: Path) -> None:
-    large = tmp_path / "large.docx"
-    large.write_bytes(docx_bytes([f"number {number} " * 5 for number in range(300_000)]))
+    large = tmp_path / "large.html"
+    large.write_text("<p>text" * 4_000_000)
     quick = tmp_path / "quick.html"
     quick.write_text("<p>quick")
-    extractor = Extractor(memory=600 << 20)
+    extractor = Extractor(memory=256 << 20)
     try:
-        with pytest.raises(NoTextError, match=r"memory|crash"):
-            extractor.extract(large, ".docx")
+        with pytest.raises(NoTextError, match=r"memory|crash|damaged"):
+            extractor.extract(large, ".html")
         assert extractor.extract(quick, ".html").pages == ("quick",)
     finally:
         extractor.close()
@@ -295,3 +296,9 @@ def test_what_a_library_prints_is_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "a\nb.html"
     path.write_text("<p>text")
     assert [record.fields for record in read_records(path)] == [{"text": "text"}]  # type: ignore[union-attr]
+
+
+def test_a_corpus_of_one_file_without_text_says_why(tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(scanned_pdf())
+    with pytest.raises(FathomError, match=r"no document could be read\.\n.*scanned: no text; run OCR first"):
+        read(tmp_path / "scan.pdf")

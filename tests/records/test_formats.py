@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -230,3 +231,16 @@ def test_many_files_that_are_not_read_are_counted_by_folder_and_suffix(tmp_path:
 
 def test_a_file_by_its_path() -> None:
     assert str(File.at(Path("a/b.csv"))) == "a/b.csv"
+
+
+def test_without_its_libraries_a_document_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fathom.records import extractor
+
+    for name in ("pypdfium2", "mammoth", "pptx", "lxml"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for suffix, content in ((".pdf", b"%PDF-1.7"), (".html", b"<p>text")):
+        path = tmp_path / f"one{suffix}"
+        path.write_bytes(content)
+        assert extractor._answer(str(path), suffix) == {
+            "fault": 'it needs other libraries: pip install "fathom-eval[documents]"'
+        }

@@ -78,6 +78,7 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
+@pytest.mark.slow
 def test_questions_that_need_their_text_are_kept_and_become_a_suite(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +108,11 @@ def test_questions_that_need_their_text_are_kept_and_become_a_suite(
     )
     assert {sample.facets["drafted"] for sample in open_suite(built.folder).samples()} == {"lab/writer"}
     assert any("3 drafted by lab/writer" in note for note in built.manifest["notes"])
+    api.run(built.folder, "fathom/lexical", out=folder.parent / "run")
+    api.report(folder.parent / "run", out=folder.parent / "report.html")
+    page = (folder.parent / "report.html").read_text("utf-8")
+    assert re.search(r"Questions drafted by</th>\s*<td[^>]*>\s*lab/writer", page)
+    assert "Some questions were drafted by a model: lab/writer." in page
 
 
 def test_repeating_asks_for_nothing_that_is_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +216,9 @@ def test_unread_files_stop_a_drafting(folder: Path, monkeypatch: pytest.MonkeyPa
     (folder / "old.doc").write_text("x")
     with pytest.raises(FathomError, match=r"1 of 5 files were not read"):
         draft(folder)
-    assert draft(folder, allow_unread=True).kept == 3
+    summary = draft(folder, allow_unread=True)
+    assert summary.kept == 3
+    assert summary.hints[0].endswith("not read (save it as .docx or .pdf): old.doc")
 
 
 def test_passages_are_spread_over_a_document() -> None:
@@ -231,6 +239,7 @@ def test_replies_are_read_strictly() -> None:
     assert read_drafts("{" * 100_000) is None
 
 
+@pytest.mark.slow
 def test_a_server_behind_the_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 

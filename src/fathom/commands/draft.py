@@ -1,7 +1,7 @@
 """Have a model draft questions about your documents."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,7 +97,7 @@ def draft(options: DraftOptions) -> "DraftSummary":
         max_cost=options.max_cost,
         progress=options.progress or (lambda stage, done, total: None),
     )
-    return draft(
+    summary = draft(
         list(documents.values()),
         model,
         checker,
@@ -106,6 +106,8 @@ def draft(options: DraftOptions) -> "DraftSummary":
         per_document=options.per_document,
         confirm=options.confirm,
     )
+    left_out = [problem for corpus in corpora for problem in (*corpus.problems, *corpus.unread)]
+    return replace(summary, hints=(*map(str, left_out), *summary.hints))
 
 
 def main(line: DraftOptions) -> int:

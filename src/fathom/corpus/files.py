@@ -127,7 +127,7 @@ def read_corpus(spec: str, fields: Fields | None = None, *, questions: Collectio
     if not gathered.documents:
         listed = "".join(f"\n  {problem}" for problem in (*gathered.problems[:5], *found.unread))
         why = "no document could be read." if found.files else "it contains no documents."
-        needs = "" if gathered.problems else f" It needs files that end in {READABLE}."
+        needs = "" if gathered.problems or gathered.textless else f" It needs files that end in {READABLE}."
         raise FathomError(f"Corpus {spec!r}: {why}{needs}{listed}")
     documents = tuple(gathered.documents.values())
     return Corpus(

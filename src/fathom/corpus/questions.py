@@ -180,7 +180,7 @@ def _not_there(document: Document, quotation: str) -> str:
             low = middle
         else:
             high = middle - 1
-    agrees = f"; it agrees up to {_short(' '.join(words[max(0, low - 8) : low]))}" if low else ""
+    agrees = f"; it agrees up to {_short(' '.join(words[max(0, low - 8) : low]))}" if low > 2 else ""
     return f"the evidence is not in the text of {document.source} word for word: {_short(quotation)}{agrees}"
 
 

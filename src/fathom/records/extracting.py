@@ -7,7 +7,7 @@ or hostile: ``fathom.records.extractor`` calls these functions in a process with
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import pairwise
 from posixpath import dirname, join, normpath
@@ -68,6 +68,8 @@ def extract(data: bytes, suffix: str) -> Extracted:
         NoTextError: It has none, or cannot be read.
     """
     found = EXTRACTORS[suffix](data)
+    # Fonts and slides may have half of a letter of two halves, which cannot be stored.
+    found = replace(found, pages=tuple(page.encode(errors="replace").decode() for page in found.pages))
     if not any(map(str.strip, found.pages)):
         raise NoTextError(EMPTY)
     if sum(map(len, found.pages)) > MOST_CHARACTERS:

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -23,6 +23,7 @@ from fathom.stats.side_rows import is_aggregate
 from fathom.types import FathomError
 
 ALL = "all"
+DRAFTED = "Questions drafted by"
 
 NAMES = (
     *("model", "variant", "task", "suite", "source", "tokenizer"),
@@ -337,6 +338,8 @@ def settings_of(rows: pl.DataFrame) -> list[tuple[str, str]]:
         (f"Items of {task}", f"{items:,} with {questions:,} questions; questions of one item share a context")
         for task, items, questions in _several_questions(rows)
     )
+    if drafted := _drafted(rows):
+        settings.append((DRAFTED, ", ".join(drafted)))
     settings.append(("Fields for breakdowns", ", ".join(_facets(rows))))
     return [(label, value) for label, value in settings if value]
 
@@ -389,11 +392,22 @@ def distinct(rows: pl.DataFrame, column: str) -> list[str]:
 
 
 def _facets(rows: pl.DataFrame) -> list[str]:
-    names: set[str] = set()
+    names = {name for facets in _different_facets(rows) for name in facets}
+    return [printable(name) for name in sorted(names)]
+
+
+def _drafted(rows: pl.DataFrame) -> list[str]:
+    """The models that drafted questions, which readers of the results must know."""
+    models = {str(facets["drafted"]) for facets in _different_facets(rows) if "drafted" in facets}
+    return [printable(name) for name in sorted(models)]
+
+
+def _different_facets(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     for text in rows["facets"].drop_nulls().unique():
         try:
-            names.update(json.loads(text))
+            found = json.loads(text)
         except (ValueError, TypeError):
             # Rows of other tools may have any value here, which names no field for breakdowns.
             continue
-    return [printable(name) for name in sorted(names)]
+        if isinstance(found, dict):
+            yield found

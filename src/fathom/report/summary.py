@@ -14,7 +14,7 @@ from fathom.printing import printable
 from fathom.report import words
 from fathom.report.by_question import OVERALL, ByQuestion
 from fathom.report.known import said_of_filter
-from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.results import ALL, DRAFTED, Results, System, system_of
 from fathom.report.table import Replies, Table
 from fathom.report.tables import headline
 from fathom.report.tally import replies_of
@@ -70,7 +70,7 @@ def summary(results: Results) -> Summary:
     if not results.systems:
         scope, *notes = averages_alone(found)
         return Summary(scope, (), None, (), tuple(filter(None, notes)), _made(results))
-    notes = [_ties(results), _uneven(results), _apart(results), _chance(results), thinking(found)]
+    notes = [_drafted(results), _ties(results), _uneven(results), _apart(results), _chance(results), thinking(found)]
     return Summary(
         scope=_scope(results),
         unmeasured=tuple(_unmeasured(results)),
@@ -262,6 +262,11 @@ def _apart(results: Results) -> str:
         "there, and an average score is the mean over lengths; `fathom analyze breakdown` gives the mean over "
         "questions."
     )
+
+
+def _drafted(results: Results) -> str:
+    models = dict(results.settings).get(DRAFTED)
+    return f"Some questions were drafted by a model: {models}." if models else ""
 
 
 def _chance(results: Results) -> str:

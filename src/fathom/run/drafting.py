@@ -260,7 +260,7 @@ def draft(
         len({one.passage.document.id for one in kept}),
         Counter(one.reason for one in rejected),
         (spent(folder, names[0]), spent(folder, names[1])),
-        hints=_hints(rejected, folder, model, checker),
+        hints=_hints(kept, rejected, folder, model, checker),
     )
 
 
@@ -394,7 +394,9 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
         csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
 
 
-def _hints(rejected: Sequence[Drafted], folder: Path, model: Settings, checker: Settings) -> tuple[str, ...]:
+def _hints(
+    kept: Sequence[Drafted], rejected: Sequence[Drafted], folder: Path, model: Settings, checker: Settings
+) -> tuple[str, ...]:
     hints = [
         f"rejected: {reason}: {count:,}" for reason, count in Counter(one.reason for one in rejected).most_common()
     ]
@@ -402,7 +404,9 @@ def _hints(rejected: Sequence[Drafted], folder: Path, model: Settings, checker: 
         hints.append(f"the rejected questions are in {folder / 'rejected.csv'}")
     if model.model == checker.model:
         hints.append("the same model drafted and checked the questions; another checker finds more faults")
-    return (*hints, "read the questions before you rely on them: a model wrote them")
+    if kept:
+        hints.append("read the questions before you rely on them: a model wrote them")
+    return tuple(hints)
 
 
 # ------------------------------------------------------------------------------------------------ requests
