@@ -5,8 +5,8 @@
 
 From a folder on disk, and from the server. Two prompts: passkey over hundreds of generated documents, and one text of
 two million characters. Times are from the click to the frame after the one in which the text is there. Opening:
-question, gold text, replies, folded fillers. Unfolding: the whole text, loaded and painted. The picture shows two offline
-baselines on the suite `starter`.
+question, gold text, replies, folded fillers. Unfolding: the whole text, loaded and painted. The picture shows two
+offline baselines on the suite `starter`.
 """
 
 from __future__ import annotations
