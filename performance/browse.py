@@ -1,11 +1,12 @@
-"""Prompts of two million characters in the pages of `fathom browse`, from disk in headless Chromium; and its picture.
+"""Prompts of two million characters in the pages of `fathom browse`, in headless Chromium; and its picture.
 
     python performance/browse.py [--runs 7]
     python performance/browse.py --picture docs/images/browse.png
 
-Two prompts: passkey over hundreds of generated documents, and one text of two million characters. Times are from the
-click to the frame after the one in which the text is there. Opening: question, gold text, replies, folded fillers.
-Unfolding: the whole text, loaded and painted. The picture shows two offline baselines on the suite `starter`.
+From a folder on disk, and from the server. Two prompts: passkey over hundreds of generated documents, and one text of
+two million characters. Times are from the click to the frame after the one in which the text is there. Opening:
+question, gold text, replies, folded fillers. Unfolding: the whole text, loaded and painted. The picture shows two
+offline baselines on the suite `starter`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import os
 import shutil
 import statistics
 import tempfile
+import threading
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from fathom import api
-from fathom.browse import address, write
+from fathom.browse import Pages, PagesServer, Written, address, read_replies, write
 
 LENGTH = "512k"
 TEXT = 2_000_000
@@ -49,8 +51,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
         if arguments.picture:
             return picture(browser, Path(folder), arguments.picture)
-        columns = ("characters", "files", "MB", "open ms", "unfold ms", "to end ms")
-        print("prompt".ljust(18) + "".join(f"{column:>12}" for column in columns))
+        print("prompt".ljust(24) + "  characters   files      MB    open ms  unfold ms  to end ms")
         for name, corpus in (("many documents", "world"), ("one document", str(one_document(Path(folder))))):
             measure(browser, Path(folder), name, corpus, arguments.runs)
     return None
@@ -74,10 +75,19 @@ def measure(browser: Browser, folder: Path, name: str, corpus: str, times: int) 
     api.build("passkey", suite, lengths=length, items=2, corpus=corpus, languages="en", depths="0.5")
     api.run(suite, "fathom/lexical", out=run)
     written = write([run], pages)
+    with PagesServer(Pages(read_replies([run]))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        print_times(browser, f"{name}, file", pages.resolve().as_uri(), written, times)
+        print_times(browser, f"{name}, served", server.address, written, times)
+        server.shutdown()
+
+
+def print_times(browser: Browser, name: str, place: str, written: Written, times: int) -> None:
+    """Prints the medians of opening the second sample, unfolding it, and going to its end."""
     figures: dict[str, list[float]] = {"open": [], "unfold": [], "end": []}
     count = 0
     for _ in range(times):
-        page = opened(browser, pages)
+        page = opened(browser, place)
         second = page.locator("#rows a .name").nth(1).inner_text()
         figures["open"].append(page.evaluate(CLICK, ["#rows li:nth-child(2) a", OPENED.format(sample=second)]))
         figures["unfold"].append(page.evaluate(CLICK, ["#unfold", UNFOLDED]))
@@ -85,16 +95,14 @@ def measure(browser: Browser, folder: Path, name: str, corpus: str, times: int) 
         figures["end"].append(page.evaluate(CLICK, ["#said", "true"]))
         count = page.evaluate("document.querySelector('.prompt').textContent.length")
         page.close()
-    medians = [statistics.median(values) for values in figures.values()]
-    print(
-        f"{name:18}{count:12,}{written.files:12,}{written.size / 1e6:12.1f}" + "".join(f"{ms:12.0f}" for ms in medians)
-    )
+    medians = "".join(f"{statistics.median(values):11.0f}" for values in figures.values())
+    print(f"{name:24}{count:12,}{written.files:8,}{written.size / 1e6:8.1f}{medians}")
 
 
-def opened(browser: Browser, pages: Path, width: int = 1440, height: int = 900, **filters: str) -> Page:
+def opened(browser: Browser, place: str, width: int = 1440, height: int = 900, **filters: str) -> Page:
     """A tab with the pages, whose sample is shown."""
     page = browser.new_page(viewport={"width": width, "height": height})
-    page.goto(address(pages.resolve().as_uri(), **filters))
+    page.goto(address(place, **filters))
     page.locator(".prompt").wait_for()
     return page
 
@@ -107,7 +115,7 @@ def picture(browser: Browser, folder: Path, out: Path) -> None:
     for run in runs:
         api.run(suite, f"fathom/{run.name}", out=run)
     write(runs, folder / "pages")
-    page = opened(browser, folder / "pages", height=1000, sample=PICTURED)
+    page = opened(browser, (folder / "pages").resolve().as_uri(), height=1000, sample=PICTURED)
     page.wait_for_timeout(300)
     page.screenshot(path=out)
 

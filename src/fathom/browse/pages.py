@@ -194,6 +194,7 @@ class Pages:
             "cost": _plain(row.cost),
             "truncated": row.truncated,
             "thinking": run.thinking,
+            "byLikelihood": run.by_likelihood,
             "scores": [
                 {
                     "metric": reason.metric,

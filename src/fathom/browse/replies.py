@@ -33,6 +33,7 @@ class Run:
         folder: The run folder; None for rows files.
         notes: What readers need to know: unfinished, without texts, without prompts.
         thinking: Whether prompts end with the request for thoughts.
+        by_likelihood: Whether answers were chosen by likelihood, so that the model wrote nothing.
         judged: Judgements of its replies, by all judges.
         chosen: Names of the judges whose scores count.
         rule: Scoring rule.
@@ -44,6 +45,7 @@ class Run:
     folder: Path | None = None
     notes: tuple[str, ...] = ()
     thinking: bool = False
+    by_likelihood: bool = False
     judged: tuple[Judged, ...] = ()
     chosen: tuple[str, ...] = ()
     rule: str = "strict"
@@ -193,6 +195,7 @@ def _from_folder(
         folder=folder,
         notes=tuple(notes),
         thinking=thinking.get("prompt") == "thinking",
+        by_likelihood=str(manifest.get("variant") or "").startswith("likelihood"),
         judged=judged,
         chosen=tuple(chosen),
         rule=rule,

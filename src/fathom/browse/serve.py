@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import urlsplit
 
 from fathom.browse.pages import Pages
@@ -52,6 +53,11 @@ class PagesServer(ThreadingHTTPServer):
         self.address = f"http://{HOST}:{port}/"
         self.hosts = {f"{host}:{port}" for host in (HOST, "localhost")}
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that went away."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     def content(self, name: str) -> bytes:
         """The content of a file.
 
@@ -72,6 +78,9 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "fathom"
     sys_version = ""
     protocol_version = "HTTP/1.1"
+    # Header and content in one packet: else each answer waits for the browser's delayed acknowledgement.
+    wbufsize = -1
+    disable_nagle_algorithm = True
     timeout = 30
 
     def do_GET(self) -> None:
