@@ -5,7 +5,8 @@
 
 Clones the last commit into a new folder, lays beside it what the page takes for granted (documents and questions, or
 two tiny checkpoints with random weights), and runs the page's shell commands one after the other. The endpoint is a
-server on the loopback, port 8000, that takes a fifth of a second for each reply. The times include the installation.
+server on the loopback, port 8000, that takes a fifth of a second for each reply. The times include the installation,
+but not that of PyTorch and Transformers, which whoever has checkpoints has.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ SECONDS_PER_REPLY = 0.2
 DOCUMENTS = 40
 END = 200
 """Characters at the end of a prompt that hold the question."""
+ACTIVATE = ". .venv/bin/activate && "
 UNDECIDED = 3
 """Exit code of a gate that cannot tell: all right for checkpoints that know nothing."""
 INSTEAD = {"fathom browse": "fathom browse --out replies"}
@@ -59,10 +61,11 @@ def commands_of(page: str) -> list[str]:
 
 def follow(page: str, clone: Path) -> None:
     """Run the commands of a page in a clone, and print what each printed and took."""
-    activated, total, first = "", 0.0, None
+    activated = ACTIVATE if (clone / ".venv").exists() else ""
+    total, first = 0.0, None
     for command in commands_of(page):
         if command.startswith(". "):
-            activated = f"{command} && "
+            activated = ACTIVATE
             continue
         written = command
         for old, new in INSTEAD.items():
@@ -136,7 +139,11 @@ def two_checkpoints(clone: Path) -> None:
     from tiny_models import make_hugging_face
 
     for seed, name in enumerate(("old", "new")):
-        make_hugging_face(clone / "checkpoints" / name, seed=seed)
+        folder = make_hugging_face(clone / "checkpoints" / name, seed=seed)
+        (folder / "chat_template.jinja").write_text("{% for one in messages %}{{ one.content }}\n{% endfor %}", "utf-8")
+    subprocess.run([sys.executable, "-m", "venv", ".venv"], cwd=clone, check=True)
+    needed = ("torch", "transformers", "accelerate")
+    subprocess.run([".venv/bin/python", "-m", "pip", "install", "--quiet", *needed], cwd=clone, check=True)
 
 
 USERS: dict[str, tuple[str, Callable[[Path], None]]] = {
