@@ -209,7 +209,9 @@ def test_scanned_pages_among_others_are_a_problem(tmp_path: Path) -> None:
     (tmp_path / "partly.pdf").write_bytes(scanned_pdf(2, "The only page with text."))
     corpus = read(tmp_path)
     assert corpus.documents[0].text == "The only page with text."
-    assert [problem.reason for problem in corpus.problems] == ["no text on scanned pages 1, 2; run OCR first"]
+    assert [problem.reason for problem in corpus.problems] == [
+        "page(s) 1, 2 without text, perhaps scanned: run OCR first"
+    ]
 
 
 # ------------------------------------------------------------------------------------------- hostile files

@@ -163,7 +163,7 @@ def test_summary_counts_and_chance(results: Results) -> None:
     silent = (pl.col("status") == "refused") | ((pl.col("status") == "incomplete") & pl.col("value").is_null())
     unanswered, missing = rows.filter(silent).height, rows.filter(pl.col("status") == "error").height
     assert said(results).startswith("Three models were measured on 6 tasks at 8 lengths from 1k to 64k tokens: ")
-    assert f"{rows.height:,} replies, {rows['value'].count():,} of them scored." in said(results)
+    assert f"{rows.height:,} replies, {rows['value'].count():,} scored." in said(results)
     assert f"{unanswered} replies left unanswered count 0" in said(results)
     assert "120 prompts did not fit" in said(results)
     assert f"{missing} replies are missing" in said(results)

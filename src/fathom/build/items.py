@@ -266,7 +266,7 @@ def _item(
             except UnfitError:
                 continue
             except CorpusTooSmallError as error:
-                held = f"{len(resources.noise):,} documents in language {resources.language!r} to fill contexts with"
+                held = f"{len(resources.noise):,} document(s) in language {resources.language!r} to fill contexts with"
                 hint = "give more, drop the length, or choose other languages with --languages"
                 raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
             except FathomError as error:

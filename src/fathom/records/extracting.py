@@ -109,7 +109,7 @@ def _pdf(data: bytes) -> Extracted:
         raise NoTextError(SCANNED)
     if 3 * len(_UNREADABLE.findall(whole)) > len(whole) > 0:
         raise NoTextError("its fonts do not say which letters they show; run OCR first, for instance with ocrmypdf")
-    remarks = [f"no text on scanned pages {_numbers(scanned)}; run OCR first"] if scanned else []
+    remarks = [f"page(s) {_numbers(scanned)} without text, perhaps scanned: run OCR first"] if scanned else []
     remarks += [f"damaged pages {_numbers(broken)} were not read"] if broken else []
     return Extracted(tuple(texts), remark="; ".join(remarks))
 

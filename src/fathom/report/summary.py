@@ -25,7 +25,7 @@ NAMED = 3
 LENGTHS = 8  # that are all listed
 DROPS = 5
 HIGHEST_NAMED = 3
-WHOLE = "Every reply was scored; no prompt or reply was truncated, and no question was excluded."
+WHOLE = "Nothing is missing: every reply was scored; no prompt or reply was truncated, and no question was excluded."
 
 
 class Sentence(NamedTuple):
@@ -96,7 +96,7 @@ def _scope(results: Results) -> str:
     verb = "was" if len(results.systems) == 1 else "were"
     return words.opening(
         f"{models} {verb} measured on {tasks} {over} tokens: "
-        f"{words.several(replies, 'reply', 'replies')}, {words.count(scored)} of them scored."
+        f"{words.several(replies, 'reply', 'replies')}, {'all' if scored == replies else words.count(scored)} scored."
     )
 
 
