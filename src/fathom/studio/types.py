@@ -251,9 +251,10 @@ class Sample:
         bucket: Length bucket in tokens.
         documents: Ids of its documents, in order.
         state: Its state.
-        version: Rises by one with each action on it.
+        version: Rises with each change of its content or state. Additions (candidates, predictions, a first review)
+            leave it, so that two blind reviewers never conflict.
         content: The present content; that of no candidate before one is selected.
-        author: Who selected it; "" before.
+        author: Who selected or began it; "" before. Selecting is not writing.
         round: Rises with each reconstruction; reviews count in their round only.
         writers: Everybody who wrote or edited the content of this round or an earlier one; they never review it.
         candidates: Drafts.
