@@ -33,6 +33,7 @@ from fathom.studio.types import (
     Reconstruct,
     Reject,
     Review,
+    ReviewDocument,
     Role,
     Ruling,
     Sample,
@@ -40,6 +41,7 @@ from fathom.studio.types import (
     SetDifficulty,
     Standardise,
     State,
+    StudioDocument,
     SubmitForReview,
     SubmitReview,
     Write,
@@ -233,6 +235,39 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
         case Create():
             raise RefusedError(f"sample {sample.id}: it exists already; choose another id")
     assert_never(action)
+
+
+def review_document(document: StudioDocument, action: ReviewDocument, by: Person) -> StudioDocument:
+    """What follows from the review of a document.
+
+    Args:
+        document: The document.
+        action: The review, by an expert; annotators may say that an available document is exhausted.
+        by: Who acts.
+
+    Raises:
+        RefusedError: It is not allowed.
+    """
+    exhausting = (document.state, action.state) == ("available", "exhausted")
+    if reason := _no_right("annotator" if exhausting else "expert", by, operator=True):
+        raise RefusedError(f"document {document.id}: {reason}")
+    if action.state == document.state:
+        raise RefusedError(f"document {document.id}: it is {document.state} already; reload the page")
+    if action.state == "collected" or (action.state == "exhausted" and not exhausting):
+        raise RefusedError(f"document {document.id}: it is {document.state} and cannot become {action.state}")
+    if action.state == "excluded" and not action.reason.strip():
+        raise RefusedError(f"document {document.id}: the reason is missing; write why it is excluded")
+    return replace(document, state=action.state, reason=action.reason)
+
+
+def check_right(role: Role, by: Person, *, operator: bool = False) -> None:
+    """Check that a person has a role or a higher one.
+
+    Raises:
+        RefusedError: They have not, or their account is switched off.
+    """
+    if reason := _no_right(role, by, operator):
+        raise RefusedError(reason)
 
 
 def visible(sample: Sample, person: Person) -> Sample:

@@ -460,6 +460,50 @@ class Audit:
     seconds: float = 0.0
 
 
+# Actions on documents and accounts, which have no version.
+
+
+@dataclass(frozen=True, slots=True)
+class AddDocument:
+    """A document was collected; ``digest`` is the SHA-256 of its text in UTF-8."""
+
+    document: StudioDocument
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDocument:
+    """The compliance review of a document, or its exhaustion."""
+
+    document: str
+    state: DocumentState
+    reason: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SetPerson:
+    """A new account, or another role or activity of one."""
+
+    person: Person
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Anything else that somebody said: a rating, a critique. It changes no sample.
+
+    Attributes:
+        topic: What it is, such as ``rating``.
+        subject: Id of what it is about.
+        body: JSON text, in canonical form.
+    """
+
+    topic: str
+    subject: str
+    body: str
+    seconds: float = 0.0
+
+
 Action: TypeAlias = (
     Create
     | AddCandidates
@@ -480,3 +524,7 @@ Action: TypeAlias = (
 )
 ACTIONS: dict[str, type[Action]] = {kind.__name__: kind for kind in get_args(Action)}
 """Actions by name, as in the log."""
+
+Event: TypeAlias = Action | AddDocument | ReviewDocument | SetPerson | Note
+EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
+"""Everything that the log records, by name."""
