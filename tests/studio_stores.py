@@ -29,6 +29,8 @@ from fathom.studio.types import (
 )
 
 if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
     from fathom.studio.store import Store
 
 TEXT = "The lamp was lit by Ida at six.\nNobody saw the boat before noon.\n" * 40
@@ -103,3 +105,10 @@ def studio(place: str) -> Iterator[Store]:
     with closing(Store(place)) as opened:
         fill(opened)
         yield opened
+
+
+def quick_hasher() -> PasswordHasher:
+    """Hashes passwords quickly, which real ones must not be."""
+    from argon2 import PasswordHasher
+
+    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)

@@ -169,8 +169,14 @@ def test_commands_never_decide(kind: type[Action]) -> None:
 
 
 def test_whoever_wrote_never_decides() -> None:
-    for state, kind in (("expert_review", ExpertPass), ("expert_review", ExpertReturn), ("answer_review", SubmitReview),
-                        ("adjudication", Adjudicate), ("accepted", Audit)):  # fmt: skip
+    decisions: list[tuple[State, type[Action]]] = [
+        ("expert_review", ExpertPass),
+        ("expert_review", ExpertReturn),
+        ("answer_review", SubmitReview),
+        ("adjudication", Adjudicate),
+        ("accepted", Audit),
+    ]
+    for state, kind in decisions:
         sample = PLACES[state]()
         assert sample.writers == ("ann",)
         with pytest.raises(RefusedError, match="wrote or edited"):
