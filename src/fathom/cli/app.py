@@ -9,7 +9,7 @@ from fathom.options.line import Group
 
 NAMES = (
     *("list", "build", "show", "export", "run", "status", "likelihood", "judge"),
-    *("rows", "score", "report", "plot", "analyze", "gate", "compress", "board", "data"),
+    *("rows", "score", "report", "plot", "analyze", "gate", "compress", "board", "studio", "data"),
 )
 
 

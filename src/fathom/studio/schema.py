@@ -55,6 +55,7 @@ samples = Table(
     Column("version", Integer, nullable=False),
     Column("author", String(64), nullable=False),
     Column("round", Integer, nullable=False),
+    Column("involved", Text, nullable=False),  # who may not decide next, as |ann|bo|
     Column("title", String(200), nullable=False),  # the beginning of the question
     Column("updated", String(20), nullable=False),
     Column("body", Text, nullable=False),
@@ -132,7 +133,8 @@ def _first(connection: Connection) -> None:
         f"CREATE TABLE texts (document VARCHAR(128) PRIMARY KEY, content {content} NOT NULL)",
         f"CREATE TABLE samples (id VARCHAR(64) PRIMARY KEY, task {id}, language VARCHAR(16) NOT NULL, "
         f"bucket INTEGER NOT NULL, state VARCHAR(16) NOT NULL, version INTEGER NOT NULL, author {name}, "
-        f"round INTEGER NOT NULL, title VARCHAR(200) NOT NULL, updated {short}, body TEXT NOT NULL)",
+        f"round INTEGER NOT NULL, involved TEXT NOT NULL, title VARCHAR(200) NOT NULL, updated {short}, "
+        "body TEXT NOT NULL)",
         "CREATE INDEX samples_by_state ON samples (state, updated, id)",
         "CREATE INDEX samples_by_task ON samples (task, language, bucket, state)",
         f"CREATE TABLE notes (number INTEGER PRIMARY KEY, topic {name}, subject {id}, person {name}, at {short}, "

@@ -135,6 +135,19 @@ RULES: Mapping[type[Action], _Rule] = {
 """Rules of all actions but ``Create``, which every annotator may do."""
 
 
+DECIDED_BY_OTHERS: tuple[State, ...] = ("expert_review", "answer_review", "adjudication")
+"""States in which those who are ``involved`` may not decide."""
+
+
+def involved(sample: Sample) -> set[str]:
+    """Who may not decide on a sample in the states of ``DECIDED_BY_OTHERS``."""
+    names = set(sample.writers)
+    if sample.state != "expert_review":
+        names |= {one.reviewer for one in sample.current_reviews}
+        names |= {one.by for one in sample.rulings if _ruled(sample, one.by)}
+    return names
+
+
 def may(role: Role, least: Role) -> bool:
     """Whether a role includes another."""
     return ROLES.index(role) >= ROLES.index(least)

@@ -16,7 +16,15 @@ from fathom.server.database import READING, StoreError, clear_errors, engine_of,
 from fathom.studio.log import Entry, Head, NoteEntry, new_entry
 from fathom.studio.records import as_record, canonical, checked_text, from_record
 from fathom.studio.schema import STUDIO, documents, drafts, entries, head, notes, people, samples, texts
-from fathom.studio.states import RefusedError, StaleError, apply, check_right, review_document
+from fathom.studio.states import (
+    DECIDED_BY_OTHERS,
+    RefusedError,
+    StaleError,
+    apply,
+    check_right,
+    involved,
+    review_document,
+)
 from fathom.studio.types import (
     OPERATOR,
     Action,
@@ -296,6 +304,7 @@ class Store:
         language: str = "",
         bucket: int = 0,
         author: str = "",
+        waiting_for: str = "",
         offset: int = 0,
         limit: int = 50,
     ) -> list[Listed]:
@@ -307,6 +316,7 @@ class Store:
             language: Only in this language.
             bucket: Only of this length.
             author: Only of this person.
+            waiting_for: Without those that this person may not decide on; those that they selected come first.
             offset: How many to leave out.
             limit: Maximum number.
         """
@@ -318,6 +328,12 @@ class Store:
                 query = query.where(samples.c[name] == value)
         if author:
             query = query.where(samples.c.state != "adjudication")
+        if waiting_for:
+            mine = samples.c.involved.contains(f"|{waiting_for}|", autoescape=True)
+            query = query.where(~(mine & samples.c.state.in_(DECIDED_BY_OTHERS)))
+            query = query.order_by(None).order_by(
+                (samples.c.author == waiting_for).desc(), samples.c.updated, samples.c.id
+            )
         if states:
             query = query.where(samples.c.state.in_(states))
         with clear_errors(), self.reading.connect() as connection:
@@ -550,7 +566,8 @@ def _put(connection: Connection, table: Table, columns: dict[str, Any]) -> None:
 def _sample_columns(sample: Sample) -> dict[str, Any]:
     names = ("id", "task", "language", "bucket", "state", "version", "author", "round", "updated")
     title = " ".join((sample.content.question or _first_question(sample)).split())[:120]
-    return {name: getattr(sample, name) for name in names} | {"title": title, "body": canonical(as_record(sample))}
+    more = {"title": title, "involved": "".join(f"|{name}" for name in sorted(involved(sample))) + "|"}
+    return {name: getattr(sample, name) for name in names} | more | {"body": canonical(as_record(sample))}
 
 
 def _first_question(sample: Sample) -> str:

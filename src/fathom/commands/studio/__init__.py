@@ -1,1 +1,4 @@
-"""Commands of the studio."""
+"""Make long-context samples together: documents, drafts, reviews and exports in a web app."""
+
+NAMES = ("init", "users", "stats", "audit", "backup", "restore")
+"""The commands, in the order of the help."""
