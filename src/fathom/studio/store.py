@@ -345,6 +345,16 @@ class Store:
         with clear_errors(), self.reading.connect() as connection:
             return {row.state: row[1] for row in connection.execute(query)}
 
+    def undecided(self, ids: Collection[str]) -> set[str]:
+        """Those of these samples whose answer review is not decided yet."""
+        if not ids:
+            return set()
+        query = select(samples.c.id).where(
+            samples.c.id.in_(ids), samples.c.state.in_(("answer_review", "adjudication"))
+        )
+        with clear_errors(), self.reading.connect() as connection:
+            return set(connection.execute(query).scalars())
+
     def document(self, id: str) -> StudioDocument:
         """A document without its text.
 
