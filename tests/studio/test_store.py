@@ -177,7 +177,7 @@ def test_drafts_are_kept_until_they_are_sent(studio: Store) -> None:
     assert kept is not None
     assert (kept.version, kept.body) == (2, '{"question": "Who"}')
     assert studio.draft("bo", "s-1", "edit") is None
-    studio.drop_draft("ann", "s-1", "edit")
+    studio.drop_drafts("ann", "s-1")
     assert studio.draft("ann", "s-1", "edit") is None
     with pytest.raises(RefusedError, match="shorten"):
         studio.save_draft("ann", "s-1", "edit", 2, "x" * (MOST_BYTES + 1))

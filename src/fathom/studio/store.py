@@ -465,9 +465,9 @@ class Store:
             row = connection.execute(select(drafts).where(own)).one_or_none()
         return None if row is None else Draft(row.version, row.saved, row.body)
 
-    def drop_draft(self, person: str, subject: str, form: str) -> None:
-        """Forgets what somebody typed."""
-        own = (drafts.c.person == person) & (drafts.c.subject == subject) & (drafts.c.form == form)
+    def drop_drafts(self, person: str, subject: str) -> None:
+        """Forgets what somebody typed about a sample."""
+        own = (drafts.c.person == person) & (drafts.c.subject == subject)
         with clear_errors(), self.engine.begin() as connection:
             connection.execute(delete(drafts).where(own))
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import anyio
@@ -83,19 +83,19 @@ def make_app(store: Store, people: People, settings: Settings = Settings()) -> A
     app.state.hashing = anyio.CapacityLimiter(settings.hashes)
     app.add_api_route("/healthz", lambda: _health(store), methods=["GET"], response_model=None)
     app.add_api_route("/static/{name}", _static, methods=["GET"], response_model=None)
+    app.state.common = Visit(Request({"type": "http"}), settings, store, people)
     for route in ROUTES:
-        endpoint = _endpoint(route, Visit(None, settings, store, people))  # type: ignore[arg-type]
-        app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
+        app.add_api_route(route.path, _endpoint(route), methods=[route.method], response_model=None)
     for kind in (AnswerError, ClientDisconnect, HTTPException, FathomError, Exception):
         app.add_exception_handler(kind, _answer)
     return Logged(app, settings.per_address, POLICY)  # outermost, so that it sees error responses too
 
 
-def _endpoint(route: Route, common: Visit) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
     slow = route.path in ("/login", "/account/password", "/users", "/users/{name}")
 
     async def endpoint(request: Request) -> Response:
-        visit = Visit(request, common.settings, common.store, common.people)
+        visit = replace(request.app.state.common, request=request)
         request.state.visit = visit
         visit = await arrived(visit, route.least)
         request.state.visit = visit
@@ -118,10 +118,10 @@ def _static(request: Request, name: str) -> Response:
 async def _answer(request: Request, error: Exception) -> Response:
     """Error responses: a page for people, JSON for scripts."""
     status, words, headers = _words(error)
-    visit: Visit | None = getattr(request.state, "visit", None)
+    visit: Visit = getattr(request.state, "visit", None) or replace(request.app.state.common, request=request)
     if status == 401 and request.method == "GET" and _wants_page(request):
         return RedirectResponse("/login", 303)
-    if visit is None or not _wants_page(request):
+    if not _wants_page(request):
         return JSONResponse({"error": words}, status, headers)
     answer = await anyio.to_thread.run_sync(lambda: visit.page("error", status, words=words, status=status))
     answer.headers.update(headers)

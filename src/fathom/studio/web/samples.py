@@ -85,7 +85,7 @@ def act(visit: Visit) -> Response:
         return _merge(visit, visit.store.sample(sample.id), name, form)
     except (RefusedError, RecordError) as error:
         return _refused(visit, visit.store.sample(sample.id), name, form, error)
-    visit.store.drop_draft(visit.me.name, sample.id, name)
+    visit.store.drop_drafts(visit.me.name, sample.id)
     if form.text("then") == "submit":
         now = visit.store.sample(sample.id)
         try:

@@ -10,6 +10,12 @@ let seen = performance.now();
 let active = 0;
 let last = performance.now();
 
+const SENT = "draft sent";
+if (new URLSearchParams(location.search).has("done") && localStorage.getItem(SENT)) {
+  localStorage.removeItem(localStorage.getItem(SENT)); // it arrived
+  localStorage.removeItem(SENT);
+}
+
 /** Starts timers and drafts of all forms of the page. */
 export function startForms() {
   for (const name of ["keydown", "pointerdown", "wheel", "touchmove", "scroll"]) {
@@ -144,7 +150,11 @@ function startDraft(form) {
   }
 
   const kept = localStorage.getItem(key);
-  if (kept) restore(form, JSON.parse(kept));
+  if (kept) {
+    restore(form, JSON.parse(kept));
+    shown.textContent = "Restored what this browser kept.";
+  }
+  offerOlder(form, shown, `draft ${person} ${subject} ${form.dataset.draft} `, key);
   form.addEventListener("input", () => {
     changed = true;
     shown.textContent = "";
@@ -155,12 +165,29 @@ function startDraft(form) {
     sent = true;
     clearTimeout(timer);
     localStorage.setItem(key, values()); // until the answer arrives: the server may be down
+    localStorage.setItem(SENT, key);
   });
   addEventListener("pageshow", () => { sent = false; });
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "hidden" && changed && !sending) save();
   });
   if (kept) save();
+}
+
+/** What was typed on an earlier version and never reached the server. */
+function offerOlder(form, shown, prefix, key) {
+  const older = Object.keys(localStorage).find((one) => one.startsWith(prefix) && one !== key);
+  if (!older) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = `Restore what you typed on version ${older.slice(prefix.length)}`;
+  button.addEventListener("click", () => {
+    restore(form, JSON.parse(localStorage.getItem(older)));
+    localStorage.removeItem(older);
+    button.remove();
+    form.querySelector("textarea")?.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  shown.after(button);
 }
 
 function restore(form, values) {

@@ -13,10 +13,10 @@ let pane, shown, hits = [], hit = -1, current = null;
 export async function startReading(reading) {
   pane = document.getElementById("text");
   const documents = reading.dataset.documents.trim().split(" ");
-  await show(documents[0]);
+  if (!(await show(documents[0]))) return;
   document.getElementById("bar").hidden = false;
   const which = document.getElementById("which");
-  which?.addEventListener("change", () => show(which.value).then(find));
+  which?.addEventListener("change", () => show(which.value).then((there) => there && find()));
   const search = document.getElementById("search");
   let waiting = 0;
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(find, 80); });
@@ -48,11 +48,14 @@ export async function startReading(reading) {
 }
 
 async function show(id) {
-  if (shown === id) return;
+  if (shown === id) return true;
   if (!texts.has(id)) {
-    const answer = await fetch(`/documents/${id}/text`);
-    if (!answer.ok) { pane.textContent = "The text cannot be loaded; reload the page."; return; }
-    texts.set(id, split(await answer.text()));
+    const text = await fetch(`/documents/${id}/text`).then((answer) => answer.ok ? answer.text() : null, () => null);
+    if (text === null) {
+      pane.textContent = "The text cannot be loaded; reload the page.";
+      return false;
+    }
+    texts.set(id, split(text));
   }
   shown = id;
   const which = document.getElementById("which");
@@ -79,6 +82,7 @@ async function show(id) {
   pane.replaceChildren(...sections);
   pane.scrollTop = 0;
   paint();
+  return true;
 }
 
 /** Paragraphs of a text: their first and last characters, in the units of JavaScript. */
@@ -214,7 +218,7 @@ function reveal(start, end, select = true) {
 }
 
 async function goTo(id, start, end, select = true) {
-  await show(id);
+  if (!(await show(id))) return;
   if (matchMedia("(max-width: 52rem)").matches) document.getElementById("reading").scrollIntoView();
   reveal(toUnits(shown, start), toUnits(shown, end), select);
 }
