@@ -136,6 +136,7 @@ def _first(connection: Connection) -> None:
         f"round INTEGER NOT NULL, involved TEXT NOT NULL, title VARCHAR(200) NOT NULL, updated {short}, "
         "body TEXT NOT NULL)",
         "CREATE INDEX samples_by_state ON samples (state, updated, id)",
+        "CREATE INDEX samples_by_author ON samples (author, state, updated, id)",
         "CREATE INDEX samples_by_task ON samples (task, language, bucket, state)",
         f"CREATE TABLE notes (number INTEGER PRIMARY KEY, topic {name}, subject {id}, person {name}, at {short}, "
         "body TEXT NOT NULL)",

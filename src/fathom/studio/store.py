@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Table, delete, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from fathom.server.database import READING, StoreError, clear_errors, engine_of, migrate, now
@@ -320,24 +320,33 @@ class Store:
             offset: How many to leave out.
             limit: Maximum number.
         """
-        columns = [samples.c[name] for name in Listed.__dataclass_fields__]
-        query = select(*columns).order_by(samples.c.updated, samples.c.id).offset(offset).limit(min(limit, PAGE))
         wanted = {"task": task, "language": language, "bucket": bucket, "author": author}
-        for name, value in wanted.items():
-            if value:
-                query = query.where(samples.c[name] == value)
+        chosen = [samples.c[name] == value for name, value in wanted.items() if value]
         if author:
-            query = query.where(samples.c.state != "adjudication")
-        if waiting_for:
-            mine = samples.c.involved.contains(f"|{waiting_for}|", autoescape=True)
-            query = query.where(~(mine & samples.c.state.in_(DECIDED_BY_OTHERS)))
-            query = query.order_by(None).order_by(
-                (samples.c.author == waiting_for).desc(), samples.c.updated, samples.c.id
-            )
-        if states:
-            query = query.where(samples.c.state.in_(states))
+            chosen.append(samples.c.state != "adjudication")
+        limit = min(limit, PAGE)
         with clear_errors(), self.reading.connect() as connection:
-            return [_listed(row) for row in connection.execute(query)]
+            if not waiting_for:
+                chosen += [samples.c.state.in_(states)] if states else []
+                query = _list(*chosen).offset(offset).limit(limit)
+                return [_listed(row) for row in connection.execute(query)]
+            involved = samples.c.involved.contains(f"|{waiting_for}|", autoescape=True)
+            chosen.append(~(involved & samples.c.state.in_(DECIDED_BY_OTHERS)))
+            most = offset + limit
+            mine = _list(samples.c.author == waiting_for, samples.c.state.in_(states), *chosen).limit(most)
+            found = list(connection.execute(mine))
+            if len(found) < most:
+                # A query for each state reads an index and as few rows as are shown, however many samples there are.
+                chosen.append(samples.c.author != waiting_for)
+                there = connection.execute(select(samples.c.state).distinct()).scalars().all()
+                rest = [
+                    row
+                    for state in states
+                    if state in there
+                    for row in connection.execute(_list(samples.c.state == state, *chosen).limit(most - len(found)))
+                ]
+                found += sorted(rest, key=lambda row: (row.updated, row.id))
+            return [_listed(row) for row in found[offset : offset + limit]]
 
     def counts(self) -> dict[State, int]:
         """Number of samples by state."""
@@ -587,6 +596,11 @@ def _first_question(sample: Sample) -> str:
 def _document_columns(document: StudioDocument) -> dict[str, Any]:
     names = ("id", "language", "bucket", "state")
     return {name: getattr(document, name) for name in names} | {"body": canonical(as_record(document))}
+
+
+def _list(*chosen: ColumnElement[bool]) -> Select[Any]:
+    columns = [samples.c[name] for name in Listed.__dataclass_fields__]
+    return select(*columns).where(*chosen).order_by(samples.c.updated, samples.c.id)
 
 
 def _listed(row: Row[Any]) -> Listed:
