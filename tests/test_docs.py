@@ -410,7 +410,7 @@ def test_the_layers_name_every_module_and_folder() -> None:
 
 def test_the_layers_are_those_of_the_import_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
-    layers = [name for line in contracts[0]["layers"] for name in line.split(" : ")]
+    layers = [name for line in contracts[0]["layers"] for name in re.split(" [:|] ", line)]
     text = (DOCS / "architecture.md").read_text("utf-8")
     assert re.findall(r"^(fathom\.\w+) ", text, re.MULTILINE) == layers
 
