@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import pytest
 
 from fathom.studio import people as module
+from fathom.studio.auditing import audit
 from fathom.studio.people import IDLE_SECONDS, SESSION_SECONDS, WINDOW_SECONDS, LoginError, People, ThrottledError
 from fathom.studio.schema import people as table
 from fathom.studio.schema import sessions, tokens
 from fathom.studio.states import RefusedError
 from fathom.studio.store import Store
+from fathom.studio.types import Person
 from fathom.types import FathomError
 from studio_stores import PASSWORD, quick_hasher
 
@@ -134,6 +136,23 @@ def test_sessions_end_when_an_account_changes(accounts: People) -> None:
     accounts.set_password("ann", "other words to remember")
     assert accounts.session(secret) is None
     assert accounts.holder(token) is None
+
+
+def test_the_log_says_who_set_a_password_or_made_a_token(accounts: People) -> None:
+    accounts.set_password("bo", by=Person("ada", "administrator"))
+    accounts.make_token("bo")
+    accounts.revoke_tokens("bo")
+    accounts.set_password("ray", PASSWORD)
+    accounts.change_password("ray", PASSWORD, "other words to remember", "x")
+    found = [(one.person, one.note.subject, one.note.body) for one in accounts.store.notes(topic="account")]
+    assert found[1:] == [
+        ("ada", "bo", '{"what":"password"}'),
+        ("operator", "bo", '{"what":"token"}'),
+        ("operator", "bo", '{"what":"revoke"}'),
+        ("operator", "ray", '{"what":"password"}'),
+        ("ray", "ray", '{"what":"password"}'),
+    ]
+    assert audit(accounts.store).problems == ()
 
 
 def test_a_person_changes_their_password(accounts: People) -> None:

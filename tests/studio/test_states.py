@@ -276,7 +276,7 @@ def test_nobody_sees_what_would_bias_them() -> None:
     sample = after(in_answer_review(), ("ann", AddPredictions), ("ada", SetDifficulty), ("bo", SubmitReview))
     for name in ("cy", "ray", "ada", "eve", "ann"):
         seen = visible(sample, person(name))
-        assert (seen.reviews, seen.candidates, seen.difficulty) == ((), (), "")
+        assert (seen.reviews, seen.rulings, seen.candidates, seen.difficulty) == ((), (), (), "")
         assert [one.score for one in seen.predictions] == [None]
     assert [one.reviewer for one in visible(sample, person("bo")).reviews] == ["bo"]
     split = visible(apply(sample, problem(sample), person("cy"), AT), person("eve"))

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from fathom.studio.auditing import audit
 from fathom.studio.people import MOST_FAILURES, People
@@ -267,7 +270,13 @@ def test_there_is_no_route_beside_the_listed_ones(app: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "headers", [{"origin": "http://evil.test"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}]
+    "headers",
+    [
+        {"origin": "http://evil.test"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
 )
 def test_forms_of_other_sites_are_refused(browser: Any, app: Any, headers: dict[str, str]) -> None:
     ann = browser("ann")
@@ -487,3 +496,49 @@ def test_a_database_that_fails_is_a_page_that_says_so(browser: Any, store: Store
     assert answer.status_code == 503
     assert "what you typed is kept" in answer.text
     assert "gone" not in answer.text
+
+
+words = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(
+        ["s-1", "s-2", DOCUMENT, "ann", "edit", "review", "0", "1", "2", "-1", "1e9", "[]", "{}", "null", EVIL]
+    ),
+)
+names = st.sampled_from(
+    ["version", "seconds", "question", "component-0", "component-1", "component-evidence-0", "missing-0", "mark-0",
+     "mark-1", "note-0", "reason", "decision", "verdict", "candidate", "prompt_thinking", "prompt_answering", "task",
+     "document", "state", "what", "role", "name", "old", "new", "again", "then", "requirement", "problem", "body"]
+)  # fmt: skip
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(
+    st.sampled_from([one for one in ROUTES if one.path not in ("/logout", "/account/password", "/login")]),
+    st.lists(words, min_size=3, max_size=3),
+    st.dictionaries(names, words, max_size=8),
+    st.booleans(),
+)
+def test_no_request_is_an_internal_error(
+    everybody: tuple[Browser, ...], route: Any, parts: list[str], fields: dict[str, str], form: bool
+) -> None:
+    path = route.path
+    for name, value in zip(("{id}", "{form}", "{name}"), parts, strict=True):
+        path = path.replace(name, quote(value.encode("utf-8", "replace").decode(), safe=""))
+    fields = {name: one.encode("utf-8", "replace").decode() for name, one in fields.items()}
+    path = path.replace("{subject}", "s-1")
+    for one in everybody:
+        if route.method == "GET":
+            answer = one.client.get(path, params=fields)
+        elif form:
+            answer = one.post(path, **fields)
+        else:
+            answer = one.client.post(path, json=fields, headers={"x-csrf": one.csrf})
+        assert answer.status_code < 500, (path, fields, answer.text)
+        assert "<script>alert" not in answer.text
+
+
+@pytest.fixture
+def everybody(browser: Any, store: Store) -> tuple[Browser, ...]:
+    to_answer_review(store)
+    create(store, "s-2")
+    return browser("ann"), browser("ada")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fathom.studio.records import RecordError, as_record, canonical, from_record
-from fathom.studio.states import RefusedError, StaleError, apply, check_right, review_document
+from fathom.studio.states import RefusedError, StaleError, apply, check_note, check_right, review_document
 from fathom.studio.types import (
     EVENTS,
     OPERATOR,
@@ -195,7 +195,7 @@ def _apply(world: Replayed, entry: Entry, event: Event) -> None:
             check_right("administrator", by, operator=True)
             world.people[event.person.name] = event.person
         case Note():
-            check_right("annotator", by, operator=True)
+            check_note(event, by)
             world.notes.append(NoteEntry(entry.number, entry.at, entry.person, event))
         case _:
             world.samples[event.sample] = apply(world.samples.get(event.sample), event, by, entry.at)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, func, insert, select, update
 
 from fathom.server.database import clear_errors, moment, now
-from fathom.studio.records import checked_text
+from fathom.studio.records import canonical, checked_text
 from fathom.studio.schema import failures, people, sessions, tokens
-from fathom.studio.states import RefusedError
+from fathom.studio.states import ACCOUNT, RefusedError
 from fathom.studio.store import AT_SERVER, Store
-from fathom.studio.types import OPERATOR, ROLES, Person, Role
+from fathom.studio.types import OPERATOR, ROLES, Note, Person, Role
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -151,15 +151,19 @@ class People:
         self.store.set_person(after, by)
         self.log_out_everywhere(name)
 
-    def set_password(self, name: str, password: str = "") -> str:
+    def set_password(self, name: str, password: str = "", by: Person = AT_SERVER) -> str:
         """Sets another password and returns it; all sessions and tokens of the account end.
+
+        That it was done, and by whom, is in the log: otherwise somebody could act under the name of others unseen.
 
         Raises:
             FathomError: There is no account, or the password is too short or long.
         """
         self.person(name)
         password = password or secrets.token_urlsafe(15)
-        self._store_password(name, self._hashed(password, name))
+        hashed = self._hashed(password, name)
+        self._log(name, "password", by)
+        self._store_password(name, hashed)
         self.log_out_everywhere(name)
         with clear_errors(), self.store.engine.begin() as connection:
             connection.execute(delete(tokens).where(tokens.c.person == name))
@@ -264,7 +268,7 @@ class People:
             FathomError: The old one is wrong, or the new one is too short or long.
         """
         self.log_out(self.log_in(name, old, address))
-        self.set_password(name, self._checked(new, name))
+        self.set_password(name, self._checked(new, name), self.person(name))
         return self._new_session(name)
 
     # Tokens
@@ -280,6 +284,7 @@ class People:
             raise RefusedError(f"--days {days:g}: expected more than 0, and at most {_MOST_DAYS:,}")
         key = secrets.token_hex(8)
         token = f"fathom-{key}-{secrets.token_urlsafe(32)}"
+        self._log(name, "token", AT_SERVER)
         times = {"made": now(), "expires": moment(self._clock() + days * 86_400)}
         with clear_errors(), self.store.engine.begin() as connection:
             connection.execute(insert(tokens).values(key=key, person=name, hash=_sha256(token), **times))
@@ -288,6 +293,7 @@ class People:
     def revoke_tokens(self, name: str) -> int:
         """Revokes all tokens of an account and returns their number."""
         self.person(name)
+        self._log(name, "revoke", AT_SERVER)
         with clear_errors(), self.store.engine.begin() as connection:
             return connection.execute(delete(tokens).where(tokens.c.person == name)).rowcount
 
@@ -348,6 +354,9 @@ class People:
         """A hash to compare with where there is no account, so that this takes as long."""
         self._unknown = self._unknown or self._hasher.hash(secrets.token_urlsafe(15))
         return self._unknown
+
+    def _log(self, name: str, what: str, by: Person) -> None:
+        self.store.note(Note(ACCOUNT, name, canonical({"what": what})), by)
 
     def _store_password(self, name: str, hashed: str) -> None:
         with clear_errors(), self.store.engine.begin() as connection:

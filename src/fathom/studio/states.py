@@ -29,6 +29,7 @@ from fathom.studio.types import (
     Edit,
     ExpertPass,
     ExpertReturn,
+    Note,
     Person,
     Reconstruct,
     Reject,
@@ -50,6 +51,8 @@ from fathom.types import FathomError
 
 REVIEWS = 2
 """Reviews of an answer in each round."""
+ACCOUNT = "account"
+"""Topic of notes on another password, a new token, or revoked tokens of an account."""
 _LIVE: frozenset[State] = frozenset(STATES) - {"rejected"}
 
 
@@ -273,6 +276,15 @@ def review_document(document: StudioDocument, action: ReviewDocument, by: Person
     return replace(document, state=action.state, reason=action.reason)
 
 
+def check_note(note: Note, by: Person) -> None:
+    """Check that a person may write a note; everybody may write those on accounts, which the server writes for them.
+
+    Raises:
+        RefusedError: They may not.
+    """
+    check_right("reader" if note.topic == ACCOUNT else "annotator", by, operator=True)
+
+
 def check_right(role: Role, by: Person, *, operator: bool = False) -> None:
     """Check that a person has a role or a higher one.
 
@@ -286,8 +298,8 @@ def check_right(role: Role, by: Person, *, operator: bool = False) -> None:
 def visible(sample: Sample, person: Person) -> Sample:
     """A sample as a person may see it: what would bias a decision is left out until it is made.
 
-    Before their own review of an answer, people see no review, no candidate and no score of a prediction. While an
-    expert adjudicates, nobody sees names.
+    Before their own review of an answer, people see no review, no ruling, no candidate and no score of a prediction.
+    While an expert adjudicates, nobody sees names.
 
     Args:
         sample: The sample.
@@ -296,7 +308,7 @@ def visible(sample: Sample, person: Person) -> Sample:
     if sample.state == "answer_review":
         mine = tuple(one for one in sample.current_reviews if one.reviewer == person.name)
         if not mine:
-            return replace(_unscored(sample), reviews=(), candidates=())
+            return replace(_unscored(sample), reviews=(), rulings=(), candidates=())
         return replace(sample, reviews=tuple(one for one in sample.reviews if one.round < sample.round) + mine)
     if sample.state == "expert_review":
         return _unscored(sample)

@@ -21,6 +21,7 @@ from fathom.studio.states import (
     RefusedError,
     StaleError,
     apply,
+    check_note,
     check_right,
     involved,
     review_document,
@@ -240,7 +241,7 @@ class Store:
         json.loads(note.body)
         with clear_errors(), self.engine.begin() as connection:
             end = _locked(connection)
-            check_right("annotator", _person(connection, by), operator=True)
+            check_note(note, _person(connection, by))
             entry = new_entry(end, now(), by.name, note)
             _append(connection, entry)
             made = {"number": entry.number, "topic": note.topic, "subject": note.subject, "person": by.name}

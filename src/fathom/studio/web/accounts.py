@@ -84,7 +84,7 @@ def change_user(visit: Visit) -> Response:
             case "off" | "on":
                 visit.people.change(name, active=what == "on", by=visit.me)
             case "password":
-                return _users(visit, made=(name, visit.people.set_password(name)))
+                return _users(visit, made=(name, visit.people.set_password(name, by=visit.me)))
             case _:
                 raise AnswerError(400, "expected role, off, on or password; reload the page")
     except RefusedError as error:
