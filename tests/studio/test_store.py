@@ -32,6 +32,7 @@ from fathom.studio.types import (
     Person,
     ReviewDocument,
     Select,
+    State,
     StudioDocument,
     SubmitReview,
 )
@@ -86,6 +87,30 @@ def test_of_many_edits_at_once_one_wins(studio: Store) -> None:
         won = [one for one in pool.map(edit, range(6)) if one]
     assert won == [studio.sample("s-1").content.question]
     assert audit(studio).problems == ()
+
+
+def test_lists_are_those_of_the_present(studio: Store, place: str) -> None:
+    create(studio)
+    asked: dict[str, Any] = {"states": ["drafted", "selected"], "waiting_for": "ann"}
+    assert [one.state for one in studio.listed(**asked)] == ["drafted"]
+    with closing(Store(place)) as other:  # another server
+        other.act(Select("s-1", 1, "c1"), person("ann"))
+    assert [one.state for one in studio.listed(**asked)] == ["selected"]
+    assert studio.counts() == {"selected": 1}
+    studio.listed(**asked).clear()
+    assert len(studio.listed(**asked)) == 1
+
+
+def test_the_queue_leaves_out_what_somebody_else_must_decide(studio: Store) -> None:
+    sample = to_answer_review(studio)
+    studio.act(review(sample), person("bo"))
+    for number in range(3):
+        create(studio, f"s-{number + 2}")
+    studio.act(Select("s-4", 1, "c1"), person("bo"))
+    states: list[State] = ["drafted", "selected", "answer_review"]
+    assert [one.id for one in studio.listed(states=states, waiting_for="bo")] == ["s-4", "s-2", "s-3"]
+    assert [one.id for one in studio.listed(states=states, waiting_for="bo", offset=1, limit=1)] == ["s-2"]
+    assert {one.id for one in studio.listed(states=states, waiting_for="cy")} == {"s-1", "s-2", "s-3", "s-4"}
 
 
 def test_an_action_that_is_sent_again_is_done_once(studio: Store) -> None:

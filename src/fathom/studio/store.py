@@ -4,10 +4,10 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
@@ -54,6 +54,8 @@ MOST_BYTES = 4 << 20
 MOST_CHARACTERS = 20_000_000
 """Maximum size of the text of a document."""
 PAGE = 1000
+MOST_KEPT = 256
+"""Lists that are kept until the next action."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 _DOCUMENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 AT_SERVER = Person(OPERATOR, "administrator")
@@ -121,6 +123,7 @@ class Store:
     def __init__(self, place: str) -> None:
         self.engine = engine_of(place, STUDIO)
         self.reading = self.engine.execution_options(**{READING: True})
+        self._kept: dict[tuple[str, Hashable], object] = {}
         self._text = lru_cache(maxsize=16)(self._read_text)
         try:
             with clear_errors():
@@ -326,34 +329,31 @@ class Store:
         if author:
             chosen.append(samples.c.state != "adjudication")
         limit = min(limit, PAGE)
-        with clear_errors(), self.reading.connect() as connection:
-            if not waiting_for:
-                chosen += [samples.c.state.in_(states)] if states else []
-                query = _list(*chosen).offset(offset).limit(limit)
-                return [_listed(row) for row in connection.execute(query)]
-            involved = samples.c.involved.contains(f"|{waiting_for}|", autoescape=True)
-            chosen.append(~(involved & samples.c.state.in_(DECIDED_BY_OTHERS)))
-            most = offset + limit
-            mine = _list(samples.c.author == waiting_for, samples.c.state.in_(states), *chosen).limit(most)
-            found = list(connection.execute(mine))
-            if len(found) < most:
-                # A query for each state reads an index and as few rows as are shown, however many samples there are.
-                chosen.append(samples.c.author != waiting_for)
-                there = connection.execute(select(samples.c.state).distinct()).scalars().all()
-                rest = [
-                    row
-                    for state in states
-                    if state in there
-                    for row in connection.execute(_list(samples.c.state == state, *chosen).limit(most - len(found)))
-                ]
-                found += sorted(rest, key=lambda row: (row.updated, row.id))
-            return [_listed(row) for row in found[offset : offset + limit]]
+
+        def read(connection: Connection) -> list[Listed]:
+            if waiting_for:
+                return _waiting(connection, waiting_for, states, chosen, offset, limit)
+            some = [samples.c.state.in_(states)] if states else []
+            return [_listed(row) for row in connection.execute(_list(*chosen, *some).offset(offset).limit(limit))]
+
+        asked = (tuple(states), *wanted.items(), waiting_for, offset, limit)
+        return list(self._at_head(asked, read))
 
     def counts(self) -> dict[State, int]:
         """Number of samples by state."""
         query = select(samples.c.state, func.count()).group_by(samples.c.state)
+        return dict(self._at_head("counts", lambda connection: {row[0]: row[1] for row in connection.execute(query)}))
+
+    def _at_head(self, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
+        """What follows from the log up to now; kept until the next entry, because most requests only look."""
         with clear_errors(), self.reading.connect() as connection:
-            return {row.state: row[1] for row in connection.execute(query)}
+            key = (connection.execute(select(head.c.hash)).scalar_one(), asked)
+            if (found := self._kept.get(key)) is None:
+                found = read(connection)
+                if len(self._kept) >= MOST_KEPT:
+                    self._kept.clear()
+                self._kept[key] = found
+            return cast(Kind, found)
 
     def undecided(self, ids: Collection[str]) -> set[str]:
         """Those of these samples whose answer review is not decided yet."""
@@ -597,6 +597,33 @@ def _first_question(sample: Sample) -> str:
 def _document_columns(document: StudioDocument) -> dict[str, Any]:
     names = ("id", "language", "bucket", "state")
     return {name: getattr(document, name) for name in names} | {"body": canonical(as_record(document))}
+
+
+def _waiting(
+    connection: Connection,
+    name: str,
+    states: Collection[State],
+    chosen: Sequence[ColumnElement[bool]],
+    offset: int,
+    limit: int,
+) -> list[Listed]:
+    """Samples that wait for somebody: their own ones first, without those that others must decide on."""
+    involved = samples.c.involved.contains(f"|{name}|", autoescape=True) & samples.c.state.in_(DECIDED_BY_OTHERS)
+    most = offset + limit
+    mine = _list(samples.c.author == name, samples.c.state.in_(states), ~involved, *chosen).limit(most)
+    found = list(connection.execute(mine))
+    if len(found) < most:
+        # A query for each state reads an index and as few rows as are shown, however many samples there are.
+        there = connection.execute(select(samples.c.state).distinct()).scalars().all()
+        others = [samples.c.author != name, ~involved, *chosen]
+        rest = [
+            row
+            for state in states
+            if state in there
+            for row in connection.execute(_list(samples.c.state == state, *others).limit(most - len(found)))
+        ]
+        found += sorted(rest, key=lambda row: (row.updated, row.id))
+    return [_listed(row) for row in found[offset:most]]
 
 
 def _list(*chosen: ColumnElement[bool]) -> Select[Any]:
