@@ -17,7 +17,7 @@ import fathom.catalogue  # noqa: F401
 from command_line import Call
 from processes import end_all
 
-pytest_plugins = ["board_stores"]
+pytest_plugins = ["board_stores", "studio_stores"]
 
 # Hundreds of processes start fathom, and every worker reads all files of tests. Where the environment forbids to keep
 # what was compiled, as in many containers, most of their time would be compiling the same sources again.

@@ -113,8 +113,8 @@ def main(order: dict[str, Any]) -> None:
     """Serve with the functions of ``fathom.board.serve.server``, but for check and build."""
     from contextlib import closing
 
-    from fathom.board.serve.backup import serving as in_use
-    from fathom.board.serve.server import address_of, listening, serve_app
+    from fathom.server.backup import serving as in_use
+    from fathom.server.listening import address_of, listening, serve_app
 
     stopping = threading.Event()
 
@@ -134,7 +134,7 @@ def main(order: dict[str, Any]) -> None:
         publisher = Publisher(store, Path(order["out"]), list_bundles, stopping, look=0.5)
         app = make_app(store, publisher, check, limits)
         print(address_of("127.0.0.1", listener), flush=True)
-        serve_app(app, listener, stopping, limits, order["proxies"])
+        serve_app(app, listener, stopping, limits, order["proxies"], logger="fathom.board")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 COMMANDS = sorted((DOCS / "reference" / "commands").glob("*.md"))
-GROUPS = ("analyze", "board", "compress", "data")
+GROUPS = ("analyze", "board", "compress", "data", "studio")
 # Pages whose commands are run. Those of one list are run in this order and share a folder.
 COMMAND_PAGES = ("index", "build", "run", "results", "analyze", "length")
 RUNNABLE = [
@@ -410,7 +410,7 @@ def test_the_layers_name_every_module_and_folder() -> None:
 
 def test_the_layers_are_those_of_the_import_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
-    layers = [name for line in contracts[0]["layers"] for name in line.split(" : ")]
+    layers = [name for line in contracts[0]["layers"] for name in re.split(" [:|] ", line)]
     text = (DOCS / "architecture.md").read_text("utf-8")
     assert re.findall(r"^(fathom\.\w+) ", text, re.MULTILINE) == layers
 

@@ -63,6 +63,14 @@ from fathom.commands.score import score as score
 from fathom.commands.shared import THRESHOLD as THRESHOLD
 from fathom.commands.show import show as show
 from fathom.commands.status import status as status
+from fathom.commands.studio.audit import studio_audit as studio_audit
+from fathom.commands.studio.backup import studio_backup as studio_backup
+from fathom.commands.studio.init import studio_init as studio_init
+from fathom.commands.studio.restore import studio_restore as studio_restore
+from fathom.commands.studio.serve import studio_serve as studio_serve
+from fathom.commands.studio.stats import studio_stats as studio_stats
+from fathom.commands.studio.users import studio_user as studio_user
+from fathom.commands.studio.users import studio_users as studio_users
 from fathom.plugins import use as _use
 
 STUDIES, use_plugin = _NAMES, _use

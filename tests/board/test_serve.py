@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from fathom.board.serve.answers import PAGES
-from fathom.board.serve.app import make_app
-from fathom.board.serve.limits import HOUR, Limits, Rate
+from fathom.board.serve.app import PAGES, make_app
+from fathom.board.serve.limits import Limits
 from fathom.board.serve.publishing import CURRENT, INCOMING, Publisher, settle
-from fathom.board.serve.store import FullStoreError, Store, StoreError, Submission
+from fathom.board.serve.store import Store, Submission
 from fathom.board.serve.tokens import make_token
+from fathom.server.database import FullStoreError, StoreError
+from fathom.server.limits import HOUR, Rate
 from fathom.types import FathomError
 from loopback_board import GOOD, list_bundles, read_word
 from processes import until
@@ -433,7 +434,7 @@ def test_a_line_for_each_request_and_no_token_in_any(server: Server, caplog: pyt
         server.send("ann", b"bad")
         server.client.get("/none%0aforged", headers={"Authorization": "Bearer " + server.tokens["mo"]})
         server.client.get(f"/api/submissions?token={server.tokens['bob']}")
-    lines = [record.getMessage() for record in caplog.records if record.name == "fathom.board.requests"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "fathom.server.requests"]
     assert [line.rpartition(" ")[0] for line in lines] == [
         "testclient ann POST /api/submissions 201",
         "testclient ann POST /api/submissions 422",

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ import pytest
 from sqlalchemy import text
 
 from command_line import Call
-from fathom.board.serve import backup as backups
-from fathom.board.serve.backup import SUM, backup, restore, serving
+from fathom.board.serve import backup as own
+from fathom.board.serve.backup import backup, restore
+from fathom.board.serve.schema import BOARD
 from fathom.board.serve.store import Store, Submission
 from fathom.board.serve.tokens import holder_of, make_token
+from fathom.server import backup as backups
+from fathom.server.backup import SUM, serving
 from fathom.types import FathomError
 from loopback_board import get, post
 from loopback_board import serving as server
@@ -199,7 +203,7 @@ def test_a_backup_of_a_later_fathom_is_left_alone(place: str, elsewhere: str, tm
         backup(place, tmp_path / "backup")
     assert not (tmp_path / "backup").exists()
     with pytest.MonkeyPatch.context() as later:
-        later.setattr(backups, "MIGRATIONS", [None] * 99)
+        later.setattr(own, "_KIND", replace(own._KIND, schema=replace(BOARD, migrations=list(BOARD.migrations) * 50)))
         backup(place, tmp_path / "backup")
     with pytest.raises(FathomError, match="newer than the formats"):
         restore(tmp_path / "backup", elsewhere)
@@ -244,7 +248,7 @@ def test_a_password_is_not_among_the_arguments(written: str, monkeypatch: pytest
 
     from sqlalchemy import make_url
 
-    monkeypatch.setattr("fathom.board.serve.backup.subprocess.run", run)
+    monkeypatch.setattr("fathom.server.backup.subprocess.run", run)
     url = make_url(written)
     assert backups._shown(url) == "postgresql://board@db.example.org:5432/board"
     with pytest.raises(FathomError) as error:

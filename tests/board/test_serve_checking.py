@@ -20,7 +20,6 @@ from fathom.board.bundles import check
 from fathom.board.bundles.bundle import archive
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.serve import checking, process
-from fathom.board.serve.answers import AnswerError
 from fathom.board.serve.app import make_app
 from fathom.board.serve.checking import Policy, check_bundle, check_of
 from fathom.board.serve.limits import Limits
@@ -28,6 +27,7 @@ from fathom.board.serve.publishing import INCOMING, Publisher
 from fathom.board.serve.store import Store
 from fathom.board.serve.submitting import receive_bundle
 from fathom.board.serve.tokens import make_token
+from fathom.server.answers import AnswerError
 from fathom.types import FathomError
 from loopback_board import GOOD, list_bundles
 from made_bundles import make_bundle, make_run, make_suite

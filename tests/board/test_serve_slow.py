@@ -16,10 +16,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from fathom.board.serve.connections import FILES, room_for
 from fathom.board.serve.publishing import INCOMING
 from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import make_token
+from fathom.server.connections import FILES, room_for
 from loopback_board import GO, get, post, serving
 
 pytestmark = pytest.mark.slow

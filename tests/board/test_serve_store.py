@@ -17,17 +17,15 @@ from fathom.board.serve import schema, tokens
 from fathom.board.serve.store import (
     KEPT_DAYS,
     PIECE,
-    FullStoreError,
     KnownError,
     LostError,
     State,
     Store,
-    StoreError,
     Submission,
     WaitingError,
-    now,
 )
 from fathom.board.serve.tokens import ExpiredError, Holder, holder_of, make_token, revoke
+from fathom.server.database import FullStoreError, StoreError, now
 from fathom.types import FathomError
 
 ONE = Submission("a" * 64, "ann", "2026-01-31T10:00:00Z", 5, "pending", {"model": "m\0\ud800"})
@@ -203,7 +201,7 @@ def test_bytes_are_kept_for_a_while(store: Store, tmp_path: Path, monkeypatch: p
     store.add(replace(ONE, id="b" * 64), tmp_path / "bundle", 10)
     store.decide(ONE.id, ["pending"], "refused", by="mo", reason="a copy")
     late = time.time() + (KEPT_DAYS + 1) * 86_400
-    monkeypatch.setattr("fathom.board.serve.store.time.time", lambda: late)
+    monkeypatch.setattr("fathom.server.database.time.time", lambda: late)
     store.decide("b" * 64, ["pending"], "accepted", by="mo", reason="right")
     assert list(store.content(ONE.id)) == []
     assert list(store.content("b" * 64)) == [b"x"]
@@ -242,7 +240,7 @@ def test_two_moderators_at_once_decide_once(opened: Callable[[], Store], tmp_pat
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_a_store_of_the_first_form_becomes_one_of_today(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as earlier:
-        earlier.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        earlier.setattr("fathom.board.serve.store.BOARD", replace(schema.BOARD, migrations=schema.MIGRATIONS[:1]))
         with closing(Store(place)) as old, old.engine.begin() as connection:
             for statement in (
                 f"INSERT INTO submissions VALUES ('{'a' * 64}', 'ann', '2026-01-31T10:00:00Z', 1, 'accepted', '{{}}', "

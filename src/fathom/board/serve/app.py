@@ -3,27 +3,32 @@
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp
 
-from fathom.board.serve.answers import PAGES, AnswerError, file_answer, not_yet
 from fathom.board.serve.checking import Check
 from fathom.board.serve.desk import Desk
-from fathom.board.serve.limits import Limits, Rate, Shares, Turns
+from fathom.board.serve.limits import Limits
 from fathom.board.serve.publishing import Publisher, living, settle
-from fathom.board.serve.requests import Logged
-from fathom.board.serve.store import FullStoreError, Store
+from fathom.board.serve.store import Store
 from fathom.board.serve.submitting import router
 from fathom.printing import printable
+from fathom.server.answers import AnswerError, file_answer
+from fathom.server.database import FullStoreError
+from fathom.server.limits import Rate, Shares, Turns
+from fathom.server.requests import Logged
 from fathom.types import FathomError
 
 log = logging.getLogger("fathom.board")
+PAGES = Path(__file__).parent / "pages"
+_SOON = "<!doctype html><meta charset=utf-8><title>Soon</title><p>The site is being built. Try again in a minute.</p>"
 
 
 def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -> ASGIApp:
@@ -80,7 +85,8 @@ def _site(request: Request, path: str) -> Response:
     if path == "api" or path.startswith("api/"):
         raise AnswerError(404, "there is no such page")
     if not desk.site.exists():
-        return not_yet()
+        # The first site is being built.
+        return HTMLResponse(_SOON, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
     return file_answer(desk.site, path, request)
 
 

@@ -1,45 +1,15 @@
-"""Backups of a store while servers use it, and restoring them.
+"""Backups of the leaderboard's store, whose bundles are all compared with their hashes."""
 
-A backup is one file: a SQLite database, or the output of ``pg_dump`` for PostgreSQL. Copying the file of a SQLite store
-is not a backup: the latest transactions are in a second file until SQLite merges the two.
-"""
-
-import fcntl
 import hashlib
-import os
-import re
-import shutil
-import sqlite3
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
-from sqlalchemy import URL, Engine, inspect, make_url, select, text
+from sqlalchemy import Connection, select
 
-from fathom.board.serve.schema import (
-    APPLICATION,
-    FILE,
-    LOCK,
-    MIGRATIONS,
-    READING,
-    engine_of,
-    metadata,
-    pieces,
-    submissions,
-    tighten,
-)
-from fathom.board.serve.store import clear_errors
+from fathom.board.serve.schema import BOARD, pieces, submissions
 from fathom.printing import readable
+from fathom.server import backup as backups
 from fathom.types import FathomError
-
-SUM = ".sha256"
-_SQLITE, _POSTGRES = b"SQLite format 3\0", b"PGDMP"
-_TABLES = [*metadata.tables, "migrations"]
-_STEPS = re.compile(r"^COPY \S*migrations .*?;$(.*?)^\\\.$", re.MULTILINE | re.DOTALL)
-_VERSION = re.compile(r"(\d+)(?:\.\d+)*")
 
 
 @readable
@@ -58,350 +28,33 @@ class Held:
     size: int
 
 
-# Running servers
-
-
-@contextmanager
-def serving(place: str) -> Iterator[None]:
-    """Mark a store as used by a server within this context, so that it cannot be replaced."""
-    if "://" in place:
-        yield  # its connections have a name
-        return
-    with (Path(place) / LOCK).open("a") as stream:
-        fcntl.flock(stream, fcntl.LOCK_SH)
-        yield
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    with (folder / LOCK).open("a") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise FathomError(f"--store {folder}: a server uses it; stop it and start it afterwards") from None
-        yield
-
-
-# Backup
-
-
 def backup(place: str, out: Path, *, force: bool = False) -> Held:
-    """Writes a store into one file; servers can keep running.
-
-    Args:
-        place: A folder (SQLite) or the URL of a PostgreSQL database.
-        out: The file; its SHA-256 is written next to it.
-        force: Replace an existing file.
-
-    Raises:
-        FathomError: There is no store, the file exists, it cannot be written, a tool is missing or too old, or the
-            backup is damaged.
-    """
-    if not out.name or out.is_dir():
-        raise FathomError(f"--out {out}: expected a file")
-    if out.exists() and not force:
-        raise FathomError(f"--out {out}: the file exists; give another file, or replace it with --force")
-    part = out.with_name(f".{out.name}.part")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # readable only by the owner
-        try:
-            _dump(place, part) if "://" in place else _vacuum(Path(place), part)
-            held = _checked(part)
-            _sync(part)
-            digest = _digest(part)
-            out.with_name(out.name + SUM).unlink(missing_ok=True)  # that of an older file would not match the new one
-            part.replace(out)
-            out.with_name(out.name + SUM).write_text(f"{digest}  {out.name}\n", "utf-8")
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise FathomError(f"--out {out}: cannot be written: {error.strerror or error}") from error
-    return held
-
-
-def _vacuum(folder: Path, part: Path) -> None:
-    path = folder / FILE
-    if not path.is_file():
-        raise FathomError(f"--store {folder}: there is no store ({FILE} is missing)")
-    part.unlink()  # SQLite must create the file
-    before = os.umask(0o077)
-    try:
-        with closing(sqlite3.connect(path, timeout=60)) as connection:
-            connection.execute("VACUUM INTO ?", (str(part),))
-    except sqlite3.Error as error:
-        raise FathomError(f"--store {folder}: cannot be copied to {part.parent}: {error}") from error
-    finally:
-        os.umask(before)
-    with closing(sqlite3.connect(part)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")  # one file, whatever the mode of the original
-
-
-def _dump(place: str, part: Path) -> None:
-    with _connected(place) as (engine, url):
-        if not _there(engine):
-            raise FathomError("--store: there is no store of fathom in this database")
-        server = _server_version(engine)
-    tool = _tool("pg_dump", server)
-    tables = [f"--table={name}" for name in _TABLES]
-    _do([tool, "--format=custom", "--no-owner", "--no-privileges", *tables, f"--file={part}", _shown(url)], url)
-
-
-# Restore
+    """Writes a store into one file; see ``fathom.server.backup.backup``."""
+    return _held(backups.backup(place, out, _KIND, force=force))
 
 
 def restore(backup: Path, place: str, *, force: bool = False) -> Held:
-    """Creates a store from a backup, after checking the backup.
-
-    Args:
-        backup: A file of ``backup``.
-        place: A folder (SQLite) or the URL of a PostgreSQL database, of the same kind as the backup.
-        force: Replace an existing store. The files of a replaced SQLite store are kept next to it.
-
-    Raises:
-        FathomError: The file is not a backup, is damaged, or is from a later fathom or of the other kind; a store
-            exists, or a server uses it.
-    """
-    held = _checked(backup)
-    with backup.open("rb") as stream:
-        kind = stream.read(len(_SQLITE))
-    if (kind == _SQLITE) != ("://" not in place):
-        is_of, is_at = ("SQLite", "PostgreSQL") if kind == _SQLITE else ("PostgreSQL", "a folder, which is SQLite")
-        raise FathomError(f"{backup}: this is a backup of {is_of}, but --store is {is_at}")
-    if "://" in place:
-        _into_database(backup, place, force)
-    else:
-        _into_folder(backup, Path(place), force)
-    return held
+    """Creates a store from a backup; see ``fathom.server.backup.restore``."""
+    return _held(backups.restore(backup, place, _KIND, force=force))
 
 
-def _into_folder(backup: Path, folder: Path, force: bool) -> None:
-    path = folder / FILE
-    if path.exists() and path.stat().st_size and not force:
-        raise FathomError(
-            f"--store {folder}: there is a store already; give another folder, or replace it with --force"
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        tighten(folder)
-        with _alone(folder):
-            part = folder / f".{FILE}.part"
-            part.unlink(missing_ok=True)
-            part.touch(mode=0o600)
-            shutil.copyfile(backup, part)
-            _sync(part)
-            _checked(part)
-            if path.exists():
-                _keep_old(path)
-            part.replace(path)
-            _sync(folder)
-    except OSError as error:
-        raise FathomError(f"--store {folder}: cannot be written: {error.strerror or error}") from error
+def _held(counts: backups.Counts) -> Held:
+    return Held(counts.rows, counts.checked, counts.size)
 
 
-def _keep_old(path: Path) -> None:
-    """Keep a copy of a store under another name; the store stays in place until the new one replaces it."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:  # it may be damaged
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    names = (f"{path.name}.replaced{number or ''}" for number in count())  # earlier copies are kept
-    kept = next(one for name in names if not (one := path.with_name(name)).exists())
-    kept.hardlink_to(path)
-    for ending in ("-shm", "-wal"):  # missing if they could be merged
-        if (extra := path.with_name(f"{path.name}{ending}")).exists():
-            extra.replace(kept.with_name(f"{kept.name}{ending}"))
+def _check_bundles(connection: Connection, what: str) -> int:
+    """Compares each bundle with its hash."""
+    bundles = 0
+    for id in connection.execute(select(submissions.c.id)).scalars().all():
+        digest, kept = hashlib.sha256(), False
+        query = select(pieces.c.content).where(pieces.c.submission == id).order_by(pieces.c.number)
+        for content in connection.execute(query).scalars():
+            digest.update(content)
+            kept = True
+        if kept and digest.hexdigest() != id:
+            raise FathomError(f"{what}: damaged: bundle {id} was changed; use another backup")
+        bundles += kept
+    return bundles
 
 
-def _into_database(backup: Path, place: str, force: bool) -> None:
-    with _connected(place) as (engine, url):
-        server = _server_version(engine)
-        if _there(engine) and not force:
-            raise FathomError("--store: this database already has a store; give another, or replace it with --force")
-        with clear_errors(), engine.connect() as connection:
-            query = (
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = :name"
-            )
-            users = connection.execute(text(query + " AND pid <> pg_backend_pid()"), {"name": APPLICATION}).scalar_one()
-        if users:
-            raise FathomError("--store: a server uses this database; stop the server and start it afterwards")
-    tool = _tool("pg_restore", server)
-    whole = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--clean", "--if-exists"]
-    _do([tool, *whole, f"--dbname={_shown(url)}", str(backup)], url)
-    with _connected(place) as (engine, _):
-        _contents(engine, f"what was restored from {backup}")
-
-
-# Checks
-
-
-def _checked(path: Path) -> Held:
-    """Content of a backup.
-
-    Raises:
-        FathomError: It is not a backup, is damaged, or is from a later fathom.
-    """
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(len(_SQLITE))
-        noted = path.with_name(path.name + SUM)
-        stated = noted.read_text("utf-8").split()[:1] if noted.exists() else []
-        if stated and stated[0] != _digest(path):
-            raise FathomError(f"{path}: damaged: its SHA-256 differs from that in {noted.name}; use another backup")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FathomError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if start == _SQLITE:
-        return _checked_sqlite(path)
-    if start.startswith(_POSTGRES):
-        return _checked_dump(path)
-    raise FathomError(f"{path}: this is not a backup that `fathom board backup` wrote")
-
-
-def _checked_sqlite(path: Path) -> Held:
-    try:
-        # Immutable: no file is created next to it, whatever its journal mode.
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as connection:
-            found = [row[0] for row in connection.execute("PRAGMA integrity_check")]
-    except sqlite3.Error as error:
-        raise FathomError(f"{path}: damaged: {error}; use another backup") from error
-    if found != ["ok"]:
-        raise FathomError(f"{path}: damaged: {str(found[0]).splitlines()[0]}; use another backup")
-    from sqlalchemy import create_engine
-
-    engine = create_engine(f"sqlite:///file:{path.resolve()}?immutable=1&uri=true", hide_parameters=True)
-    try:
-        return _contents(engine, str(path), path.stat().st_size)
-    finally:
-        engine.dispose()
-
-
-def _checked_dump(path: Path) -> Held:
-    """A dump is read to its end and compared with its SHA-256, if available; its rows are checked after restoring."""
-    tool = _tool("pg_restore", 0)
-    said = _do([tool, "--data-only", "--table=migrations", "--file=-", str(path)], None)
-    steps = _STEPS.search(said)
-    if steps is None:
-        raise FathomError(f"{path}: this is not a backup of a fathom store (it has no table migrations)")
-    _check_steps(path, max(map(int, steps[1].split()), default=0))
-    ids = _do([tool, "--data-only", "--table=submissions", "--file=-", str(path)], None)
-    _do([tool, f"--file={os.devnull}", str(path)], None)
-    count = sum(bool(re.match(r"[0-9a-f]{64}\t", line)) for line in ids.splitlines())
-    return Held(count, 0, path.stat().st_size)
-
-
-def _contents(engine: Engine, what: str, size: int = 0) -> Held:
-    """Counts, after comparing each bundle with its hash."""
-    with clear_errors(), engine.execution_options(**{READING: True}).connect() as connection:
-        there = inspect(connection).get_table_names()
-        if "migrations" not in there or "submissions" not in there:
-            raise FathomError(f"{what}: this is not a fathom store")
-        _check_steps(what, connection.execute(text("SELECT COALESCE(MAX(number), 0) FROM migrations")).scalar_one())
-        count, bundles = 0, 0
-        for id in connection.execute(select(submissions.c.id)).scalars().all():
-            count += 1
-            digest, kept = hashlib.sha256(), False
-            query = select(pieces.c.content).where(pieces.c.submission == id).order_by(pieces.c.number)
-            for content in connection.execute(query).scalars():
-                digest.update(content)
-                kept = True
-            if kept and digest.hexdigest() != id:
-                raise FathomError(f"{what}: damaged: bundle {id} was changed; use another backup")
-            bundles += kept
-    return Held(count, bundles, size)
-
-
-def _check_steps(what: object, steps: int) -> None:
-    if steps > len(MIGRATIONS):
-        raise FathomError(
-            f"{what}: its format {steps} is newer than the formats of this fathom (up to {len(MIGRATIONS)}); update "
-            "fathom-eval"
-        )
-    if steps < 1:
-        raise FathomError(f"{what}: this is not a fathom store")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-# PostgreSQL
-
-
-@contextmanager
-def _connected(place: str) -> Iterator[tuple[Engine, URL]]:
-    engine = engine_of(place)
-    try:
-        yield engine, make_url(place)
-    finally:
-        engine.dispose()
-
-
-def _there(engine: Engine) -> bool:
-    with clear_errors(), engine.connect() as connection:
-        return "submissions" in inspect(connection).get_table_names()
-
-
-def _server_version(engine: Engine) -> int:
-    with clear_errors(), engine.connect() as connection:
-        return int(connection.execute(text("SHOW server_version_num")).scalar_one()) // 10_000
-
-
-def _tool(name: str, server: int) -> str:
-    """A client program of PostgreSQL.
-
-    Raises:
-        FathomError: It is missing, or older than the server.
-    """
-    found = shutil.which(name)
-    if found is None:
-        raise FathomError(
-            f"{name} is not on PATH; install the PostgreSQL client (Debian: apt-get install postgresql-client)"
-        )
-    version = _VERSION.search(_do([found, "--version"], None))
-    if version is None or int(version[1]) < server:
-        have = version[1] if version else "?"
-        raise FathomError(
-            f"{found} is version {have}, but the server is version {server}: put {name} of version {server} or later "
-            "first on PATH"
-        )
-    return found
-
-
-def _shown(url: URL) -> str:
-    """The URL without its password, which other users could see among the arguments of a process."""
-    # Not url.set(), for which None means unchanged.
-    plain = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
-    return plain.difference_update_query(["password"]).render_as_string(hide_password=False)
-
-
-def _password(url: URL | None) -> str:
-    if url is None:
-        return ""
-    return str(url.password or url.query.get("password") or "")
-
-
-def _do(command: Sequence[str], url: URL | None) -> str:
-    """Runs a program of PostgreSQL and returns its output."""
-    environment: Mapping[str, str] = {**os.environ, "PGAPPNAME": "fathom board backup"}
-    secret = _password(url)
-    if secret:
-        environment = {**environment, "PGPASSWORD": secret}
-    try:
-        end = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False, text=True
-        )
-    except OSError as error:
-        raise FathomError(f"{command[0]}: cannot be run: {error.strerror or error}") from error
-    if end.returncode:
-        said = end.stderr.strip().splitlines() or [f"ended with status {end.returncode}"]
-        said = [line.replace(secret, "***") if secret else line for line in said]
-        raise FathomError(f"{Path(command[0]).name}: {' '.join(said[:4])[:500]}")
-    return end.stdout
+_KIND = backups.Kind(BOARD, submissions, _check_bundles)

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fathom.board.serve.checking import Check
-from fathom.board.serve.limits import Limits, Rate, Shares, Turns
+from fathom.board.serve.limits import Limits
 from fathom.board.serve.publishing import CURRENT, INCOMING, Publisher
 from fathom.board.serve.store import Store
+from fathom.server.limits import Rate, Shares, Turns
 
 
 @dataclass(frozen=True)

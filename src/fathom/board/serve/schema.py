@@ -6,42 +6,13 @@ is one transaction and no second storage can disagree.
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Engine,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    create_engine,
-    event,
-    make_url,
-    text,
-)
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy import Column, Connection, Integer, LargeBinary, MetaData, String, Table, Text, text
 
-from fathom.types import FathomError
+from fathom.server.database import Schema
 
-FILE = "board.sqlite"
-LOCK = "serving.lock"
-"""Lock held by servers of the folder, so that their store cannot be replaced."""
-APPLICATION = "fathom board"
-"""Application name of connections to PostgreSQL."""
-BUSY_SECONDS = 60
 TOKEN_DAYS = 365
 """Default validity of a token, in days; that of tokens of earlier versions begins with the migration."""
-READING = "fathom_reading"
-"""Execution option of read-only connections; others take SQLite's single write lock at once."""
-_MIGRATING = 7_201_406_110
-"""Number of the PostgreSQL lock that serializes migrations."""
 
 metadata = MetaData()
 submissions = Table(
@@ -145,101 +116,4 @@ def _second(connection: Connection) -> None:
 
 
 MIGRATIONS: list[Callable[[Connection], None]] = [_first, _second]
-"""Migrations in order; a store records how many were applied. Never change a released one: add the next."""
-
-
-def migrate(engine: Engine) -> None:
-    """Migrates a store; two servers that start at once take turns.
-
-    Raises:
-        FathomError: The store is from a later fathom.
-    """
-    with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATING})
-        connection.execute(text("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)"))
-        taken: int = connection.execute(text("SELECT COALESCE(MAX(number), 0) FROM migrations")).scalar_one()
-        if taken > len(MIGRATIONS):
-            raise FathomError(
-                f"the store has {taken} migrations, but this fathom knows {len(MIGRATIONS)}: a later fathom made it; "
-                "update fathom-eval"
-            )
-        for number, step in enumerate(MIGRATIONS[taken:], start=taken + 1):
-            step(connection)
-            connection.execute(text("INSERT INTO migrations VALUES (:number)"), {"number": number})
-
-
-def engine_of(place: str) -> Engine:
-    """Connections to a store.
-
-    Args:
-        place: A folder for SQLite, which is created if necessary, or the URL of a PostgreSQL database.
-
-    Raises:
-        FathomError: It is neither, or the folder cannot be created.
-    """
-    if "://" not in place:
-        return _sqlite(Path(place))
-    try:
-        url = make_url(place)
-    except (ArgumentError, ValueError) as error:  # its message would contain the URL with the password
-        raise FathomError("--store: the URL cannot be read; write postgresql+psycopg://USER@HOST:5432/NAME") from error
-    if url.drivername not in ("postgresql", "postgresql+psycopg"):
-        raise FathomError(
-            f"--store: {url.drivername} is not supported; give a folder, or postgresql+psycopg://USER@HOST:5432/NAME"
-        )
-    try:
-        return create_engine(
-            url.set(drivername="postgresql+psycopg"),
-            pool_size=10,
-            pool_pre_ping=True,
-            hide_parameters=True,
-            connect_args={"application_name": APPLICATION},
-        )
-    except ImportError as error:
-        raise FathomError("PostgreSQL needs psycopg: pip install 'fathom-eval[board]'") from error
-
-
-def tighten(folder: Path) -> None:
-    """Makes a store readable only by its owner: it contains hashes of tokens and pending bundles.
-
-    Args:
-        folder: The folder of a SQLite store. SQLite creates its other files with the permissions of the first. A folder
-            with other content is not changed: it may be a home folder, or the root of a disk.
-    """
-    modes = [(file, 0o600) for file in folder.glob(f"{FILE}*")]
-    with suppress(OSError):
-        if all(one.name.startswith(FILE) or one.name == LOCK for one in folder.iterdir()):
-            modes.append((folder, 0o700))
-    for path, mode in modes:
-        with suppress(OSError):  # owned by another user
-            if path.stat().st_mode & 0o777 & ~mode:
-                path.chmod(mode)
-
-
-def _sqlite(folder: Path) -> Engine:
-    path = folder / FILE
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600)
-    except OSError as error:
-        raise FathomError(f"--store {folder}: cannot be made: {error.strerror or error}") from error
-    tighten(folder)
-    engine = create_engine(
-        f"sqlite:///{path.resolve()}", connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True, pool_size=10
-    )
-
-    @event.listens_for(engine, "connect")
-    def settle(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        connection.isolation_level = None  # transactions begin explicitly
-        cursor = connection.cursor()
-        for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-            cursor.execute(f"PRAGMA {setting}")
-        cursor.close()
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        reading = connection.get_execution_options().get(READING)
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
-
-    return engine
+BOARD = Schema("board", metadata, MIGRATIONS, lock=7_201_406_110)

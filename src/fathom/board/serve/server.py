@@ -1,23 +1,14 @@
 """The server process: listens, serves the application until a signal, and builds the site."""
 
-import logging
-import os
-import socket
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-
-import uvicorn
-from starlette.types import ASGIApp
 
 from fathom.board.serve.app import make_app
-from fathom.board.serve.backup import serving
 from fathom.board.serve.checking import Policy, check_of
-from fathom.board.serve.connections import protocol_of, room_for
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.own import OwnResults
 from fathom.board.serve.process import ended
@@ -25,6 +16,8 @@ from fathom.board.serve.publishing import Build, Publisher
 from fathom.board.serve.store import Store
 from fathom.run.manifest import FILE
 from fathom.run.manifest import read_manifest as read_run
+from fathom.server.backup import serving
+from fathom.server.listening import address_of, listening, private_files, serve_app
 from fathom.suitefile import read_manifest as read_suite
 from fathom.types import FathomError
 
@@ -33,8 +26,6 @@ BUILD_SECONDS = 3600.0
 _EMPTY = "<!doctype html><meta charset=utf-8><title>No results yet</title><p>There are no results yet.</p>\n"
 PUBLIC = 0o022
 """Permissions on the files of a site that only the owner has: writing."""
-BACKLOG = 200
-"""Backlog of the socket."""
 
 
 def serve(
@@ -80,17 +71,7 @@ def serve(
         app = make_app(opened, publisher, check_of(policy, limits, stopping, OwnResults(own, stopping)), limits)
         if ready:
             ready(address_of(host, listener))
-        serve_app(app, listener, stopping, limits, proxies)
-
-
-@contextmanager
-def private_files() -> Iterator[None]:
-    """Makes new files readable only by their owner within this context."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
+        serve_app(app, listener, stopping, limits, proxies, logger="fathom.board")
 
 
 def _models(results: Sequence[Path]) -> Iterator[str]:
@@ -112,49 +93,6 @@ def _check(policy: Policy) -> None:
         read_suite(folder)
 
 
-def serve_app(
-    app: ASGIApp,
-    listener: socket.socket,
-    stopping: threading.Event,
-    limits: Limits = Limits(),  # noqa: B008 - a frozen value
-    proxies: Collection[str] = (),
-) -> None:
-    """Serves an application on a socket until a signal.
-
-    Args:
-        app: The application.
-        listener: The listening socket.
-        stopping: Set at the signal.
-        limits: Limits of connections: number and time.
-        proxies: Addresses of reverse proxies.
-    """
-
-    class Server(uvicorn.Server):
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            stopping.set()  # running checks and builds end at once
-            super().handle_exit(sig, frame)
-
-    _log()
-    limits = replace(limits, connections=room_for(limits.connections))
-    config = uvicorn.Config(
-        app,
-        http=protocol_of(limits, proxies),
-        proxy_headers=bool(proxies),
-        forwarded_allow_ips=list(proxies),
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        ws="none",
-        lifespan="on",
-        timeout_keep_alive=15,
-        timeout_graceful_shutdown=30,
-    )
-    try:
-        Server(config).run(sockets=[listener])
-    finally:
-        stopping.set()
-
-
 def build_of(results: Sequence[Path], options: Sequence[str], stopping: threading.Event) -> Build:
     """``board build`` in a separate process, because it takes much memory."""
 
@@ -174,35 +112,3 @@ def build_of(results: Sequence[Path], options: Sequence[str], stopping: threadin
             raise FathomError(said[-2000:] or f"board build ended with status {end.code}")
 
     return build
-
-
-@contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A listening socket.
-
-    Raises:
-        FathomError: The address does not belong to this machine, or the port is taken.
-    """
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except (OSError, OverflowError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise FathomError(f"{host} port {port}: cannot listen: {said}; choose another with --port") from error
-    with listener:
-        yield listener
-
-
-def address_of(host: str, listener: socket.socket) -> str:
-    """The URL of a socket for a browser."""
-    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
-
-
-def _log() -> None:
-    """One line for each request and each failure, on standard error."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
-    for name, level in (("fathom.board", logging.INFO), ("uvicorn.error", logging.WARNING)):
-        log = logging.getLogger(name)
-        log.handlers, log.propagate = [handler], False
-        log.setLevel(level)

@@ -3,25 +3,23 @@
 import json
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, text, update
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from fathom.board.likeness import expected_alike, likeness, plain_name, unpacked
 from fathom.board.serve.schema import (
-    READING,
+    BOARD,
     decisions,
-    engine_of,
     likenesses,
-    migrate,
     pieces,
     prints,
     submissions,
 )
+from fathom.server.database import READING, StoreError, clear_errors, engine_of, migrate, moment, now
 from fathom.types import FathomError, Json
 
 State: TypeAlias = Literal["pending", "accepted", "refused", "withdrawn"]
@@ -31,15 +29,6 @@ LISTED = 1000
 """Maximum number of submissions, or decisions, in one response, the newest first."""
 KEPT_DAYS = 30
 """Days for which the bytes of refused or withdrawn submissions are kept, so that this can be undone."""
-_SQLITE_FULL, _POSTGRES_FULL = "SQLITE_FULL", "53100"
-
-
-class FullStoreError(FathomError):
-    """No space is left in the store; nothing was changed."""
-
-
-class StoreError(FathomError):
-    """The database cannot be reached or failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +122,6 @@ class WaitingError(FathomError):
     """A submitter has the maximum number of pending submissions."""
 
 
-def moment(seconds: float) -> str:
-    """A time, in seconds since the epoch, in the format of the store: in UTC."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def now() -> str:
-    """The present time, in the format of the store."""
-    return moment(time.time())
-
-
 class Store:
     """Submissions in a database, for several threads and several servers at once.
 
@@ -154,11 +133,11 @@ class Store:
     """
 
     def __init__(self, place: str) -> None:
-        self.engine = engine_of(place)
+        self.engine = engine_of(place, BOARD)
         self.reading = self.engine.execution_options(**{READING: True})
         try:
             with clear_errors():
-                migrate(self.engine)
+                migrate(self.engine, BOARD)
         except FathomError:
             self.close()
             raise
@@ -385,29 +364,6 @@ class Store:
                 return
             yield content
             number += 1
-
-
-@contextmanager
-def clear_errors() -> Iterator[None]:
-    """Database errors as messages without statements and parameters.
-
-    Raises:
-        FullStoreError: There is no space left.
-        StoreError: Any other error, except that a row exists already (``IntegrityError``).
-    """
-    try:
-        yield
-    except IntegrityError:
-        raise
-    except DBAPIError as error:
-        said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
-        code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
-        if code in (_SQLITE_FULL, _POSTGRES_FULL):
-            raise FullStoreError("no space is left in the store; nothing was changed") from error
-        words = f"database error: {said}; check the database and --store"
-        raise StoreError(words) from error
-    except SQLAlchemyError as error:  # no free connection in time
-        raise StoreError(f"the database does not respond: {type(error).__name__}") from error
 
 
 def _state(connection: Connection, id: str) -> State | None:

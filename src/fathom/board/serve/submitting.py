@@ -15,13 +15,14 @@ import anyio
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from fathom.board.serve.answers import AnswerError
 from fathom.board.serve.checking import prints_path
 from fathom.board.serve.desk import Desk
 from fathom.board.serve.limits import Limits
-from fathom.board.serve.store import Alike, Decision, KnownError, LostError, State, Submission, WaitingError, now
+from fathom.board.serve.store import Alike, Decision, KnownError, LostError, State, Submission, WaitingError
 from fathom.board.serve.tokens import ExpiredError, Holder, holder_of
 from fathom.printing import printable
+from fathom.server.answers import AnswerError
+from fathom.server.database import now
 from fathom.types import FathomError, Json
 
 router = APIRouter(prefix="/api")

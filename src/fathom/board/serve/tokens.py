@@ -13,7 +13,8 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fathom.board.serve.schema import TOKEN_DAYS, tokens
-from fathom.board.serve.store import Store, clear_errors, moment, now
+from fathom.board.serve.store import Store
+from fathom.server.database import clear_errors, moment, now
 from fathom.types import FathomError
 
 Role: TypeAlias = Literal["submit", "moderate"]

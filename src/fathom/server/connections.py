@@ -15,9 +15,9 @@ from collections.abc import Collection
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from fathom.board.serve.limits import Limits
+from fathom.server.limits import ConnectionLimits
 
-log = logging.getLogger("fathom.board")
+log = logging.getLogger("fathom.server")
 _BUSY = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 66\r\n"
     b"Retry-After: 10\r\nConnection: close\r\n\r\n"
@@ -33,10 +33,12 @@ class Connections:
     Args:
         limits: Maximum number, in all and per address.
         proxies: Addresses of reverse proxies, which have no limit of their own.
+        room: Maximum number in all where the machine allows fewer; see ``room_for``.
     """
 
-    def __init__(self, limits: Limits, proxies: Collection[str] = ()) -> None:
+    def __init__(self, limits: ConnectionLimits, proxies: Collection[str] = (), room: int | None = None) -> None:
         self.limits = limits
+        self._room = limits.connections if room is None else room
         self._proxies = frozenset(proxies)
         self._open: dict[Connection, str] = {}
 
@@ -48,7 +50,7 @@ class Connections:
         crowd = ""
         if limited and counts[address] >= self.limits.per_address:
             crowd = address
-        elif len(self._open) >= self.limits.connections:
+        elif len(self._open) >= self._room:
             # Addresses with the most connections lose one first, so that they cannot displace others.
             waiting = Counter(there for other, there in self._open.items() if other.is_waiting)
             crowd = max(waiting, key=lambda there: counts[there], default=address)
@@ -140,14 +142,15 @@ class Connection(H11Protocol):
         self._slow = self.loop.call_later(self.ledger.limits.header_seconds, self.transport.abort)
 
 
-def protocol_of(limits: Limits, proxies: Collection[str] = ()) -> type[Connection]:
+def protocol_of(limits: ConnectionLimits, proxies: Collection[str] = (), room: int | None = None) -> type[Connection]:
     """The class of the connections of one server, for ``uvicorn.Config(http=...)``.
 
     Args:
         limits: Of time and number.
         proxies: Addresses of reverse proxies.
+        room: Maximum number in all where the machine allows fewer.
     """
-    return type("Connection", (Connection,), {"ledger": Connections(limits, proxies)})
+    return type("Connection", (Connection,), {"ledger": Connections(limits, proxies, room)})
 
 
 def room_for(connections: int) -> int:

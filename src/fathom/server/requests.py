@@ -2,15 +2,16 @@
 
 import logging
 import time
+from collections.abc import Mapping
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fathom.board.serve.answers import HEADERS, AnswerError
-from fathom.board.serve.limits import Shares
 from fathom.printing import printable
+from fathom.server.answers import HEADERS, AnswerError
+from fathom.server.limits import Shares
 
-log = logging.getLogger("fathom.board.requests")
+log = logging.getLogger("fathom.server.requests")
 _PATH = 300
 
 
@@ -21,10 +22,12 @@ class Logged:
         app: The application.
         per_address: Maximum number of running requests of one address; 0 for no limit. Behind a reverse proxy, whose
             connections are those of all clients, this is the only limit for each.
+        headers: Headers of every response that has none of that name.
     """
 
-    def __init__(self, app: ASGIApp, per_address: int = 0) -> None:
+    def __init__(self, app: ASGIApp, per_address: int = 0, headers: Mapping[str, str] = HEADERS) -> None:
         self.app = app
+        self.headers = dict(headers)
         self.shares = Shares(per_address)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,7 +42,7 @@ class Logged:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self.headers.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)

@@ -1,4 +1,4 @@
-"""Responses: files of the site and of the moderation page, and error messages."""
+"""Responses: files of a folder, and error messages."""
 
 import email.utils
 import stat
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 
 from fathom.types import Json
 
@@ -37,8 +37,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""The same policy as in the pages, as headers that no page content can override."""
-_SOON = "<!doctype html><meta charset=utf-8><title>Soon</title><p>The site is being built. Try again in a minute.</p>"
+"""Headers of every response: a policy that no page content can override."""
 
 
 class AnswerError(Exception):
@@ -67,9 +66,6 @@ class AnswerError(Exception):
     def response(self) -> JSONResponse:
         """The response."""
         return JSONResponse({"error": str(self), **self.more}, self.status, self.headers)
-
-
-PAGES = Path(__file__).parent / "pages"
 
 
 def file_answer(root: Path, path: str, request: Request) -> Response:
@@ -101,11 +97,6 @@ def file_answer(root: Path, path: str, request: Request) -> Response:
     if _is_known(answer, request):
         return Response(status_code=304, headers={name: answer.headers[name] for name in ("etag", "cache-control")})
     return answer
-
-
-def not_yet() -> Response:
-    """The response while the first site is being built."""
-    return HTMLResponse(_SOON, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
 
 
 def _is_known(answer: Response, request: Request) -> bool:

@@ -1,0 +1,4 @@
+"""Make long-context samples together: documents, drafts, reviews and exports in a web app."""
+
+NAMES = ("init", "serve", "users", "stats", "audit", "backup", "restore")
+"""The commands, in the order of the help."""

@@ -1,0 +1,41 @@
+"""Back up a studio into one file, also while servers run."""
+
+from dataclasses import KW_ONLY
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.studio.shared import STORE, Store, libraries
+from fathom.options.declare import Options, command, opt
+
+if TYPE_CHECKING:
+    from fathom.studio.backup import Held
+
+
+class BackupOptions(Options):
+    store: Store
+    out: Annotated[Path | str, opt("The file; its SHA-256 is written beside it.", "-o", metavar="FILE")]
+    _: KW_ONLY
+    force: Annotated[bool, opt("Replace an existing file.")] = False
+
+
+@command(BackupOptions)
+def studio_backup(options: BackupOptions) -> "Held":
+    """Back up a studio into one file, also while servers run; its log is verified.
+
+    Copying the file of a SQLite store is no backup: what came last is in another one. PostgreSQL needs its pg_dump.
+
+    Needs the extra studio of fathom-eval.
+    """
+    with libraries():
+        from fathom.studio.backup import backup
+    return backup(options.store, Path(options.out), force=options.force)
+
+
+class Line(BackupOptions, kw_only=True):
+    store: Store = STORE
+
+
+def main(line: Line) -> None:
+    """Write the file, and say what is in it."""
+    held = studio_backup.body(line)
+    print(f"{line.out}: {held.samples:,} samples, {held.size:,} bytes, whole")

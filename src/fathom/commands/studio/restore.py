@@ -1,0 +1,37 @@
+"""Restore a studio from a backup, which is verified first. Stop all servers before."""
+
+from dataclasses import KW_ONLY
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.studio.shared import STORE, Store, libraries
+from fathom.options.declare import Options, arg, command, opt
+
+if TYPE_CHECKING:
+    from fathom.studio.backup import Held
+
+
+class RestoreOptions(Options):
+    backup: Annotated[Path | str, arg("A file that `fathom studio backup` wrote.")]
+    store: Store = STORE
+    _: KW_ONLY
+    force: Annotated[bool, opt("Replace an existing studio; the files of a folder are kept beside it.")] = False
+
+
+@command(RestoreOptions)
+def studio_restore(options: RestoreOptions) -> "Held":
+    """Restore a studio from a backup, which is verified first. Stop all servers before.
+
+    PostgreSQL needs its pg_restore.
+
+    Needs the extra studio of fathom-eval.
+    """
+    with libraries():
+        from fathom.studio.backup import restore
+    return restore(Path(options.backup), options.store, force=options.force)
+
+
+def main(line: RestoreOptions) -> None:
+    """Restore, and say how much."""
+    held = studio_restore.body(line)
+    print(f"{held.samples:,} samples are restored from {line.backup}")

@@ -1,0 +1,54 @@
+"""What the commands of the studio share."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from fathom.options.declare import opt
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from fathom.studio.store import Store as StudioStore
+
+Store: TypeAlias = Annotated[
+    str,
+    opt(
+        "A folder (SQLite), or the URL of a PostgreSQL database: postgresql+psycopg://USER@HOST:5432/NAME. Set "
+        "FATHOM_STUDIO_STORE instead if it holds a password, which must not be on the command line.",
+        metavar="STORE",
+        env="FATHOM_STUDIO_STORE",
+    ),
+]
+STORE = "studio-store"
+
+
+@contextmanager
+def libraries() -> Iterator[None]:
+    """Say what to install where a library of the studio is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "fathom":
+            raise
+        raise FathomError(f"the studio needs {error.name}: pip install 'fathom-eval[studio]'") from error
+
+
+@contextmanager
+def opened(place: str) -> "Iterator[StudioStore]":
+    """An existing store, which is closed at the end.
+
+    Raises:
+        FathomError: There is none, or it cannot be opened.
+    """
+    with libraries():
+        import argon2  # noqa: F401 - what is missing is said at once
+
+        from fathom.studio.schema import STUDIO
+        from fathom.studio.store import Store as StudioStore
+    if "://" not in place and not (Path(place) / STUDIO.file).is_file():
+        raise FathomError(
+            f"--store {place}: there is no studio ({STUDIO.file} is missing); make one: fathom studio init"
+        )
+    with closing(StudioStore(place)) as store:
+        yield store

@@ -1,0 +1,1 @@
+"""What the servers of fathom share: database, backups, limits, connections, responses."""

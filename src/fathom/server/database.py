@@ -1,0 +1,193 @@
+"""Databases of servers: a folder with SQLite or a PostgreSQL, their numbered migrations, and clear errors."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event, make_url, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from fathom.types import FathomError
+
+LOCK = "serving.lock"
+"""Lock held by servers of a folder, so that their store cannot be replaced."""
+BUSY_SECONDS = 60
+READING = "fathom_reading"
+"""Execution option of read-only connections; others take SQLite's single write lock at once."""
+_SQLITE_FULL, _POSTGRES_FULL = "SQLITE_FULL", "53100"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The tables of one kind of store.
+
+    Attributes:
+        name: Name of the server's command, which is also that of its extra.
+        metadata: The tables.
+        migrations: Migrations in order; a store records how many were applied. Never change a released one: add the
+            next.
+        lock: Number of the PostgreSQL lock that serializes migrations.
+    """
+
+    name: str
+    metadata: MetaData
+    migrations: Sequence[Callable[[Connection], None]]
+    lock: int
+
+    @property
+    def file(self) -> str:
+        """Name of the SQLite file in its folder."""
+        return f"{self.name}.sqlite"
+
+    @property
+    def application(self) -> str:
+        """Application name of connections to PostgreSQL."""
+        return f"fathom {self.name}"
+
+
+class FullStoreError(FathomError):
+    """No space is left in the store; nothing was changed."""
+
+
+class StoreError(FathomError):
+    """The database cannot be reached or failed."""
+
+
+def moment(seconds: float) -> str:
+    """A time, in seconds since the epoch, in the format of the store: in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def now() -> str:
+    """The present time, in the format of the store."""
+    return moment(time.time())
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Database errors as messages without statements and parameters.
+
+    Raises:
+        FullStoreError: There is no space left.
+        StoreError: Any other error, except that a row exists already (``IntegrityError``).
+    """
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except DBAPIError as error:
+        said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+        code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
+        if code in (_SQLITE_FULL, _POSTGRES_FULL):
+            raise FullStoreError("no space is left in the store; nothing was changed") from error
+        words = f"database error: {said}; check the database and --store"
+        raise StoreError(words) from error
+    except SQLAlchemyError as error:  # no free connection in time
+        raise StoreError(f"the database does not respond: {type(error).__name__}") from error
+
+
+def migrate(engine: Engine, schema: Schema) -> None:
+    """Migrates a store; two servers that start at once take turns.
+
+    Args:
+        engine: Connections to it.
+        schema: Its tables.
+
+    Raises:
+        FathomError: The store is from a later fathom.
+    """
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": schema.lock})
+        connection.execute(text("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)"))
+        taken: int = connection.execute(text("SELECT COALESCE(MAX(number), 0) FROM migrations")).scalar_one()
+        if taken > (newest := len(schema.migrations)):
+            raise FathomError(
+                f"the store has {taken} migrations, but this fathom knows {newest}: a later fathom made it; "
+                "update fathom-eval"
+            )
+        for number, step in enumerate(schema.migrations[taken:], start=taken + 1):
+            step(connection)
+            connection.execute(text("INSERT INTO migrations VALUES (:number)"), {"number": number})
+
+
+def engine_of(place: str, schema: Schema) -> Engine:
+    """Connections to a store.
+
+    Args:
+        place: A folder for SQLite, which is created if necessary, or the URL of a PostgreSQL database.
+        schema: Its tables.
+
+    Raises:
+        FathomError: It is neither, or the folder cannot be created.
+    """
+    if "://" not in place:
+        return _sqlite(Path(place), schema)
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError) as error:  # its message would contain the URL with the password
+        raise FathomError("--store: the URL cannot be read; write postgresql+psycopg://USER@HOST:5432/NAME") from error
+    if url.drivername not in ("postgresql", "postgresql+psycopg"):
+        raise FathomError(
+            f"--store: {url.drivername} is not supported; give a folder, or postgresql+psycopg://USER@HOST:5432/NAME"
+        )
+    try:
+        return create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            pool_size=10,
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={"application_name": schema.application},
+        )
+    except ImportError as error:
+        raise FathomError(f"PostgreSQL needs psycopg: pip install 'fathom-eval[{schema.name}]'") from error
+
+
+def tighten(folder: Path, schema: Schema) -> None:
+    """Makes a store readable only by its owner: it contains hashes of tokens and unpublished content.
+
+    Args:
+        folder: The folder of a SQLite store. SQLite creates its other files with the permissions of the first. A folder
+            with other content is not changed: it may be a home folder, or the root of a disk.
+        schema: Its tables.
+    """
+    modes = [(file, 0o600) for file in folder.glob(f"{schema.file}*")]
+    with suppress(OSError):
+        if all(one.name.startswith(schema.file) or one.name == LOCK for one in folder.iterdir()):
+            modes.append((folder, 0o700))
+    for path, mode in modes:
+        with suppress(OSError):  # owned by another user
+            if path.stat().st_mode & 0o777 & ~mode:
+                path.chmod(mode)
+
+
+def _sqlite(folder: Path, schema: Schema) -> Engine:
+    path = folder / schema.file
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+    except OSError as error:
+        raise FathomError(f"--store {folder}: cannot be made: {error.strerror or error}") from error
+    tighten(folder, schema)
+    engine = create_engine(
+        f"sqlite:///{path.resolve()}", connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True, pool_size=10
+    )
+
+    @event.listens_for(engine, "connect")
+    def settle(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None  # transactions begin explicitly
+        cursor = connection.cursor()
+        for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            cursor.execute(f"PRAGMA {setting}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        reading = connection.get_execution_options().get(READING)
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    return engine

@@ -1,0 +1,1 @@
+"""The studio: people and models make long-context samples together."""

@@ -1,0 +1,374 @@
+"""Accounts: passwords, sessions, tokens, and limits for failed logins.
+
+Passwords are stored as argon2id hashes, sessions and tokens as SHA-256 of random secrets. None of them is in the log.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, insert, select, update
+
+from fathom.server.database import clear_errors, moment, now
+from fathom.studio.records import canonical, checked_text
+from fathom.studio.schema import failures, people, sessions, tokens
+from fathom.studio.states import ACCOUNT, RefusedError
+from fathom.studio.store import AT_SERVER, Store
+from fathom.studio.types import OPERATOR, ROLES, Note, Person, Role
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+LEAST_PASSWORD, MOST_PASSWORD = 12, 256
+IDLE_SECONDS = 12 * 3600
+"""A session ends after this time without a request,"""
+SESSION_SECONDS = 7 * 86_400
+"""and after this time in any case."""
+TOKEN_DAYS = 90.0
+_MOST_DAYS = 3650
+WINDOW_SECONDS = 15 * 60
+MOST_FAILURES, MOST_FAILURES_OF_ADDRESS = 10, 50
+"""Failed logins of one account, and of one address, in that time."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_TOKEN = re.compile(r"fathom-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
+
+
+class LoginError(FathomError):
+    """Name or password is wrong; the message never says which."""
+
+
+class ThrottledError(FathomError):
+    """Too many failed logins; ``seconds`` is how long to wait."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"too many failed logins; wait {max(1, round(seconds / 60))} minutes, or ask an administrator")
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account for a table.
+
+    Attributes:
+        name: Its name.
+        role: Its role.
+        active: Whether it may log in.
+        password: Day on which the password was set; "" for none.
+        sessions: Number of its sessions.
+        tokens: Number of its valid tokens.
+    """
+
+    name: str
+    role: Role
+    active: bool
+    password: str
+    sessions: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Somebody who is logged in.
+
+    Attributes:
+        person: Who.
+        csrf: Secret that every form of the session repeats; "" for a token, which browsers do not send by themselves.
+    """
+
+    person: Person
+    csrf: str
+
+
+class People:
+    """Accounts of a store.
+
+    Args:
+        store: The store.
+        clock: Seconds since the epoch.
+        hasher: Hashes passwords; argon2id with the library's parameters by default.
+    """
+
+    def __init__(
+        self, store: Store, clock: Callable[[], float] = time.time, hasher: "PasswordHasher | None" = None
+    ) -> None:
+        self.store = store
+        self._clock = clock
+        self._hasher = hasher or _argon2()
+        self._unknown = ""
+
+    # Accounts
+
+    def add(self, name: str, role: Role, password: str = "", by: Person = AT_SERVER) -> str:
+        """Adds an account and returns its password.
+
+        Args:
+            name: Letters, digits and ``._@-``, 64 at most.
+            role: Its role.
+            password: Its password; "" for a random one.
+            by: Who adds it.
+
+        Raises:
+            FathomError: The name is invalid or taken, the role unknown, the password too short or long.
+        """
+        if not _NAME.fullmatch(name) or name.casefold() == OPERATOR:
+            raise RefusedError(
+                f"name {name[:70]!r}: expected letters, digits and ._@- (64 at most), and not {OPERATOR}"
+            )
+        if role not in ROLES:
+            raise RefusedError(f"role {role}: expected {', '.join(ROLES)}")
+        if any(one.name.casefold() == name.casefold() for one in self.listed()):
+            raise RefusedError(
+                f"{name} has an account already; change its password with `fathom studio users password`"
+            )
+        password = password or secrets.token_urlsafe(15)
+        hashed = self._hashed(password, name)
+        self.store.set_person(Person(name, role), by)
+        self._store_password(name, hashed)
+        return password
+
+    def change(
+        self, name: str, *, role: Role | None = None, active: bool | None = None, by: Person = AT_SERVER
+    ) -> None:
+        """Changes the role of an account or switches it on or off; its sessions end.
+
+        Raises:
+            RefusedError: There is none, or it is the last active administrator.
+        """
+        there = {one.name: one for one in self.listed()}
+        if (before := there.get(name)) is None:
+            raise RefusedError(f"{name[:70]} has no account; see `fathom studio users`")
+        if role is not None and role not in ROLES:
+            raise RefusedError(f"role {role}: expected {', '.join(ROLES)}")
+        after = Person(name, role or before.role, before.active if active is None else active)
+        self.store.set_person(after, by)
+        self.log_out_everywhere(name)
+
+    def set_password(self, name: str, password: str = "", by: Person = AT_SERVER) -> str:
+        """Sets another password and returns it; all sessions and tokens of the account end.
+
+        That it was done, and by whom, is in the log: otherwise somebody could act under the name of others unseen.
+
+        Raises:
+            FathomError: There is no account, or the password is too short or long.
+        """
+        self.person(name)
+        password = password or secrets.token_urlsafe(15)
+        hashed = self._hashed(password, name)
+        self._log(name, "password", by)
+        self._store_password(name, hashed)
+        self.log_out_everywhere(name)
+        with clear_errors(), self.store.engine.begin() as connection:
+            connection.execute(delete(tokens).where(tokens.c.person == name))
+            connection.execute(delete(failures).where(failures.c.key == f"name {name}"))
+        return password
+
+    def person(self, name: str) -> Person:
+        """The person of an account.
+
+        Raises:
+            RefusedError: There is none.
+        """
+        with clear_errors(), self.store.reading.connect() as connection:
+            row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
+        if row is None:
+            raise RefusedError(f"{name[:70]} has no account; see `fathom studio users`")
+        return Person(row.name, row.role, bool(row.active))
+
+    def listed(self) -> list[Account]:
+        """All accounts by name."""
+        present = now()
+        with clear_errors(), self.store.reading.connect() as connection:
+            open_ = Counter(connection.execute(select(sessions.c.person)).scalars())
+            held = Counter(connection.execute(select(tokens.c.person).where(tokens.c.expires > present)).scalars())
+            return [
+                Account(
+                    row.name,
+                    row.role,
+                    bool(row.active),
+                    row.changed[:10],
+                    open_[row.name],
+                    held[row.name],
+                )
+                for row in connection.execute(select(people).order_by(people.c.name))
+            ]
+
+    # Logging in
+
+    def log_in(self, name: str, password: str, address: str) -> str:
+        """Checks a password and returns the secret of a new session.
+
+        Args:
+            name: Name of the account.
+            password: Its password.
+            address: Where the request is from; failures count for it too.
+
+        Raises:
+            LoginError: Name or password is wrong, or the account is switched off.
+            ThrottledError: Too many failures.
+        """
+        self._throttle(name, address)
+        if len(password) > MOST_PASSWORD or not _NAME.fullmatch(name):
+            self._failed(name, address)
+        with clear_errors(), self.store.reading.connect() as connection:
+            row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
+        hashed = row.password if row is not None and row.password else self._hash_of_nobody()
+        if not self._matches(hashed, password) or row is None or not row.password or not row.active:
+            self._failed(name, address)
+        if self._hasher.check_needs_rehash(hashed):
+            self._store_password(name, self._hasher.hash(password))
+        return self._new_session(name)
+
+    def _new_session(self, name: str) -> str:
+        secret, present = secrets.token_urlsafe(32), int(self._clock())
+        values = {"hash": _sha256(secret), "person": name, "csrf": secrets.token_urlsafe(32)}
+        with clear_errors(), self.store.engine.begin() as connection:
+            old = (sessions.c.used < present - IDLE_SECONDS) | (sessions.c.made < present - SESSION_SECONDS)
+            connection.execute(delete(sessions).where(old))
+            connection.execute(delete(failures).where(failures.c.key == f"name {name}"))
+            connection.execute(insert(sessions).values(**values, made=present, used=present))
+        return secret
+
+    def session(self, secret: str) -> Session | None:
+        """Who has a session; None if it ended."""
+        present = int(self._clock())
+        query = select(sessions, people.c.role, people.c.active).join(people, people.c.name == sessions.c.person)
+        with clear_errors(), self.store.reading.connect() as connection:
+            row = connection.execute(query.where(sessions.c.hash == _sha256(secret))).one_or_none()
+        if row is None or not row.active:
+            return None
+        if row.used < present - IDLE_SECONDS or row.made < present - SESSION_SECONDS:
+            return None
+        if row.used < present - 60:
+            with clear_errors(), self.store.engine.begin() as connection:
+                connection.execute(update(sessions).where(sessions.c.hash == row.hash).values(used=present))
+        return Session(Person(row.person, row.role), row.csrf)
+
+    def log_out(self, secret: str) -> None:
+        """Ends a session."""
+        with clear_errors(), self.store.engine.begin() as connection:
+            connection.execute(delete(sessions).where(sessions.c.hash == _sha256(secret)))
+
+    def log_out_everywhere(self, name: str) -> None:
+        """Ends all sessions of an account."""
+        with clear_errors(), self.store.engine.begin() as connection:
+            connection.execute(delete(sessions).where(sessions.c.person == name))
+
+    def change_password(self, name: str, old: str, new: str, address: str) -> str:
+        """Sets another password after checking the old one, and returns the secret of a new session.
+
+        Raises:
+            FathomError: The old one is wrong, or the new one is too short or long.
+        """
+        self.log_out(self.log_in(name, old, address))
+        self.set_password(name, self._checked(new, name), self.person(name))
+        return self._new_session(name)
+
+    # Tokens
+
+    def make_token(self, name: str, days: float = TOKEN_DAYS) -> str:
+        """Makes a token for programs and returns it; only its hash is stored.
+
+        Raises:
+            FathomError: There is no account, or the days are out of range.
+        """
+        self.person(name)
+        if not 0 < days <= _MOST_DAYS:
+            raise RefusedError(f"--days {days:g}: expected more than 0, and at most {_MOST_DAYS:,}")
+        key = secrets.token_hex(8)
+        token = f"fathom-{key}-{secrets.token_urlsafe(32)}"
+        self._log(name, "token", AT_SERVER)
+        times = {"made": now(), "expires": moment(self._clock() + days * 86_400)}
+        with clear_errors(), self.store.engine.begin() as connection:
+            connection.execute(insert(tokens).values(key=key, person=name, hash=_sha256(token), **times))
+        return token
+
+    def revoke_tokens(self, name: str) -> int:
+        """Revokes all tokens of an account and returns their number."""
+        self.person(name)
+        self._log(name, "revoke", AT_SERVER)
+        with clear_errors(), self.store.engine.begin() as connection:
+            return connection.execute(delete(tokens).where(tokens.c.person == name)).rowcount
+
+    def holder(self, token: str) -> Session | None:
+        """Who has a token; None if it is unknown, expired or revoked, or the account is switched off."""
+        if not (match := _TOKEN.fullmatch(token)):
+            return None
+        query = select(tokens, people.c.role, people.c.active).join(people, people.c.name == tokens.c.person)
+        with clear_errors(), self.store.reading.connect() as connection:
+            row = connection.execute(query.where(tokens.c.key == match[1])).one_or_none()
+        if row is None or not row.active or not hmac.compare_digest(row.hash, _sha256(token)):
+            return None
+        return Session(Person(row.person, row.role), "") if row.expires > moment(self._clock()) else None
+
+    # Failed logins
+
+    def _throttle(self, name: str, address: str) -> None:
+        since = int(self._clock()) - WINDOW_SECONDS
+        for key, most in ((f"name {name[:64]}", MOST_FAILURES), (f"from {address[:64]}", MOST_FAILURES_OF_ADDRESS)):
+            query = select(func.count(), func.min(failures.c.at)).where(failures.c.key == key, failures.c.at > since)
+            with clear_errors(), self.store.reading.connect() as connection:
+                count, first = connection.execute(query).one()
+            if count >= most:
+                raise ThrottledError(int(first) - since)
+
+    def _failed(self, name: str, address: str) -> None:
+        present = int(self._clock())
+        with clear_errors(), self.store.engine.begin() as connection:
+            connection.execute(delete(failures).where(failures.c.at < present - WINDOW_SECONDS))
+            for key in (f"name {name[:64]}", f"from {address[:64]}"):
+                connection.execute(insert(failures).values(key=key, at=present))
+        raise LoginError("name or password is wrong; an administrator can set another password")
+
+    # Passwords
+
+    def _hashed(self, password: str, name: str) -> str:
+        return self._hasher.hash(self._checked(password, name))
+
+    def _checked(self, password: str, name: str) -> str:
+        checked_text(password, "password")
+        if not LEAST_PASSWORD <= len(password) <= MOST_PASSWORD:
+            raise RefusedError(
+                f"the password has {len(password)} characters; expected {LEAST_PASSWORD} to {MOST_PASSWORD}"
+            )
+        if password.casefold().strip(name.casefold()) == "" or len(set(password)) < 5:
+            raise RefusedError("the password is too easy to guess; choose several words, or let one be made")
+        return password
+
+    def _matches(self, hashed: str, password: str) -> bool:
+        from argon2.exceptions import InvalidHashError, VerificationError
+
+        try:
+            return self._hasher.verify(hashed, password)
+        except (VerificationError, InvalidHashError, UnicodeEncodeError):
+            return False
+
+    def _hash_of_nobody(self) -> str:
+        """A hash to compare with where there is no account, so that this takes as long."""
+        self._unknown = self._unknown or self._hasher.hash(secrets.token_urlsafe(15))
+        return self._unknown
+
+    def _log(self, name: str, what: str, by: Person) -> None:
+        self.store.note(Note(ACCOUNT, name, canonical({"what": what})), by)
+
+    def _store_password(self, name: str, hashed: str) -> None:
+        with clear_errors(), self.store.engine.begin() as connection:
+            connection.execute(update(people).where(people.c.name == name).values(password=hashed, changed=now()))
+
+
+@cache
+def _argon2() -> "PasswordHasher":
+    from argon2 import PasswordHasher
+
+    return PasswordHasher()
+
+
+def _sha256(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,420 @@
+"""The workflow: which action is allowed to whom in which state, and what follows. Pure functions without I/O.
+
+    drafted -> selected -> expert_review -> standardised -> answer_review -> accepted -> audited
+                               |    ^                          |               |
+                               v    |                          v               v
+                              revision                    adjudication <- (audit: problem)
+                                                             |     |
+                        selected <- reconstruct <------------+     +-> accepted
+
+An expert can reject a sample in any state. Nobody reviews what they wrote or edited; two different people review the
+answer, neither sees the other's review before; an adjudicator is an expert who did neither.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, assert_never
+
+from fathom.studio.types import (
+    OPERATOR,
+    ROLES,
+    STATES,
+    Action,
+    AddCandidates,
+    AddPredictions,
+    Adjudicate,
+    Audit,
+    Content,
+    Create,
+    Edit,
+    ExpertPass,
+    ExpertReturn,
+    Note,
+    Person,
+    Reconstruct,
+    Reject,
+    Review,
+    ReviewDocument,
+    Role,
+    Ruling,
+    Sample,
+    Select,
+    SetDifficulty,
+    Standardise,
+    State,
+    StudioDocument,
+    SubmitForReview,
+    SubmitReview,
+    Write,
+)
+from fathom.types import FathomError
+
+REVIEWS = 2
+"""Reviews of an answer in each round."""
+ACCOUNT = "account"
+"""Topic of notes on another password, a new token, or revoked tokens of an account."""
+_LIVE: frozenset[State] = frozenset(STATES) - {"rejected"}
+
+
+class RefusedError(FathomError):
+    """The action is not allowed; nothing was changed."""
+
+
+class StaleError(FathomError):
+    """Somebody else changed the sample after it was read; nothing was changed.
+
+    Args:
+        sample: The present sample.
+        action: The action.
+    """
+
+    def __init__(self, sample: Sample, action: Action) -> None:
+        super().__init__(
+            f"sample {sample.id}: it is now version {sample.version} ({sample.state}), and this was made from version "
+            f"{action.version}; compare both and send it again"
+        )
+        self.sample, self.action = sample, action
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """When an action is allowed.
+
+    Attributes:
+        states: In these states.
+        role: To this role and the higher ones.
+        barred: Why it is not allowed to one person; "" if it is.
+        operator: Whether commands on the server's machine may do it.
+    """
+
+    states: frozenset[State]
+    role: Role
+    barred: Callable[[Sample, str], str] = lambda sample, name: ""
+    operator: bool = False
+
+
+def _wrote(sample: Sample, name: str) -> str:
+    return "you wrote or edited this sample; somebody else must decide on it" if name in sample.writers else ""
+
+
+def _reviewed(sample: Sample, name: str) -> str:
+    if any(one.reviewer == name for one in sample.current_reviews):
+        return "you have reviewed this sample; somebody else must decide on it"
+    return ""
+
+
+def _ruled(sample: Sample, name: str) -> str:
+    for one in sample.rulings:
+        if one.by == name and one.round == sample.round and one.kind in ("adjudication", "audit"):
+            return "you have decided on this sample before; another expert must decide on it"
+    return ""
+
+
+def _any(*reasons: Callable[[Sample, str], str]) -> Callable[[Sample, str], str]:
+    return lambda sample, name: next((why for reason in reasons if (why := reason(sample, name))), "")
+
+
+def _in(*states: State) -> frozenset[State]:
+    return frozenset(states)
+
+
+RULES: Mapping[type[Action], _Rule] = {
+    AddCandidates: _Rule(_in("drafted"), "annotator", operator=True),
+    AddPredictions: _Rule(_LIVE, "annotator", operator=True),
+    SetDifficulty: _Rule(_LIVE, "administrator", operator=True),
+    Select: _Rule(_in("drafted"), "annotator", operator=True),
+    Write: _Rule(_in("drafted"), "annotator"),
+    Edit: _Rule(_in("selected", "revision"), "annotator"),
+    SubmitForReview: _Rule(_in("selected", "revision"), "annotator", operator=True),
+    ExpertPass: _Rule(_in("expert_review"), "expert", _wrote),
+    ExpertReturn: _Rule(_in("expert_review"), "expert", _wrote),
+    Standardise: _Rule(_in("standardised"), "annotator"),
+    SubmitReview: _Rule(_in("answer_review"), "annotator", _any(_wrote, _reviewed)),
+    Adjudicate: _Rule(_in("adjudication"), "expert", _any(_wrote, _reviewed, _ruled)),
+    Reconstruct: _Rule(_in("reconstruct"), "annotator"),
+    Reject: _Rule(_LIVE, "expert"),
+    Audit: _Rule(_in("accepted"), "expert", _any(_wrote, _reviewed, _ruled)),
+}
+"""Rules of all actions but ``Create``, which every annotator may do."""
+
+
+DECIDED_BY_OTHERS: tuple[State, ...] = ("expert_review", "answer_review", "adjudication")
+"""States in which those who are ``involved`` may not decide."""
+
+
+def involved(sample: Sample) -> set[str]:
+    """Who may not decide on a sample in the states of ``DECIDED_BY_OTHERS``."""
+    names = set(sample.writers)
+    if sample.state != "expert_review":
+        names |= {one.reviewer for one in sample.current_reviews}
+        names |= {one.by for one in sample.rulings if _ruled(sample, one.by)}
+    return names
+
+
+def may(role: Role, least: Role) -> bool:
+    """Whether a role includes another."""
+    return ROLES.index(role) >= ROLES.index(least)
+
+
+def why_not(sample: Sample, kind: type[Action], by: Person) -> str:
+    """Why a person may not do something to a sample now; "" if they may.
+
+    Args:
+        sample: The sample.
+        kind: The kind of action.
+        by: The person.
+    """
+    rule = RULES[kind]
+    if reason := _no_right(rule.role, by, rule.operator):
+        return reason
+    if sample.state not in rule.states:
+        return f"the sample is in state {sample.state}, this needs {_either(sorted(rule.states))}"
+    return rule.barred(sample, by.name)
+
+
+def apply(sample: Sample | None, action: Action, by: Person, at: str) -> Sample:
+    """What follows from an action.
+
+    Args:
+        sample: The sample; None only for ``Create``.
+        action: The action.
+        by: Who acts.
+        at: The time.
+
+    Raises:
+        RefusedError: It is not allowed, or incomplete.
+        StaleError: The sample was changed since the person read it.
+    """
+    if isinstance(action, Create):
+        if sample is not None:
+            raise RefusedError(f"sample {action.sample}: it exists already; choose another id")
+        return _created(action, by, at)
+    if sample is None:
+        raise RefusedError(f"sample {action.sample}: there is no such sample; look for it in the queue")
+    if action.version != sample.version:
+        raise StaleError(sample, action)
+    if reason := why_not(sample, type(action), by):
+        raise RefusedError(f"sample {sample.id}: {reason}")
+    return replace(_changed(sample, action, by.name, at), updated=at)
+
+
+def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
+    match action:
+        case AddCandidates():
+            _check_ids(sample, action)
+            return replace(sample, candidates=sample.candidates + action.candidates)
+        case AddPredictions():
+            return replace(sample, predictions=sample.predictions + action.predictions)
+        case SetDifficulty():
+            return replace(sample, difficulty=action.difficulty)
+        case Select():
+            content = next((one.content for one in sample.candidates if one.id == action.candidate), None)
+            if content is None:
+                raise RefusedError(f"sample {sample.id}: there is no candidate {action.candidate!r}; choose another")
+            return _next(sample, "selected", content=content, author=by)
+        case Write():
+            return _next(sample, "selected", content=action.content, author=by, writers=_with(sample.writers, by))
+        case Edit():
+            if action.content == sample.content:
+                raise RefusedError(f"sample {sample.id}: nothing was changed; edit it first")
+            return _next(sample, sample.state, content=action.content, writers=_with(sample.writers, by))
+        case SubmitForReview():
+            _check_complete(sample)
+            return _next(sample, "expert_review")
+        case ExpertPass():
+            return _ruling(sample, "standardised", Ruling(by, "expert_review", sample.round, "pass", action.note, at))
+        case ExpertReturn():
+            _check_reason(sample, action.reason)
+            return _ruling(sample, "revision", Ruling(by, "expert_review", sample.round, "return", action.reason, at))
+        case Standardise():
+            if not (action.prompt_thinking.strip() and action.prompt_answering.strip()):
+                raise RefusedError(f"sample {sample.id}: a prompt is empty; write both")
+            thinking, answering = action.prompt_thinking, action.prompt_answering
+            content = replace(sample.content, prompt_thinking=thinking, prompt_answering=answering)
+            return _next(sample, "answer_review", content=content)
+        case SubmitReview():
+            return _with_review(sample, _review(sample, action, by, at))
+        case Adjudicate():
+            _check_reason(sample, action.reason)
+            ruling = Ruling(by, "adjudication", sample.round, action.decision, action.reason, at)
+            return _ruling(sample, "accepted" if action.decision == "accept" else "reconstruct", ruling)
+        case Reconstruct():
+            return _next(sample, "selected", round=sample.round + 1)
+        case Reject():
+            _check_reason(sample, action.reason)
+            return _ruling(sample, "rejected", Ruling(by, "rejection", sample.round, "reject", action.reason, at))
+        case Audit():
+            if action.verdict == "problem":
+                _check_reason(sample, action.reason)
+            ruling = Ruling(by, "audit", sample.round, action.verdict, action.reason, at)
+            return _ruling(sample, "audited" if action.verdict == "pass" else "adjudication", ruling)
+        case Create():
+            raise RefusedError(f"sample {sample.id}: it exists already; choose another id")
+    assert_never(action)
+
+
+def review_document(document: StudioDocument, action: ReviewDocument, by: Person) -> StudioDocument:
+    """What follows from the review of a document.
+
+    Args:
+        document: The document.
+        action: The review, by an expert; annotators may say that an available document is exhausted.
+        by: Who acts.
+
+    Raises:
+        RefusedError: It is not allowed.
+    """
+    exhausting = (document.state, action.state) == ("available", "exhausted")
+    if reason := _no_right("annotator" if exhausting else "expert", by, operator=True):
+        raise RefusedError(f"document {document.id}: {reason}")
+    if action.state == document.state:
+        raise RefusedError(f"document {document.id}: it is {document.state} already; reload the page")
+    if action.state == "collected" or (action.state == "exhausted" and not exhausting):
+        raise RefusedError(f"document {document.id}: it is {document.state} and cannot become {action.state}")
+    if action.state == "excluded" and not action.reason.strip():
+        raise RefusedError(f"document {document.id}: the reason is missing; write why it is excluded")
+    return replace(document, state=action.state, reason=action.reason)
+
+
+def check_note(note: Note, by: Person) -> None:
+    """Check that a person may write a note; everybody may write those on accounts, which the server writes for them.
+
+    Raises:
+        RefusedError: They may not.
+    """
+    check_right("reader" if note.topic == ACCOUNT else "annotator", by, operator=True)
+
+
+def check_right(role: Role, by: Person, *, operator: bool = False) -> None:
+    """Check that a person has a role or a higher one.
+
+    Raises:
+        RefusedError: They have not, or their account is switched off.
+    """
+    if reason := _no_right(role, by, operator):
+        raise RefusedError(reason)
+
+
+def visible(sample: Sample, person: Person) -> Sample:
+    """A sample as a person may see it: what would bias a decision is left out until it is made.
+
+    Before their own review of an answer, people see no review, no ruling, no candidate and no score of a prediction.
+    While an expert adjudicates, nobody sees names.
+
+    Args:
+        sample: The sample.
+        person: Who looks at it.
+    """
+    if sample.state == "answer_review":
+        mine = tuple(one for one in sample.current_reviews if one.reviewer == person.name)
+        if not mine:
+            return replace(_unscored(sample), reviews=(), rulings=(), candidates=())
+        return replace(sample, reviews=tuple(one for one in sample.reviews if one.round < sample.round) + mine)
+    if sample.state == "expert_review":
+        return _unscored(sample)
+    if sample.state == "adjudication":
+        return _unscored(_nameless(sample))
+    return sample
+
+
+def _unscored(sample: Sample) -> Sample:
+    predictions = tuple(replace(one, score=None) for one in sample.predictions)
+    return replace(sample, predictions=predictions, difficulty="")
+
+
+def _nameless(sample: Sample) -> Sample:
+    reviews = tuple(
+        replace(one, reviewer=f"Reviewer {number}", at="") for number, one in enumerate(sample.current_reviews, start=1)
+    )
+    earlier = tuple(replace(one, reviewer="Reviewer", at="") for one in sample.reviews if one.round < sample.round)
+    rulings = tuple(replace(one, by="Expert", at="") for one in sample.rulings)
+    return replace(sample, author="", writers=(), reviews=earlier + reviews, rulings=rulings)
+
+
+def _created(action: Create, by: Person, at: str) -> Sample:
+    if reason := _no_right("annotator", by, operator=True):
+        raise RefusedError(f"sample {action.sample}: {reason}")
+    if action.version != 0:
+        raise RefusedError(f"sample {action.sample}: a new sample has version 0")
+    if not action.documents:
+        raise RefusedError(f"sample {action.sample}: it has no document; choose at least one")
+    sample = Sample(action.sample, action.task, action.language, action.bucket, action.documents, updated=at)
+    _check_ids(sample, action)
+    return replace(sample, candidates=action.candidates)
+
+
+def _review(sample: Sample, action: SubmitReview, by: str, at: str) -> Review:
+    expected, found = len(sample.content.components), len(action.verdicts)
+    if found != expected:
+        raise RefusedError(f"sample {sample.id}: {found} verdicts for {expected} components; give one for each")
+    sound = all(one.mark == "right" for one in action.verdicts) and not action.missing
+    if action.verdict == "pass" and not sound:
+        raise RefusedError(
+            f"sample {sample.id}: an answer with a component that is wrong, unsure or missing does not pass; choose "
+            "problem, or change the verdicts"
+        )
+    if action.verdict == "problem" and sound and not action.note.strip():
+        raise RefusedError(
+            f"sample {sample.id}: every component is right and none is missing; write what the problem is"
+        )
+    return Review(by, sample.round, action.verdicts, action.missing, action.verdict, action.note, action.seconds, at)
+
+
+def _with_review(sample: Sample, review: Review) -> Sample:
+    now = replace(sample, reviews=(*sample.reviews, review))
+    if len(now.current_reviews) < REVIEWS:
+        return now
+    passed = all(one.verdict == "pass" for one in now.current_reviews)
+    return _next(now, "accepted" if passed else "adjudication")
+
+
+def _ruling(sample: Sample, state: State, ruling: Ruling) -> Sample:
+    return _next(sample, state, rulings=(*sample.rulings, ruling))
+
+
+def _next(sample: Sample, state: State, **changes: Any) -> Sample:
+    return replace(sample, state=state, version=sample.version + 1, **changes)
+
+
+def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return names if name in names else (*names, name)
+
+
+def _no_right(role: Role, by: Person, operator: bool) -> str:
+    if not by.active:
+        return f"the account {by.name} is switched off; ask an administrator"
+    if by.name == OPERATOR and not operator:
+        return "this needs a person: log in and do it in the browser"
+    if not may(by.role, role):
+        return f"this needs the role {role}, and {by.name} has {by.role}; ask an administrator"
+    return ""
+
+
+def missing_parts(content: Content) -> list[str]:
+    """What content lacks before an expert can review it."""
+    lacks = [] if content.question.strip() else ["a question"]
+    if not content.components:
+        lacks.append("at least one component of the answer")
+    elif any(not one.text.strip() for one in content.components):
+        lacks.append("text in every component of the answer")
+    return lacks
+
+
+def _check_complete(sample: Sample) -> None:
+    if lacks := missing_parts(sample.content):
+        raise RefusedError(f"sample {sample.id}: it lacks {' and '.join(lacks)}; write it first")
+
+
+def _check_reason(sample: Sample, reason: str) -> None:
+    if not reason.strip():
+        raise RefusedError(f"sample {sample.id}: the reason is missing; write one, others will read it")
+
+
+def _check_ids(sample: Sample, action: Create | AddCandidates) -> None:
+    ids = [one.id for one in (*sample.candidates, *action.candidates)]
+    if "" in ids or len(set(ids)) < len(ids):
+        raise RefusedError(f"sample {sample.id}: ids of candidates are empty or not unique; give each another")
+
+
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

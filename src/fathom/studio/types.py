@@ -1,0 +1,530 @@
+"""The values of the studio: people, documents, samples, reviews, and one class for each action.
+
+All are frozen and can be written as JSON (see ``fathom.studio.records``). Ids are strings, times are UTC in ISO format
+with seconds, offsets are in characters.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+Role: TypeAlias = Literal["reader", "annotator", "expert", "administrator"]
+"""Roles in ascending order: each may do what the roles before it may."""
+ROLES: tuple[Role, ...] = get_args(Role)
+
+OPERATOR = "operator"
+"""Name under which commands on the server's machine act; no account can have it."""
+
+DocumentState: TypeAlias = Literal["collected", "available", "excluded", "exhausted"]
+DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
+
+State: TypeAlias = Literal[
+    "drafted",
+    "selected",
+    "expert_review",
+    "revision",
+    "standardised",
+    "answer_review",
+    "adjudication",
+    "reconstruct",
+    "accepted",
+    "audited",
+    "rejected",
+]
+"""States of a sample, named by what is done next or was decided last; see ``fathom.studio.states``."""
+STATES: tuple[State, ...] = get_args(State)
+
+Requirement: TypeAlias = Literal["full", "partial"]
+"""Whether the question needs the whole context or parts of it."""
+
+Mark: TypeAlias = Literal["right", "wrong", "unsure"]
+"""A reviewer's verdict on one component of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with an account.
+
+    Attributes:
+        name: The account's name.
+        role: What they may do.
+        active: Whether they may log in; accounts are never deleted, because the log names them.
+    """
+
+    name: str
+    role: Role
+    active: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StudioDocument:
+    """A document, without its text, which is in a table of its own.
+
+    Attributes:
+        id: Hash of its text (``fathom.types.Document.id``).
+        title: Title.
+        language: ``en`` or ``zh``.
+        source: Where it is from.
+        licence: Its licence; "" if unknown.
+        tokens: Its length.
+        bucket: Its length bucket, in tokens; 0 if it fits none.
+        state: ``collected`` until the compliance review.
+        domain: Subject, for balanced designs.
+        format: Kind of text such as ``novel`` or ``contract``, for balanced designs.
+        duplicate_of: Id of an earlier document with the same or nearly the same text; "" without one.
+        reason: Reason of its state.
+    """
+
+    id: str
+    title: str
+    language: str
+    source: str = ""
+    licence: str = ""
+    tokens: int = 0
+    bucket: int = 0
+    state: DocumentState = "collected"
+    domain: str = ""
+    format: str = ""
+    duplicate_of: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A passage of a document.
+
+    Attributes:
+        document: Its id.
+        start: First character.
+        end: Character after the last.
+        quote: The characters between.
+    """
+
+    document: str
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One element of the answer.
+
+    Attributes:
+        text: As it stands in the answer.
+        evidence: Passages that support it.
+    """
+
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What people write: a question with its answer and both prompts.
+
+    Attributes:
+        question: The question.
+        components: The reference answer.
+        rationale: Why the question fits the task and the requirement.
+        solution: How the answer is found.
+        requirement: ``full`` or ``partial`` context.
+        prompt_thinking: Standardised prompt that asks for reasoning first; "" before.
+        prompt_answering: Standardised prompt that asks for the answer at once; "" before.
+    """
+
+    question: str = ""
+    components: tuple[Component, ...] = ()
+    rationale: str = ""
+    solution: str = ""
+    requirement: Requirement = "full"
+    prompt_thinking: str = ""
+    prompt_answering: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A draft of a sample.
+
+    Attributes:
+        id: Unique within its sample.
+        drafter: Name of the model, or of the file it was imported from.
+        content: The draft.
+        cost: Price of drafting it in US dollars; None if unknown.
+        seconds: Time that the model took.
+    """
+
+    id: str
+    drafter: str
+    content: Content
+    cost: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A model's answer to the question of a sample.
+
+    Attributes:
+        model: Name of the model.
+        components: Elements of its answer.
+        closed_book: Whether it was asked without the documents.
+        score: Score against the reference in [0, 1]; None without one.
+        cost: Price in US dollars; None if unknown.
+    """
+
+    model: str
+    components: tuple[str, ...]
+    closed_book: bool = False
+    score: float | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentVerdict:
+    """A reviewer's verdict on one component of the answer.
+
+    Attributes:
+        mark: The verdict.
+        note: Reason.
+        evidence: Passages that support the verdict.
+    """
+
+    mark: Mark
+    note: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A blind review of the answer.
+
+    Attributes:
+        reviewer: Who reviewed.
+        round: Round of the sample.
+        verdicts: One for each component, in their order.
+        missing: Components that the answer lacks.
+        verdict: ``pass`` only if every component is right and none is missing.
+        note: Reason, for problems of the question.
+        seconds: Time spent.
+        at: Time of submission.
+    """
+
+    reviewer: str
+    round: int
+    verdicts: tuple[ComponentVerdict, ...]
+    missing: tuple[Component, ...]
+    verdict: Literal["pass", "problem"]
+    note: str = ""
+    seconds: float = 0.0
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A decision of an expert: on the question, on disagreeing or negative reviews, or of an audit.
+
+    Attributes:
+        by: Who decided.
+        kind: Which decision.
+        round: Round of the sample.
+        outcome: ``pass``, ``return``; ``accept``, ``reconstruct``; ``pass``, ``problem``; ``reject``.
+        reason: Reason.
+        at: Time.
+    """
+
+    by: str
+    kind: Literal["expert_review", "adjudication", "audit", "rejection"]
+    round: int
+    outcome: str
+    reason: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A sample with everything that was said about it.
+
+    Attributes:
+        id: Its id.
+        task: Name of its task.
+        language: ``en`` or ``zh``.
+        bucket: Length bucket in tokens.
+        documents: Ids of its documents, in order.
+        state: Its state.
+        version: Rises with each change of its content or state. Additions (candidates, predictions, a first review)
+            leave it, so that two blind reviewers never conflict.
+        content: The present content; that of no candidate before one is selected.
+        author: Who selected or began it; "" before. Selecting is not writing.
+        round: Rises with each reconstruction; reviews count in their round only.
+        writers: Everybody who wrote or edited the content of this round or an earlier one; they never review it.
+        candidates: Drafts.
+        predictions: Answers of models.
+        reviews: Reviews of all rounds.
+        rulings: Experts' decisions of all rounds.
+        difficulty: Tier from runs of models; "" before.
+        updated: Time of the last action.
+    """
+
+    id: str
+    task: str
+    language: str
+    bucket: int
+    documents: tuple[str, ...]
+    state: State = "drafted"
+    version: int = 1
+    content: Content = Content()
+    author: str = ""
+    round: int = 1
+    writers: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    predictions: tuple[Prediction, ...] = ()
+    reviews: tuple[Review, ...] = ()
+    rulings: tuple[Ruling, ...] = ()
+    difficulty: str = ""
+    updated: str = ""
+
+    @property
+    def current_reviews(self) -> tuple[Review, ...]:
+        """Reviews of the present round."""
+        return tuple(one for one in self.reviews if one.round == self.round)
+
+
+# Actions on a sample. ``version`` is the version that the person saw; ``seconds`` is the time that they spent.
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """A new sample with its first candidates; version 0."""
+
+    sample: str
+    task: str
+    language: str
+    bucket: int
+    documents: tuple[str, ...]
+    candidates: tuple[Candidate, ...] = ()
+    version: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AddCandidates:
+    """Further candidates."""
+
+    sample: str
+    version: int
+    candidates: tuple[Candidate, ...]
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AddPredictions:
+    """Answers of models to the question."""
+
+    sample: str
+    version: int
+    predictions: tuple[Prediction, ...]
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SetDifficulty:
+    """The difficulty tier."""
+
+    sample: str
+    version: int
+    difficulty: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Chooses a candidate."""
+
+    sample: str
+    version: int
+    candidate: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Writes a sample without a candidate."""
+
+    sample: str
+    version: int
+    content: Content
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Changes the content."""
+
+    sample: str
+    version: int
+    content: Content
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitForReview:
+    """Hands the sample to an expert."""
+
+    sample: str
+    version: int
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertPass:
+    """The expert finds no fault with question, answer and evidence."""
+
+    sample: str
+    version: int
+    note: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertReturn:
+    """The expert returns the sample for revision."""
+
+    sample: str
+    version: int
+    reason: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standardise:
+    """Confirms both prompts, which begins the answer review."""
+
+    sample: str
+    version: int
+    prompt_thinking: str
+    prompt_answering: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitReview:
+    """A blind review of the answer; see ``Review``."""
+
+    sample: str
+    version: int
+    verdicts: tuple[ComponentVerdict, ...]
+    missing: tuple[Component, ...]
+    verdict: Literal["pass", "problem"]
+    note: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudicate:
+    """An expert decides on a sample with a negative review."""
+
+    sample: str
+    version: int
+    decision: Literal["accept", "reconstruct"]
+    reason: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reconstruct:
+    """Begins the next round of a sample that must be reconstructed."""
+
+    sample: str
+    version: int
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """An expert rejects the sample."""
+
+    sample: str
+    version: int
+    reason: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """An expert audits an accepted sample; a problem leads to adjudication."""
+
+    sample: str
+    version: int
+    verdict: Literal["pass", "problem"]
+    reason: str = ""
+    seconds: float = 0.0
+
+
+# Actions on documents and accounts, which have no version.
+
+
+@dataclass(frozen=True, slots=True)
+class AddDocument:
+    """A document was collected; ``digest`` is the SHA-256 of its text in UTF-8."""
+
+    document: StudioDocument
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDocument:
+    """The compliance review of a document, or its exhaustion."""
+
+    document: str
+    state: DocumentState
+    reason: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SetPerson:
+    """A new account, or another role or activity of one."""
+
+    person: Person
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Anything else that somebody said: a rating, a critique. It changes no sample.
+
+    Attributes:
+        topic: What it is, such as ``rating``.
+        subject: Id of what it is about.
+        body: JSON text, in canonical form.
+    """
+
+    topic: str
+    subject: str
+    body: str
+    seconds: float = 0.0
+
+
+Action: TypeAlias = (
+    Create
+    | AddCandidates
+    | AddPredictions
+    | SetDifficulty
+    | Select
+    | Write
+    | Edit
+    | SubmitForReview
+    | ExpertPass
+    | ExpertReturn
+    | Standardise
+    | SubmitReview
+    | Adjudicate
+    | Reconstruct
+    | Reject
+    | Audit
+)
+ACTIONS: dict[str, type[Action]] = {kind.__name__: kind for kind in get_args(Action)}
+"""Actions by name, as in the log."""
+
+Event: TypeAlias = Action | AddDocument | ReviewDocument | SetPerson | Note
+EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
+"""Everything that the log records, by name."""

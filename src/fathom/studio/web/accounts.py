@@ -1,0 +1,133 @@
+"""Pages of accounts: login, password, users and the log."""
+
+from dataclasses import replace
+
+from starlette.responses import Response
+
+from fathom.server.answers import AnswerError
+from fathom.studio.log import Entry
+from fathom.studio.people import SESSION_SECONDS, LoginError, ThrottledError
+from fathom.studio.states import RefusedError
+from fathom.studio.types import ROLES, Role
+from fathom.studio.web.visit import COOKIE, Visit
+from fathom.types import FathomError
+
+LOGGED = 100
+
+
+def login_page(visit: Visit) -> Response:
+    """The form for name and password."""
+    return visit.to("/") if visit.session else visit.page("login", wrong="", name="")
+
+
+def login(visit: Visit) -> Response:
+    """Begins a session; one that there was ends."""
+    name = visit.form.text("name").strip()
+    try:
+        secret = visit.people.log_in(name, visit.form.text("password"), visit.address)
+    except (LoginError, ThrottledError) as error:
+        status = 429 if isinstance(error, ThrottledError) else 401
+        return visit.page("login", status, wrong=str(error), name=name[:64])
+    _forget(visit)
+    return _with_cookie(visit, visit.to("/"), secret)
+
+
+def logout(visit: Visit) -> Response:
+    """Ends the session."""
+    _forget(visit)
+    answer = visit.to("/login")
+    answer.delete_cookie(COOKIE, path="/")
+    return answer
+
+
+def account_page(visit: Visit) -> Response:
+    """Name, role, and another password."""
+    return visit.page("account", wrong="")
+
+
+def change_password(visit: Visit) -> Response:
+    """Sets another password; all other sessions end."""
+    form = visit.form
+    if form.text("new") != form.text("again"):
+        return visit.page("account", 400, wrong="the two new passwords differ; write the same twice")
+    try:
+        secret = visit.people.change_password(visit.me.name, form.text("old"), form.text("new"), visit.address)
+    except (LoginError, ThrottledError):
+        return visit.page("account", 400, wrong="the old password is wrong; try again")
+    except FathomError as error:
+        return visit.page("account", 400, wrong=str(error))
+    return _with_cookie(visit, visit.to("/account", "password"), secret)
+
+
+def users_page(visit: Visit) -> Response:
+    """All accounts."""
+    return _users(visit)
+
+
+def add_user(visit: Visit) -> Response:
+    """Adds an account and shows its password once."""
+    name = visit.form.text("name").strip()
+    try:
+        password = visit.people.add(name, _role(visit), by=visit.me)
+    except FathomError as error:
+        return _users(visit, wrong=str(error))
+    return _users(visit, made=(name, password))
+
+
+def change_user(visit: Visit) -> Response:
+    """Changes a role, switches an account off or on, or sets another password, which is shown once."""
+    name, what = visit.path("name"), visit.form.text("what")
+    try:
+        match what:
+            case "role":
+                visit.people.change(name, role=_role(visit), by=visit.me)
+            case "off" | "on":
+                visit.people.change(name, active=what == "on", by=visit.me)
+            case "password":
+                return _users(visit, made=(name, visit.people.set_password(name, by=visit.me)))
+            case _:
+                raise AnswerError(400, "expected role, off, on or password; reload the page")
+    except RefusedError as error:
+        return _users(visit, wrong=str(error))
+    return visit.to("/users", "saved")
+
+
+def log_page(visit: Visit) -> Response:
+    """What everybody did, the newest first, and the head of the chain."""
+    before = visit.query("before")
+    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 10 else 0
+    entries = visit.store.log(before=number, limit=LOGGED)
+    return visit.page("log", entries=hidden(visit, entries), head=str(visit.store.head()), more=len(entries) == LOGGED)
+
+
+def hidden(visit: Visit, entries: list[Entry]) -> list[Entry]:
+    """Entries without the names of reviewers of samples that are not decided yet."""
+    subjects = {one.subject for one in entries if one.kind == "SubmitReview"}
+    open_ = visit.store.undecided(subjects)
+    return [
+        replace(one, person="(hidden)") if one.kind == "SubmitReview" and one.subject in open_ else one
+        for one in entries
+    ]
+
+
+def _users(visit: Visit, wrong: str = "", made: tuple[str, str] | None = None) -> Response:
+    status = 400 if wrong else 200
+    return visit.page("users", status, users=visit.people.listed(), roles=ROLES, wrong=wrong, made=made)
+
+
+def _role(visit: Visit) -> Role:
+    role = visit.form.text("role")
+    if role not in ROLES:
+        raise RefusedError(f"expected a role: {', '.join(ROLES)}")
+    return role
+
+
+def _forget(visit: Visit) -> None:
+    if secret := visit.request.cookies.get(COOKIE, ""):
+        visit.people.log_out(secret)
+
+
+def _with_cookie(visit: Visit, answer: Response, secret: str) -> Response:
+    secure = visit.settings.secure or visit.request.url.scheme == "https"
+    answer.set_cookie(COOKIE, secret, max_age=SESSION_SECONDS, path="/", httponly=True, samesite="lax", secure=secure)
+    return answer

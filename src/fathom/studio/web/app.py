@@ -1,0 +1,161 @@
+"""The application: routes with the role that each needs, and responses."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import anyio
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp
+
+from fathom.printing import printable
+from fathom.server.answers import AnswerError, file_answer
+from fathom.server.database import FullStoreError, StoreError
+from fathom.server.requests import Logged
+from fathom.studio.people import LoginError, People, ThrottledError
+from fathom.studio.states import RefusedError
+from fathom.studio.store import MissingError, Store
+from fathom.studio.types import Role
+from fathom.studio.web import accounts, documents, samples
+from fathom.studio.web.settings import Settings
+from fathom.studio.web.visit import POLICY, STATIC, Visit, arrived
+from fathom.types import FathomError
+
+log = logging.getLogger("fathom.studio")
+Handler: TypeAlias = Callable[[Visit], Response]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A page or form.
+
+    Attributes:
+        method: ``GET`` or ``POST``.
+        path: Its path.
+        least: The role it needs; None for none.
+        handler: Makes the response, in a thread.
+    """
+
+    method: str
+    path: str
+    least: Role | None
+    handler: Handler
+
+
+ROUTES = (
+    Route("GET", "/login", None, accounts.login_page),
+    Route("POST", "/login", None, accounts.login),
+    Route("POST", "/logout", "reader", accounts.logout),
+    Route("GET", "/account", "reader", accounts.account_page),
+    Route("POST", "/account/password", "reader", accounts.change_password),
+    Route("GET", "/users", "administrator", accounts.users_page),
+    Route("POST", "/users", "administrator", accounts.add_user),
+    Route("POST", "/users/{name}", "administrator", accounts.change_user),
+    Route("GET", "/log", "administrator", accounts.log_page),
+    Route("GET", "/", "reader", samples.queue),
+    Route("GET", "/samples/{id}", "reader", samples.sample_page),
+    Route("GET", "/samples/{id}/history", "reader", samples.history),
+    Route("POST", "/samples", "annotator", samples.create),
+    Route("POST", "/samples/{id}/{form}", "annotator", samples.act),
+    Route("POST", "/drafts/{subject}/{form}", "annotator", samples.save_draft),
+    Route("GET", "/documents", "reader", documents.listed),
+    Route("GET", "/documents/{id}", "reader", documents.document_page),
+    Route("GET", "/documents/{id}/text", "reader", documents.text),
+    Route("POST", "/documents/{id}", "annotator", documents.review),
+)
+"""All pages and forms. Rights to act on one sample or document are checked again by the workflow."""
+
+
+def make_app(store: Store, people: People, settings: Settings = Settings()) -> ASGIApp:  # noqa: B008 - a frozen value
+    """The studio as an ASGI application.
+
+    Args:
+        store: The store; stays open.
+        people: Its accounts.
+        settings: Title, tasks, limits.
+    """
+    # No API documentation pages: they would load scripts from other sites.
+    app = FastAPI(title="fathom studio", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.hashing = anyio.CapacityLimiter(settings.hashes)
+    app.add_api_route("/healthz", lambda: _health(store), methods=["GET"], response_model=None)
+    app.add_api_route("/static/{name}", _static, methods=["GET"], response_model=None)
+    app.state.common = Visit(Request({"type": "http"}), settings, store, people)
+    for route in ROUTES:
+        app.add_api_route(route.path, _endpoint(route), methods=[route.method], response_model=None)
+    for kind in (AnswerError, ClientDisconnect, HTTPException, FathomError, Exception):
+        app.add_exception_handler(kind, _answer)
+    return Logged(app, settings.per_address, POLICY)  # outermost, so that it sees error responses too
+
+
+def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
+    slow = route.path in ("/login", "/account/password", "/users", "/users/{name}")
+
+    async def endpoint(request: Request) -> Response:
+        visit = replace(request.app.state.common, request=request)
+        request.state.visit = visit
+        visit = await arrived(visit, route.least)
+        request.state.visit = visit
+        request.state.holder = visit.session.person.name if visit.session else "-"
+        limiter = request.app.state.hashing if slow and route.method == "POST" else None
+        return await anyio.to_thread.run_sync(route.handler, visit, limiter=limiter)
+
+    return endpoint
+
+
+def _health(store: Store) -> Response:
+    there = store.is_there()
+    return JSONResponse({"store": there}, 200 if there else 503)
+
+
+def _static(request: Request, name: str) -> Response:
+    return file_answer(STATIC, name, request)
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    """Error responses: a page for people, JSON for scripts."""
+    status, words, headers = _words(error)
+    visit: Visit = getattr(request.state, "visit", None) or replace(request.app.state.common, request=request)
+    if status == 401 and request.method == "GET" and _wants_page(request):
+        return RedirectResponse("/login", 303)
+    if not _wants_page(request):
+        return JSONResponse({"error": words}, status, headers)
+    answer = await anyio.to_thread.run_sync(lambda: visit.page("error", status, words=words, status=status))
+    answer.headers.update(headers)
+    return answer
+
+
+def _wants_page(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "") and "authorization" not in request.headers
+
+
+def _words(error: Exception) -> tuple[int, str, dict[str, str]]:
+    match error:
+        case AnswerError():
+            return error.status, str(error), error.headers
+        case ClientDisconnect():
+            return 400, "the client is gone", {}
+        case HTTPException():
+            return error.status_code, str(error.detail), dict(error.headers or {})
+        case ThrottledError():
+            return 429, str(error), {"Retry-After": str(error.seconds)}
+        case LoginError():
+            return 401, str(error), {}
+        case MissingError():
+            return 404, str(error), {}
+        case RefusedError():
+            return 409, str(error), {}
+        case FullStoreError():
+            log.error("%s", printable(str(error)))
+            return 507, f"{error}; try again later", {}
+        case StoreError():  # its message is for the operator
+            log.error("%s", printable(str(error)))
+            words = "the server cannot do this now; the reason is in its log; what you typed is kept; try again"
+            return 503, words, {"Retry-After": "10"}
+        case FathomError():
+            return 400, str(error), {}
+    log.error("internal error", exc_info=error)
+    return 500, "internal error; the reason is in the server's log", {}

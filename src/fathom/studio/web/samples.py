@@ -1,0 +1,198 @@
+"""Pages of samples: the queue, one page for each state, and merging."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from fathom.server.answers import AnswerError
+from fathom.studio.log import Entry
+from fathom.studio.records import RecordError
+from fathom.studio.states import RefusedError, StaleError, may, visible, why_not
+from fathom.studio.store import Draft, new_id
+from fathom.studio.types import STATES, Content, Create, Sample, State, SubmitForReview
+from fathom.studio.web.accounts import hidden
+from fathom.studio.web.forms import FORMS, action_of, components_of, content_of
+from fathom.studio.web.visit import Form, Visit
+from fathom.types import FathomError
+
+SHOWN = 50
+WAITING: tuple[State, ...] = ("drafted", "selected", "revision", "standardised", "answer_review", "reconstruct")
+WAITING_FOR_EXPERTS: tuple[State, ...] = ("expert_review", "adjudication")
+EMPTY_ROWS = 2
+"""Empty components at the end of a form, for browsers without scripts."""
+
+
+def queue(visit: Visit) -> Response:
+    """What waits for this person, or all samples of one state."""
+    state, offset = visit.query("state"), _offset(visit)
+    filters: dict[str, Any] = {"task": visit.query("task"), "language": visit.query("language")}
+    if state in STATES:
+        wanted: dict[str, Any] = {"states": [state]}
+    else:
+        state = ""
+        mine = WAITING if may(visit.me.role, "annotator") else ()
+        mine += WAITING_FOR_EXPERTS if may(visit.me.role, "expert") else ()
+        wanted = {"states": mine or STATES, "waiting_for": visit.me.name}
+    found = visit.store.listed(**wanted, **filters, offset=offset, limit=SHOWN + 1)
+    return visit.page(
+        "queue",
+        samples=found[:SHOWN],
+        counts=visit.store.counts(),
+        states=STATES,
+        state=state,
+        filters=filters,
+        offset=offset,
+        more=offset + SHOWN if len(found) > SHOWN else 0,
+    )
+
+
+def sample_page(visit: Visit) -> Response:
+    """A sample in its state, as this person may see it."""
+    return _sample(visit, visit.store.sample(visit.path("id")))
+
+
+def history(visit: Visit) -> Response:
+    """What happened to a sample."""
+    sample = visit.store.sample(visit.path("id"))
+    entries: list[Entry] = hidden(visit, visit.store.log(subject=sample.id))
+    if sample.state == "adjudication":
+        entries = [replace(one, person="(hidden)") for one in entries]
+    return visit.page("history", sample=visible(sample, visit.me), entries=entries)
+
+
+def create(visit: Visit) -> Response:
+    """Begins a sample about a document."""
+    form = visit.form
+    document = visit.store.document(form.text("document"))
+    task = form.text("task").strip()
+    if not task or (visit.settings.tasks and task not in visit.settings.tasks):
+        raise AnswerError(400, "choose a task from the list")
+    action = Create(new_id(), task, document.language, document.bucket, (document.id,))
+    return visit.to(f"/samples/{visit.store.act(action, visit.me).id}")
+
+
+def act(visit: Visit) -> Response:
+    """Does what a form says, or shows the merge page."""
+    name, form = visit.path("form"), visit.form
+    if name not in FORMS:
+        raise AnswerError(404, "there is no such page")
+    sample = visit.store.sample(visit.path("id"))
+    try:
+        visit.store.act(action_of(name, sample, form), visit.me)
+    except StaleError:
+        return _merge(visit, visit.store.sample(sample.id), name, form)
+    except (RefusedError, RecordError) as error:
+        return _refused(visit, visit.store.sample(sample.id), name, form, error)
+    visit.store.drop_drafts(visit.me.name, sample.id)
+    if form.text("then") == "submit":
+        now = visit.store.sample(sample.id)
+        try:
+            visit.store.act(SubmitForReview(now.id, now.version), visit.me)
+        except (RefusedError, StaleError) as error:
+            return _refused(visit, visit.store.sample(sample.id), "submit", Form(), error)
+        return visit.to("/", "submit")
+    return visit.to(f"/samples/{sample.id}" if name in ("select", "write", "edit", "reconstruct") else "/", name)
+
+
+def save_draft(visit: Visit) -> Response:
+    """Keeps what somebody typed."""
+    body, subject, form = visit.form.text("body"), visit.path("subject"), visit.path("form")
+    try:
+        values = json.loads(body)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict) or not all(isinstance(one, str) for one in values.values()):
+        raise AnswerError(400, "a draft is the fields of a form as JSON; reload the page")
+    visit.store.sample(subject)
+    at = visit.store.save_draft(visit.me.name, subject, form, visit.form.number("version"), json.dumps(values))
+    return JSONResponse({"saved": at})
+
+
+def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> Response:
+    reasons = {name: why_not(sample, kind, visit.me) for name, kind in FORMS.items()}
+    may_do = {name: not reason for name, reason in reasons.items()}
+    seen = visible(sample, visit.me)
+    drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name]}
+    form = {name: _restored(draft, sample) for name, draft in drafts.items()} | values.pop("forms", {})
+    edited = _edited(form.get("edit") or form.get("write"), seen)
+    thinking, answering = visit.settings.prompts(sample) if sample.state == "standardised" else ("", "")
+    return visit.page(
+        "sample",
+        status,
+        sample=seen,
+        documents=[visit.store.document(id) for id in sample.documents],
+        can=may_do,
+        reasons=reasons,
+        forms=form,
+        edited=edited,
+        missing=_missing(form.get("review")),
+        prompts=(seen.content.prompt_thinking or thinking, seen.content.prompt_answering or answering),
+        guideline=visit.settings.guideline(sample.task),
+        restored={name: draft.saved for name, draft in drafts.items() if draft and draft.version == sample.version},
+        outdated={name: draft.saved for name, draft in drafts.items() if draft and draft.version != sample.version},
+        empty_rows=EMPTY_ROWS,
+        **{"wrong": "", "mine": None, "conflict": ""} | values,
+    )
+
+
+def _merge(visit: Visit, sample: Sample, name: str, form: Form) -> Response:
+    """Both versions side by side; nothing is lost."""
+    if name in ("edit", "write"):
+        try:
+            mine = content_of(form, sample.content)
+        except FathomError:
+            mine = Content(form.text("question"))
+        differs = _differences(mine, sample.content)
+        return _sample(visit, sample, 409, conflict=name, mine=mine, differs=differs, forms={name: form})
+    return _sample(visit, sample, 409, conflict=name, mine=None, differs=[], forms={name: form})
+
+
+def _refused(visit: Visit, sample: Sample, name: str, form: Form, error: FathomError) -> Response:
+    """The page again, with the reason and what was typed."""
+    return _sample(visit, sample, 409 if isinstance(error, RefusedError) else 400, wrong=str(error), forms={name: form})
+
+
+def _differences(mine: Content, theirs: Content) -> list[tuple[str, str, str]]:
+    """Fields that differ, as texts."""
+    pairs = [(name, getattr(mine, name), getattr(theirs, name)) for name in ("question", "rationale", "solution")]
+    parts = [("components", _lines(mine), _lines(theirs)), ("requirement", mine.requirement, theirs.requirement)]
+    return [one for one in pairs + parts if one[1] != one[2]]
+
+
+def _lines(content: Content) -> str:
+    return "\n".join(
+        f"{one.text}   [{', '.join(f'{part.start}-{part.end}' for part in one.evidence)}]" if one.evidence else one.text
+        for one in content.components
+    )
+
+
+def _draft(visit: Visit, sample: Sample, name: str) -> Draft | None:
+    return visit.store.draft(visit.me.name, sample.id, name)
+
+
+def _restored(draft: Draft | None, sample: Sample) -> Form | None:
+    return Form(json.loads(draft.body)) if draft is not None and draft.version == sample.version else None
+
+
+def _edited(form: Form | None, sample: Sample) -> Content:
+    """The content as a form shows it: what was typed, or what is stored."""
+    if form is None:
+        return sample.content
+    try:
+        return content_of(form, sample.content)
+    except FathomError:
+        return sample.content
+
+
+def _missing(form: Form | None) -> list[Any]:
+    try:
+        return list(components_of(form, "missing")) if form else []
+    except FathomError:
+        return []
+
+
+def _offset(visit: Visit) -> int:
+    text = visit.query("offset")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0

@@ -1,0 +1,44 @@
+// What every page does: keys, the help sheet, and the parts of a page that need more.
+
+import { startForms } from "./forms.js";
+
+const help = document.getElementById("help");
+const helpButton = document.getElementById("help-button");
+
+if (help && helpButton) {
+  helpButton.hidden = false;
+  helpButton.addEventListener("click", () => help.showModal());
+}
+
+startForms();
+const reading = document.getElementById("reading");
+if (reading) {
+  import("./reading.js").then((module) => module.startReading(reading));
+}
+
+let prefix = "";
+
+function move(step) {
+  const rows = [...document.querySelectorAll(".queue tbody tr")];
+  if (!rows.length) return;
+  const at = rows.findIndex((row) => row.classList.contains("current"));
+  const next = Math.min(Math.max(at + step, 0), rows.length - 1);
+  rows.forEach((row, number) => row.classList.toggle("current", number === next));
+  rows[next].querySelector("a").focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    const form = event.target.closest("form");
+    if (form) form.requestSubmit(form.querySelector("button.main"));
+    return;
+  }
+  const typing = event.target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select");
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || help?.open) return;
+  if (prefix === "g" && event.key === "q") location.href = "/";
+  else if (prefix === "g" && event.key === "d") location.href = "/documents";
+  else if (event.key === "?") help?.showModal();
+  else if (event.key === "j") move(1);
+  else if (event.key === "k") move(-1);
+  prefix = event.key === "g" ? "g" : "";
+});

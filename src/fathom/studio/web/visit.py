@@ -1,0 +1,225 @@
+"""One request of somebody: who they are, what their form says, and answers."""
+
+import hmac
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+import anyio
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from fathom.printing import printable
+from fathom.server.answers import HEADERS, AnswerError
+from fathom.studio.people import People, Session
+from fathom.studio.states import may
+from fathom.studio.store import MOST_BYTES, Store
+from fathom.studio.types import Person, Role
+
+if TYPE_CHECKING:
+    from fathom.studio.web.settings import Settings
+
+COOKIE = "fathom-studio"
+PAGES = Path(__file__).parent / "pages"
+STATIC = Path(__file__).parent / "static"
+MOST_FIELDS = 20_000
+IDLE_SECONDS = 30.0
+POLICY = HEADERS | {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+    "Referrer-Policy": "same-origin",
+}
+"""Headers of every response: scripts and styles of this server only, no inline ones."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """The fields of a form."""
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A field with line ends as ``\\n``."""
+        return self.fields.get(name, default).replace("\r\n", "\n")
+
+    def number(self, name: str) -> int:
+        """A whole number; 0 where the field is none."""
+        text = self.fields.get(name, "")
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
+
+    @property
+    def seconds(self) -> float:
+        """Time spent, as the page measured it; a day at most."""
+        return float(min(self.number("seconds"), 86_400))
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request of somebody.
+
+    Attributes:
+        request: The request.
+        settings: What the server was started with.
+        store: The store.
+        people: Accounts.
+        session: Who it is; None before a login.
+        form: Fields of its form.
+    """
+
+    request: Request
+    settings: "Settings"
+    store: Store
+    people: People
+    session: Session | None = None
+    form: Form = Form()
+
+    @property
+    def me(self) -> Person:
+        """Who it is."""
+        if self.session is None:
+            raise AnswerError(401, "log in first")
+        return self.session.person
+
+    @property
+    def address(self) -> str:
+        """Where the request is from."""
+        return self.request.client.host if self.request.client else "-"
+
+    def path(self, name: str) -> str:
+        """A part of the path."""
+        return str(self.request.path_params[name])
+
+    def query(self, name: str) -> str:
+        """A parameter of the address."""
+        return self.request.query_params.get(name, "")[:200]
+
+    def page(self, template: str, code: int = 200, **values: Any) -> Response:
+        """A page made from a template."""
+        me = self.session.person if self.session else None
+        shown = {"me": me, "csrf": self.session.csrf if self.session else "", "path": self.request.url.path}
+        rights = {role: bool(me and may(me.role, role)) for role in ("annotator", "expert", "administrator")}
+        text = (
+            templates()
+            .get_template(f"{template}.html")
+            .render(**shown, may=rights, notice=self.query("done"), **values)
+        )
+        return HTMLResponse(text, code)
+
+    def to(self, path: str, done: str = "") -> Response:
+        """A redirection after a form, with a message."""
+        return RedirectResponse(path + (f"?done={done}" if done else ""), 303)
+
+
+@cache
+def templates() -> Environment:
+    """Templates, in which every value is escaped."""
+    found = Environment(loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    found.filters["plain"] = printable
+    found.filters["thousands"] = lambda number: f"{number:,}"
+    found.filters["label"] = lambda name: str(name).replace("_", " ")
+    found.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
+    found.filters["record"] = _record
+    return found
+
+
+def _record(value: Any) -> str:
+    from fathom.studio.records import as_record
+
+    return json.dumps(as_record(value))
+
+
+async def arrived(visit: Visit, least: Role | None) -> Visit:
+    """A request with who sent it and its form, after all checks.
+
+    Args:
+        visit: The request.
+        least: The role it needs; None for none.
+
+    Raises:
+        AnswerError: They are not logged in, have not the right, or the form is not from a page of this server.
+    """
+    session = await anyio.to_thread.run_sync(_session, visit)
+    visit = replace(visit, session=session)
+    if least is not None:
+        if session is None:
+            raise AnswerError(401, "log in first")
+        if not may(session.person.role, least):
+            raise AnswerError(403, f"this needs the role {least}; ask an administrator")
+    if visit.request.method == "POST":
+        _check_origin(visit.request)
+        visit = replace(visit, form=await _form(visit.request))
+        sent = visit.request.headers.get("x-csrf", "") or visit.form.text("csrf")
+        by_token = "authorization" in visit.request.headers  # browsers do not send that by themselves
+        needed = least is not None and session is not None and not by_token  # the login page has no session yet
+        if needed and session is not None and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
+            raise AnswerError(403, "the form is too old; go back, reload the page and send it again")
+    return visit
+
+
+def _session(visit: Visit) -> Session | None:
+    header = visit.request.headers.get("authorization")
+    if header is not None:
+        kind, _, token = header.partition(" ")
+        holder = visit.people.holder(token.strip()) if kind.lower() == "bearer" else None
+        if holder is None:
+            raise AnswerError(401, "the token is unknown, expired or revoked; ask an administrator for another")
+        return holder
+    secret = visit.request.cookies.get(COOKIE, "")
+    return visit.people.session(secret) if secret else None
+
+
+def _check_origin(request: Request) -> None:
+    """Refuses forms of other sites, also before a login."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    own = origin is None or origin.partition("://")[2] == request.headers.get("host")
+    # Browsers say where a form is from; the origin is compared for those that do not.
+    if not (own if site is None else site in ("same-origin", "none")):
+        raise AnswerError(403, "this form was sent by another site; use the pages of the studio")
+
+
+async def _form(request: Request) -> Form:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await _body(request)
+    if not body:
+        return Form()
+    try:
+        text = body.decode("utf-8")
+        if kind == "application/x-www-form-urlencoded":
+            pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+            return Form(dict(pairs))
+        if kind == "application/json":
+            values = json.loads(text)
+            if isinstance(values, dict) and all(isinstance(one, str) for one in values.values()):
+                return Form(values)
+    except (ValueError, RecursionError):
+        pass
+    raise AnswerError(400, "the form cannot be read; send fields as application/x-www-form-urlencoded or as JSON texts")
+
+
+async def _body(request: Request) -> bytes:
+    received = bytearray()
+    try:
+        async for piece in _timely(request):
+            received += piece
+            if len(received) > 2 * MOST_BYTES:
+                raise AnswerError(413, f"the form has more than {2 * MOST_BYTES:,} bytes; shorten it")
+    except TimeoutError:
+        raise AnswerError(408, "the form did not arrive in time; send it again") from None
+    return bytes(received)
+
+
+async def _timely(request: Request) -> AsyncIterator[bytes]:
+    pieces = request.stream()
+    while True:
+        with anyio.fail_after(IDLE_SECONDS):
+            try:
+                piece = await anext(pieces)
+            except StopAsyncIteration:
+                return
+        yield piece

@@ -1,0 +1,49 @@
+"""A server of the studio for tests, as a process of its own, which tests may kill.
+
+python tests/loopback_studio.py STORE    # prints its address
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
+
+
+@contextmanager
+def serving(store: str, port: int = 0, log: Path | None = None) -> Iterator[tuple[str, Any]]:
+    """A server; gives its address and the process, which is killed at the end.
+
+    Args:
+        store: Its store.
+        port: Its port; 0 for a free one.
+        log: File for what it says.
+    """
+    with (log or Path(os.devnull)).open("ab") as stream:
+        command = [sys.executable, __file__, store, str(port)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True) as process:
+            try:
+                assert process.stdout is not None
+                address = process.stdout.readline().strip()
+                assert address, "the server did not start"
+                yield address.rstrip("/"), process
+            finally:
+                process.kill()
+
+
+def main(store: str, port: int) -> None:
+    """Serve a store until killed."""
+    from fathom.studio.web.server import serve
+    from fathom.studio.web.settings import Settings
+
+    serve(store, Settings(), host="127.0.0.1", port=port, ready=lambda address: print(address, flush=True))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

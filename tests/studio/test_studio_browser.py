@@ -1,0 +1,205 @@
+"""The studio in Chromium: marking evidence by keyboard, drafts through a crash of the server, and accessibility."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chromium import browsers, violations
+from fathom.studio.people import People
+from fathom.studio.store import Store
+from fathom.studio.types import Create, ReviewDocument, StudioDocument
+from loopback_studio import serving
+from processes import until
+from studio_stores import (
+    DOCUMENT,
+    OPERATOR,
+    PASSWORD,
+    PEOPLE,
+    TEXT,
+    create,
+    fill,
+    person,
+    quick_hasher,
+    review,
+    to_answer_review,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+chromium = pytest.fixture(scope="module")(browsers)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    place = str(tmp_path / "store")
+    with closing(Store(place)) as store:
+        fill(store)
+        people = People(store, hasher=quick_hasher())
+        for name in PEOPLE:
+            people.set_password(name, PASSWORD)
+        store.review_document(ReviewDocument(DOCUMENT, "available"), OPERATOR)
+        create(store)
+    return place
+
+
+@pytest.fixture
+def tab(chromium: Browser) -> Iterator[Page]:
+    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda sent: faults.append(sent.url) if "127.0.0.1" not in sent.url else None)
+    yield page
+    context.close()
+    assert [one for one in faults if "ERR_CONNECTION" not in one and "409" not in one] == []
+
+
+def log_in(tab: Page, address: str, name: str) -> None:
+    tab.context.clear_cookies()
+    tab.goto(f"{address}/login")
+    tab.fill("[name=name]", name)
+    tab.fill("[name=password]", PASSWORD)
+    tab.keyboard.press("Enter")
+    tab.wait_for_url(f"{address}/")
+
+
+def open_sample(tab: Page, address: str, id: str = "s-1") -> None:
+    tab.goto(f"{address}/samples/{id}")
+    tab.wait_for_selector("#text section")
+
+
+def test_a_sample_by_keyboard(tab: Page, place: str) -> None:
+    with serving(place) as (address, _), closing(Store(place)) as store:
+        log_in(tab, address, "ann")
+        tab.keyboard.press("j")
+        tab.keyboard.press("Enter")
+        tab.wait_for_selector("#text section")
+        tab.click("text=Select this draft >> nth=0")
+        tab.wait_for_selector("#text section")
+        tab.focus("[name=component-1]")
+        tab.focus("#text")
+        tab.keyboard.press("/")
+        tab.keyboard.type("boat")
+        tab.wait_for_selector("#hits:text-is('1 of 40')")
+        tab.keyboard.press("Enter")
+        tab.keyboard.press("Escape")
+        tab.keyboard.press("Shift+ArrowRight")
+        tab.keyboard.press("Shift+ArrowRight")
+        tab.keyboard.press("m")
+        tab.focus("[name=question]")
+        tab.keyboard.press("Control+Enter")
+        tab.wait_for_selector("text=Saved.")
+        (evidence,) = store.sample("s-1").content.components[1].evidence
+        assert evidence.start == TEXT.index("boat", TEXT.index("boat") + 4)
+        assert evidence.quote.startswith("boat ")
+        tab.focus("#text")
+        tab.keyboard.press("?")
+        assert tab.is_visible("#help")
+
+
+def test_offsets_count_characters_and_not_units_of_javascript(tab: Page, place: str) -> None:
+    text = "😀 first\n\n\n  😀😀 second 港口 third\nlast\n"
+    with closing(Store(place)) as store:
+        store.add_document(StudioDocument("emoji", "Emoji", "en", tokens=9, bucket=8192), text)
+        store.act(Create("s-e", "qa", "en", 8192, ("emoji",)), OPERATOR)
+        with serving(place) as (address, _):
+            log_in(tab, address, "ann")
+            open_sample(tab, address, "s-e")
+            tab.focus("[name=component-0]")
+            tab.fill("#search", "second 港口")
+            tab.wait_for_selector("#hits:text-is('1 of 1')")
+            tab.focus("#text")
+            tab.keyboard.press("m")
+            tab.fill("[name=question]", "What is second?")
+            tab.click("button.main >> text=Save")
+            tab.wait_for_selector("text=Saved.")
+        (component,) = store.sample("s-e").content.components
+        (evidence,) = component.evidence
+        assert (evidence.start, evidence.quote) == (text.index("second"), "second 港口")
+
+
+def test_what_was_typed_survives_the_server(tab: Page, place: str) -> None:
+    with closing(Store(place)) as store:
+        sample = to_answer_review(store, "s-2")
+        with serving(place) as (address, process):
+            log_in(tab, address, "bo")
+            open_sample(tab, address, "s-2")
+            tab.check("[name=mark-0][value=wrong]")
+            tab.fill("[name=note-0]", "It was Bo.")
+            tab.wait_for_selector("text=Draft saved.")
+            process.kill()
+            process.wait()
+            tab.fill("[name=note-1]", "Typed while nobody listened.")
+            tab.wait_for_selector("text=kept in this browser")
+        port = int(address.rpartition(":")[2])
+        with serving(place, port) as (address, _):
+            until(lambda: (draft := store.draft("bo", "s-2", "review")) is not None and "nobody listened" in draft.body)
+            open_sample(tab, address, "s-2")
+            assert tab.input_value("[name=note-0]") == "It was Bo."
+            assert tab.input_value("[name=note-1]") == "Typed while nobody listened."
+            assert tab.is_checked("[name=mark-0][value=wrong]")
+            tab.focus("#text")
+            tab.keyboard.press("2")  # the current component is the first one
+            tab.keyboard.press("1")
+            tab.click("text=Send the review")
+            tab.wait_for_selector("text=Your review is stored.")
+            assert tab.evaluate("Object.keys(localStorage).length") == 0
+        (mine,) = store.sample("s-2").reviews
+        assert [one.mark for one in mine.verdicts] == ["wrong", "right"]
+        assert mine.round == sample.round
+
+
+def test_two_tabs_on_one_sample(chromium: Browser, tab: Page, place: str) -> None:
+    with closing(Store(place)) as store, serving(place) as (address, _):
+        log_in(tab, address, "ann")
+        open_sample(tab, address)
+        tab.click("text=Select this draft >> nth=0")
+        open_sample(tab, address)
+        context = chromium.new_context()
+        other: Any = context.new_page()
+        log_in(other, address, "bo")
+        open_sample(other, address)
+        other.fill("[name=question]", "Bo's?")
+        tab.fill("[name=question]", "Ann's?")
+        tab.click("button.main >> text=Save")
+        tab.wait_for_selector("text=Saved.")
+        other.click("button.main >> text=Save")
+        other.wait_for_selector("text=Somebody else changed this sample")
+        assert "Ann's?" in other.inner_text(".conflict")
+        assert other.input_value("[name=question]") == "Bo's?"
+        assert store.sample("s-1").content.question == "Ann's?"
+        other.click("button.main >> text=Save")
+        other.wait_for_selector("text=Saved.")
+        assert store.sample("s-1").content.question == "Bo's?"
+        context.close()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_passes_axe(chromium: Browser, place: str, width: int, scheme: Any) -> None:
+    with closing(Store(place)) as store, serving(place) as (address, _):
+        to_answer_review(store, "s-2")
+        split = to_answer_review(store, "s-3")
+        store.act(review(split), person("bo"))
+        store.act(review(split, good=False), person("cy"))
+        context = chromium.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+        tab = context.new_page()
+        tab.goto(f"{address}/login")
+        assert violations(tab) == []
+        log_in(tab, address, "ada")
+        for path in ("", "users", "log", "documents", f"documents/{DOCUMENT}", "account", "none", "samples/none",
+                     "samples/s-1/history",
+                     "samples/s-1", "samples/s-2", "samples/s-3", "?state=rejected"):  # fmt: skip
+            tab.goto(f"{address}/{path}")
+            tab.wait_for_load_state("networkidle")
+            assert violations(tab) == [], path
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width, path
+        context.close()

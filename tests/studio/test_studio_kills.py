@@ -1,0 +1,79 @@
+"""A server that is killed while eight people work: what it acknowledged is there, and the log verifies.
+
+python tests/studio/test_studio_kills.py 100    # as many kills
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from fathom.studio.auditing import audit
+from fathom.studio.people import People
+from fathom.studio.store import Store
+from fathom.studio.types import Person, Role
+from fathom.studio.web.forms import FORMS
+from loopback_studio import serving
+from studio_people import Acknowledged, work
+from studio_stores import OPERATOR, fill, quick_hasher
+
+TEAM: dict[str, Role] = {
+    **{f"annotator{number}": "annotator" for number in range(4)},
+    **{f"expert{number}": "expert" for number in range(3)},
+    "administrator": "administrator",
+}
+
+
+def kill_often(place: str, kills: int, seconds: float) -> tuple[int, int]:
+    """Kills a server again and again; gives the numbers of acknowledged actions and of entries of the log."""
+    seen = Acknowledged()
+    with closing(Store(place)) as store:
+        fill(store)
+        people = People(store, hasher=quick_hasher())
+        for name, role in TEAM.items():
+            store.set_person(Person(name, role), OPERATOR)
+        tokens = {name: people.make_token(name) for name in TEAM}
+        for kill in range(kills):
+            stop = threading.Event()
+            with serving(place) as (address, process):
+                workers = [
+                    threading.Thread(
+                        target=work,
+                        args=(address, tokens[name], Person(name, role), store, stop, seen, 100 * kill + number),
+                    )
+                    for number, (name, role) in enumerate(TEAM.items())
+                ]
+                for worker in workers:
+                    worker.start()
+                time.sleep(seconds)
+                process.kill()
+                process.wait()
+                stop.set()
+                for worker in workers:
+                    worker.join()
+            log = {(one.kind, one.subject, json.loads(one.body).get("version"), one.person) for one in store.entries()}
+            lost = [one for one in seen.done if (FORMS[one[0]].__name__, *one[1:]) not in log]
+            assert lost == []
+            assert audit(store).problems == ()
+        return len(seen.done), store.head().number
+
+
+@pytest.mark.slow
+def test_nothing_acknowledged_is_lost_when_the_server_is_killed(place: str) -> None:
+    acknowledged, entries = kill_often(place, 3, 2.0)
+    assert 0 < acknowledged < entries
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        where = sys.argv[2] if len(sys.argv) > 2 else folder
+        print("{:,} acknowledged actions, {:,} entries".format(*kill_often(where, int(sys.argv[1]), 2.0)))

@@ -1,0 +1,544 @@
+"""The pages: the whole pipeline through forms, rights of each role on each route, and what attackers try."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fathom.studio.auditing import audit
+from fathom.studio.people import MOST_FAILURES, People
+from fathom.studio.store import Store
+from fathom.studio.types import Create, ReviewDocument, Role, StudioDocument
+from fathom.studio.web.app import ROUTES, make_app
+from fathom.studio.web.settings import Settings
+from studio_stores import (
+    DOCUMENT,
+    OPERATOR,
+    PASSWORD,
+    PEOPLE,
+    content,
+    create,
+    fill,
+    person,
+    quick_hasher,
+    to_answer_review,
+)
+
+ORIGIN = "http://testserver"
+PAGE = {"accept": "text/html"}
+
+
+class Forms(HTMLParser):
+    """The forms of a page: their fields by their address."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: dict[str, dict[str, str]] = {}
+        self._fields: dict[str, str] = {}
+        self._area = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self._fields = self.found.setdefault(values.get("action", ""), {})
+        if (
+            tag == "input"
+            and "name" in values
+            and (values.get("type") not in ("radio", "checkbox") or "checked" in values)
+        ):
+            self._fields[values["name"]] = values.get("value", "")
+        if tag == "textarea":
+            self._area = values["name"]
+            self._fields[self._area] = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._area = "" if tag == "textarea" else self._area
+
+    def handle_data(self, data: str) -> None:
+        if self._area:
+            self._fields[self._area] += data
+
+
+@dataclass
+class Browser:
+    """Somebody's browser: cookies, and forms that are sent as the page has them."""
+
+    app: Any
+    client: TestClient = field(init=False)
+    csrf: str = ""
+
+    def __post_init__(self) -> None:
+        self.client = TestClient(self.app, follow_redirects=False, raise_server_exceptions=False)
+        self.client.headers.update(PAGE)
+
+    def log_in(self, name: str, password: str = PASSWORD) -> Browser:
+        assert self.client.post("/login", data={"name": name, "password": password}).status_code == 303
+        self.csrf = self.forms("/account")["/logout"]["csrf"]
+        return self
+
+    def page(self, path: str) -> str:
+        answer = self.client.get(path)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[:500])
+        return answer.text
+
+    def forms(self, path: str) -> dict[str, dict[str, str]]:
+        return Forms(self.page(path)).found
+
+    def send(self, page: str, action: str, **fields: str) -> Any:
+        form = self.forms(page)
+        assert action in form, (action, list(form))
+        return self.client.post(
+            action, data=form[action] | {name.replace("_", "-"): one for name, one in fields.items()}
+        )
+
+    def post(self, path: str, **fields: str) -> Any:
+        return self.client.post(path, data={"csrf": self.csrf, **fields})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(str(tmp_path / "store"))) as opened:
+        fill(opened)
+        opened.review_document(ReviewDocument(DOCUMENT, "available"), OPERATOR)
+        yield opened
+
+
+@pytest.fixture
+def people(store: Store) -> People:
+    found = People(store, hasher=quick_hasher())
+    for name in PEOPLE:
+        found.set_password(name, PASSWORD)
+    return found
+
+
+@pytest.fixture
+def app(store: Store, people: People) -> Any:
+    prompts = lambda one: (f"Think: {one.content.question}", one.content.question)  # noqa: E731
+    return make_app(store, people, Settings(prompts=prompts))
+
+
+@pytest.fixture
+def browser(app: Any) -> Any:
+    return lambda name: Browser(app).log_in(name)
+
+
+def test_the_whole_pipeline_through_forms(browser: Any, store: Store) -> None:
+    ann, bo, cy, eve, ed = map(browser, ("ann", "bo", "cy", "eve", "ed"))
+    answer = ann.send(f"/documents/{DOCUMENT}", "/samples", task="qa")
+    place = answer.headers["location"]
+    id = place.rpartition("/")[2]
+    evidence = json.dumps([{"document": DOCUMENT, "start": 20, "end": 23, "quote": "Ida"}])
+    fields = {
+        "question": "Who lit it?",
+        "component_0": "Ida",
+        "component_evidence_0": evidence,
+        "component_1": "at six",
+    }
+    assert ann.send(place, f"{place}/write", **fields).status_code == 303
+    assert ann.send(place, f"{place}/edit", rationale="One passage.").status_code == 303
+    assert (
+        ann.send(place, f"{place}/edit", solution="Look for the lamp.", then="submit")
+        .headers["location"]
+        .startswith("/")
+    )
+    assert store.sample(id).state == "expert_review"
+    back = eve.forms(place)[f"{place}/pass"] | {"reason": "Unclear."}
+    assert eve.client.post(f"{place}/return", data=back).status_code == 303
+    assert "Unclear." in ann.page(place)
+    ann.send(place, f"{place}/edit", question="Who lit the lamp?", then="submit")
+    assert eve.send(place, f"{place}/pass").status_code == 303
+    form = ann.forms(place)[f"{place}/standardise"]
+    assert (form["prompt_thinking"], form["prompt_answering"]) == ("Think: Who lit the lamp?", "Who lit the lamp?")
+    ann.send(place, f"{place}/standardise")
+    assert "Two people review" in ann.page(place)
+    review = {"mark_0": "right", "mark_1": "right"}
+    wrong = {"mark_0": "wrong", "note_0": "It was Bo", "mark_1": "right", "missing_0": "at noon"}
+    assert bo.send(place, f"{place}/review", **review).status_code == 303
+    seen = cy.page(place)
+    assert "Reviews</h2>" not in seen
+    assert cy.send(place, f"{place}/review", **wrong).status_code == 303
+    seen = ed.page(place)
+    assert "Reviewer 1" in seen
+    assert "It was Bo" in seen
+    assert not re.search(r">\s*(bo|cy)\b", seen)
+    assert "bo" not in [one.person for one in store.log()] or "(hidden)" in browser("ada").page("/log")
+    ed.send(place, f"{place}/adjudicate", decision="reconstruct", reason="Bo is right.")
+    ann.send(place, f"{place}/reconstruct")
+    ann.send(place, f"{place}/edit", component_0="Bo", then="submit")
+    eve.send(place, f"{place}/pass")
+    ann.send(place, f"{place}/standardise")
+    for one in (bo, cy):
+        assert one.send(place, f"{place}/review", **review).status_code == 303
+    assert store.sample(id).state == "accepted"
+    eve.send(place, f"{place}/audit", verdict="pass")
+    done = store.sample(id)
+    assert (done.state, done.round, done.writers, len(done.reviews)) == ("audited", 2, ("ann",), 4)
+    assert "Adjudicate" in ann.page(f"{place}/history")
+    assert audit(store).problems == ()
+
+
+def test_a_stale_edit_shows_both_versions_and_loses_nothing(browser: Any, store: Store) -> None:
+    create(store)
+    ann, bo = browser("ann"), browser("bo")
+    ann.send("/samples/s-1", "/samples/s-1/select")
+    theirs = bo.forms("/samples/s-1")["/samples/s-1/edit"]
+    ann.send("/samples/s-1", "/samples/s-1/edit", question="Ann's question?")
+    answer = bo.client.post("/samples/s-1/edit", data=theirs | {"question": "Bo's question?"})
+    assert answer.status_code == 409
+    assert "Somebody else changed this sample" in answer.text
+    assert "Ann&#39;s question?" in answer.text
+    merged = Forms(answer.text).found["/samples/s-1/edit"]
+    assert merged["question"] == "Bo's question?"
+    assert store.sample("s-1").content.question == "Ann's question?"
+    assert bo.client.post("/samples/s-1/edit", data=merged).status_code == 303
+    assert store.sample("s-1").content.question == "Bo's question?"
+
+
+def test_drafts_are_restored_and_forgotten_when_sent(browser: Any, store: Store) -> None:
+    create(store)
+    ann = browser("ann")
+    ann.send("/samples/s-1", "/samples/s-1/select")
+    version = store.sample("s-1").version
+    body = '{"question": "Half a quest", "component-0": "Ida", "component-1": "new"}'
+    headers = {"x-csrf": ann.csrf}
+    answer = ann.client.post("/drafts/s-1/edit", json={"version": str(version), "body": body}, headers=headers)
+    assert answer.status_code == 200
+    page = ann.page("/samples/s-1")
+    assert "Restored what you typed" in page
+    form = Forms(page).found["/samples/s-1/edit"]
+    assert (form["question"], form["component-1"]) == ("Half a quest", "new")
+    assert "Half a quest" not in browser("bo").page("/samples/s-1")
+    ann.send("/samples/s-1", "/samples/s-1/edit")
+    assert "Restored" not in ann.page("/samples/s-1")
+    for wrong in ("[]", "{", '{"a": 1}', "[" * 100_000):
+        answer = ann.client.post("/drafts/s-1/edit", json={"version": "1", "body": wrong}, headers=headers)
+        assert answer.status_code == 400, wrong[:9]
+
+
+RANK: dict[Role, int] = {"reader": 0, "annotator": 1, "expert": 2, "administrator": 3}
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda one: f"{one.method} {one.path}")
+def test_each_route_for_each_role(route: Any, app: Any, store: Store) -> None:
+    to_answer_review(store)
+    parts = {
+        "{id}": DOCUMENT if "documents" in route.path else "s-1",
+        "{name}": "nobody",
+        "{form}": "edit",
+        "{subject}": "s-1",
+    }
+    path = route.path
+    for name, value in parts.items():
+        path = path.replace(name, value)
+    for name in ("", "ray", "ann", "eve", "ada"):
+        browser = Browser(app)
+        if name:
+            browser.log_in(name)
+        if route.method == "POST" and route.path != "/login" and name:
+            wrongs: list[dict[str, str]] = [{"csrf": "x" * 43}, {}]
+            for wrong in wrongs:
+                assert browser.client.post(path, data=wrong).status_code == 403, "without the CSRF secret"
+        answer = browser.client.get(path) if route.method == "GET" else browser.post(path)
+        allowed = route.least is None or (name != "" and RANK[PEOPLE[name]] >= RANK[route.least])
+        if allowed:
+            assert answer.status_code not in ((403, 500) if route.path == "/login" else (401, 403, 500))
+        elif not name:
+            assert answer.status_code == (303 if route.method == "GET" else 401)
+        else:
+            assert answer.status_code == 403
+
+
+def test_there_is_no_route_beside_the_listed_ones(app: Any) -> None:
+    from starlette.routing import Route
+
+    paths = {(method, one.path) for one in app.app.routes if isinstance(one, Route) for method in one.methods or ()}
+    listed = {(one.method, one.path) for one in ROUTES} | {("GET", "/healthz"), ("GET", "/static/{name}")}
+    assert {one for one in paths if one[0] != "HEAD"} == listed
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.test"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_forms_of_other_sites_are_refused(browser: Any, app: Any, headers: dict[str, str]) -> None:
+    ann = browser("ann")
+    assert ann.client.post("/logout", data={"csrf": ann.csrf}, headers=headers).status_code == 403
+    login = {"name": "ann", "password": PASSWORD}
+    assert Browser(app).client.post("/login", data=login, headers=headers).status_code == 403
+    ann.page("/")
+
+
+def test_cookies_and_headers(app: Any, people: People) -> None:
+    answer = Browser(app).client.post("/login", data={"name": "ann", "password": PASSWORD})
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert "Path=/" in cookie
+    policy = answer.headers["content-security-policy"]
+    assert "script-src 'self';" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    secure = make_app(people.store, people, Settings(secure=True))
+    assert (
+        "Secure"
+        in Browser(secure).client.post("/login", data={"name": "ann", "password": PASSWORD}).headers["set-cookie"]
+    )
+
+
+def test_a_login_makes_a_new_session_and_ends_the_old_one(browser: Any, app: Any, people: People) -> None:
+    ann = browser("ann")
+    old = ann.client.cookies["fathom-studio"]
+    ann.log_in("ann")
+    assert ann.client.cookies["fathom-studio"] != old
+    thief = Browser(app)
+    thief.client.cookies.set("fathom-studio", old)
+    assert thief.client.get("/account").status_code == 303
+    fixed = Browser(app)
+    fixed.client.cookies.set("fathom-studio", "chosen-by-an-attacker")
+    fixed.client.post("/login", data={"name": "ann", "password": PASSWORD})
+    secrets = [one.value for one in fixed.client.cookies.jar if one.name == "fathom-studio"]
+    assert any(one != "chosen-by-an-attacker" for one in secrets)
+    assert people.session("chosen-by-an-attacker") is None
+    ann.post("/logout")
+    assert ann.client.get("/account").status_code == 303
+
+
+def test_logins_are_throttled(app: Any) -> None:
+    anyone = Browser(app)
+    for _ in range(MOST_FAILURES):
+        answer = anyone.client.post("/login", data={"name": "ann", "password": "wrong"})
+        assert answer.status_code == 401
+        assert "name or password is wrong" in answer.text
+    answer = anyone.client.post("/login", data={"name": "ann", "password": PASSWORD})
+    assert answer.status_code == 429
+    assert "wait" in answer.text
+
+
+def test_tokens_work_without_cookies_and_csrf(app: Any, people: People, store: Store) -> None:
+    create(store)
+    token = people.make_token("ann")
+    client = TestClient(app, follow_redirects=False)
+    good = {"authorization": f"Bearer {token}"}
+    assert client.get("/samples/s-1", headers=good).status_code == 200
+    answer = client.post("/samples/s-1/select", json={"version": "1", "candidate": "c1"}, headers=good)
+    assert answer.status_code == 303
+    assert store.sample("s-1").author == "ann"
+    for wrong in ("Bearer x", "Basic YTpi", "Bearer", f"Bearer {token[:-1]}x"):
+        assert client.get("/", headers={"authorization": wrong}).status_code == 401
+
+
+EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}\u202e"
+
+
+def test_hostile_text_is_shown_as_text(browser: Any, store: Store) -> None:
+    from dataclasses import replace
+
+    from fathom.studio.types import Candidate
+
+    document = StudioDocument("evil", EVIL, "en", EVIL, EVIL, 10, 8192, domain=EVIL)
+    store.add_document(document, EVIL * 3)
+    store.review_document(ReviewDocument("evil", "available", EVIL), OPERATOR)
+    bad = replace(
+        content(EVIL), question=EVIL, rationale=EVIL, solution=EVIL, components=(content(EVIL).components[0],)
+    )
+    bad = replace(bad, components=(replace(bad.components[0], evidence=()),))
+    store.act(Create("s-9", EVIL[:100], "en", 8192, ("evil",), (Candidate("c", EVIL, bad),)), OPERATOR)
+    ann, ada = browser("ann"), browser("ada")
+    pages = [ann.page("/samples/s-9")]
+    ann.send("/samples/s-9", "/samples/s-9/select")
+    pages += [
+        ann.page("/samples/s-9"),
+        ann.page("/"),
+        ann.page("/documents"),
+        ann.page("/documents/evil"),
+        ada.page("/log"),
+    ]
+    for page in pages:
+        assert "<script>alert" not in page
+        assert "<img" not in page
+        assert "49" not in re.sub(r"\d{3,}", "", page).split("{{ 7*7 }}")[0][-20:]
+    answer = ann.client.get("/documents/evil/text")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/samples/../../etc/passwd", "/samples/%2e%2e", "/static/..%2fapp.py", "/static/studio.py", "/documents/x/text",
+     "/samples/%00", "/samples/s-1%0aX", "/none", "/docs", "/openapi.json", "/static/", "/samples/" + "x" * 3000],
+)  # fmt: skip
+def test_paths_that_lead_nowhere(browser: Any, path: str) -> None:
+    answer = browser("ada").client.get(path)
+    assert answer.status_code in (404, 405)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"a=1", "text/plain", 400),
+        (b"\xff=\xfe", "application/x-www-form-urlencoded", 400),
+        (b"a=%ff", "application/x-www-form-urlencoded", 400),
+        (b"{", "application/json", 400),
+        (b'{"a": 1}', "application/json", 400),
+        (b"[" * 100_000, "application/json", 400),
+        (b"x" * (9 << 20), "application/x-www-form-urlencoded", 413),
+        (b"&".join(b"a%d=" % number for number in range(20_001)), "application/x-www-form-urlencoded", 400),
+        (b"a=1", "multipart/form-data; boundary=x", 400),
+    ],
+)
+def test_bodies_that_are_no_forms(browser: Any, body: bytes, kind: str, status: int) -> None:
+    ann = browser("ann")
+    answer = ann.client.post("/samples", content=body, headers={"content-type": kind, "x-csrf": ann.csrf})
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"version": "x"},
+        {"version": "-1"},
+        {"version": "9" * 99},
+        {"component-0": "Ida", "component-evidence-0": "{"},
+        {"component-0": "Ida", "component-evidence-0": '[{"document": 5}]'},
+        {"component-0": "Ida", "component-evidence-0": '[{"document": "x", "start": 0, "end": 1, "quote": "T"}]'},
+        {"component-99999999": "x"},
+        {"requirement": "none"},
+        {"question": "\0"},
+        {"question": "x" * 300_000},
+    ],
+)
+def test_forms_with_wrong_fields(browser: Any, store: Store, fields: dict[str, str]) -> None:
+    create(store)
+    ann = browser("ann")
+    ann.send("/samples/s-1", "/samples/s-1/select")
+    before = store.sample("s-1")
+    form = ann.forms("/samples/s-1")["/samples/s-1/edit"]
+    answer = ann.client.post("/samples/s-1/edit", data=form | fields)
+    if "component-99999999" in fields:
+        assert answer.status_code == 409
+    assert answer.status_code in (400, 409)
+    assert store.sample("s-1") == before
+    assert 'role="alert"' in answer.text
+
+
+def test_users_are_managed_by_administrators(browser: Any, store: Store, app: Any) -> None:
+    ada = browser("ada")
+    answer = ada.send("/users", "/users", name="zoe", role="expert")
+    match = re.search(r"password of zoe is <code>([\w-]+)</code>", answer.text)
+    assert match
+    zoe = Browser(app).log_in("zoe", match[1])
+    assert "needs" not in zoe.page("/")
+    assert ada.post("/users/zoe", what="role", role="reader").status_code == 303
+    assert zoe.client.get("/").status_code == 303, "sessions end when a role changes"
+    assert ada.post("/users/ada", what="off").status_code == 400
+    assert ada.post("/users/zoe", what="off").status_code == 303
+    assert Browser(app).client.post("/login", data={"name": "zoe", "password": match[1]}).status_code == 401
+    for wrong in ({"what": "nothing"}, {"what": "role", "role": "owner"}):
+        assert ada.post("/users/zoe", **wrong).status_code == 400
+
+
+def test_a_password_is_changed_on_the_page(browser: Any, app: Any) -> None:
+    ann, other = browser("ann"), browser("ann")
+    new = "another good sentence"
+    for fields, words in (
+        ({"old": PASSWORD, "new": new, "again": "x"}, "differ"),
+        ({"old": "wrong", "new": new, "again": new}, "old password is wrong"),
+        ({"old": PASSWORD, "new": "short", "again": "short"}, "expected 12"),
+    ):
+        answer = ann.post("/account/password", **fields)
+        assert answer.status_code == 400
+        assert words in answer.text
+    assert ann.post("/account/password", old=PASSWORD, new=new, again=new).status_code == 303
+    ann.page("/account")
+    assert other.client.get("/account").status_code == 303
+    Browser(app).log_in("ann", new)
+
+
+def test_the_queue_shows_what_waits_for_each_person(browser: Any, store: Store) -> None:
+    sample = to_answer_review(store)
+    create(store, "s-2")
+    assert "/samples/s-1" in browser("bo").page("/")
+    from studio_stores import review
+
+    store.act(review(sample), person("bo"))
+    assert "/samples/s-1" not in browser("bo").page("/")
+    assert "/samples/s-1" in browser("cy").page("/")
+    assert "/samples/s-1" in browser("bo").page("/?state=answer_review")
+    for wrong in ("/?state=nonsense", "/?offset=-1", "/?offset=99999999999999999999", "/?task=%00", "/log?before=x"):
+        browser("ada").page(wrong)
+
+
+def test_a_database_that_fails_is_a_page_that_says_so(browser: Any, store: Store) -> None:
+    from sqlalchemy import text
+
+    ann = browser("ann")
+    with store.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE samples RENAME TO gone"))
+    answer = ann.client.get("/")
+    assert answer.status_code == 503
+    assert "what you typed is kept" in answer.text
+    assert "gone" not in answer.text
+
+
+words = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(
+        ["s-1", "s-2", DOCUMENT, "ann", "edit", "review", "0", "1", "2", "-1", "1e9", "[]", "{}", "null", EVIL]
+    ),
+)
+names = st.sampled_from(
+    ["version", "seconds", "question", "component-0", "component-1", "component-evidence-0", "missing-0", "mark-0",
+     "mark-1", "note-0", "reason", "decision", "verdict", "candidate", "prompt_thinking", "prompt_answering", "task",
+     "document", "state", "what", "role", "name", "old", "new", "again", "then", "requirement", "problem", "body"]
+)  # fmt: skip
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(
+    st.sampled_from([one for one in ROUTES if one.path not in ("/logout", "/account/password", "/login")]),
+    st.lists(words, min_size=3, max_size=3),
+    st.dictionaries(names, words, max_size=8),
+    st.booleans(),
+)
+def test_no_request_is_an_internal_error(
+    everybody: tuple[Browser, ...], route: Any, parts: list[str], fields: dict[str, str], form: bool
+) -> None:
+    path = route.path
+    for name, value in zip(("{id}", "{form}", "{name}"), parts, strict=True):
+        path = path.replace(name, quote(value.encode("utf-8", "replace").decode(), safe=""))
+    fields = {name: one.encode("utf-8", "replace").decode() for name, one in fields.items()}
+    path = path.replace("{subject}", "s-1")
+    for one in everybody:
+        if route.method == "GET":
+            answer = one.client.get(path, params=fields)
+        elif form:
+            answer = one.post(path, **fields)
+        else:
+            answer = one.client.post(path, json=fields, headers={"x-csrf": one.csrf})
+        assert answer.status_code < 500, (path, fields, answer.text)
+        assert "<script>alert" not in answer.text
+
+
+@pytest.fixture
+def everybody(browser: Any, store: Store) -> tuple[Browser, ...]:
+    to_answer_review(store)
+    create(store, "s-2")
+    return browser("ann"), browser("ada")
