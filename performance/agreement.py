@@ -22,6 +22,17 @@ SHARES = {
     "rare": (0.02, 0.03, 0.95),
 }
 
+STUDIES: tuple[tuple[Measure, Scale, int, float, float, str], ...] = (
+    ("kappa", "nominal", 3, 0.0, 0.85, "uneven"),
+    ("kappa", "nominal", 3, 0.0, 0.95, "rare"),
+    ("alpha", "nominal", 2, 0.0, 0.7, "even"),
+    ("alpha", "nominal", 3, 0.3, 0.85, "uneven"),
+    ("alpha", "ordinal", 3, 0.0, 0.7, "uneven"),
+    ("alpha", "ordinal", 3, 0.3, 0.95, "uneven"),
+    ("alpha", "interval", 3, 0.0, 0.95, "uneven"),
+    ("alpha", "interval", 3, 0.3, 0.95, "rare"),
+)
+
 
 def studied(rng: np.random.Generator, items: int, raters: int, seen: float, shares: str, missing: float) -> Floats:
     values, weights = np.array([1.0, 2.0, 3.0]), SHARES[shares]
@@ -50,16 +61,7 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=1000)
     simulations = parser.parse_args().simulations
     print("measure  scale    raters  missing  truth  values   items |  ours  width | percentile  width")
-    for measure, scale, raters, missing, seen, shares in (
-        ("kappa", "nominal", 3, 0.0, 0.85, "uneven"),
-        ("kappa", "nominal", 3, 0.0, 0.95, "rare"),
-        ("alpha", "nominal", 2, 0.0, 0.7, "even"),
-        ("alpha", "nominal", 3, 0.3, 0.85, "uneven"),
-        ("alpha", "ordinal", 3, 0.0, 0.7, "uneven"),
-        ("alpha", "ordinal", 3, 0.3, 0.95, "uneven"),
-        ("alpha", "interval", 3, 0.0, 0.95, "uneven"),
-        ("alpha", "interval", 3, 0.3, 0.95, "rare"),
-    ):
+    for measure, scale, raters, missing, seen, shares in STUDIES:
         rng = np.random.default_rng(0)
         truth = value_of(studied(rng, 400_000, raters, seen, shares, missing), measure, scale)
         for items in (10, 30, 100, 300):

@@ -124,13 +124,13 @@ def agreement(
     items = _items(ratings, scale)
     rated = items.counts.sum(axis=1)
     same = float(((items.counts**2).sum() - rated.sum()) / (rated**2 - rated).sum())
-    facts = {"same": same, "items": len(rated), "ratings": int(rated.sum())}
+    facts = same, len(rated), int(rated.sum())
     if math.isnan(value):
-        return Agreement(measure, scale, None, Interval(-math.inf, math.inf, level), **facts)
+        return Agreement(measure, scale, None, Interval(-math.inf, math.inf, level), *facts)
     weighted, _ = resampled_sums(_columns(items.counts, items), rng, replicates=replicates)
     # Kappa and nominal alpha differ by the factor (n - 1) / n of the disagreement alone.
     draws = _alpha(weighted + _pseudo_item(items, rng, replicates), items, corrected=measure == "alpha")
-    return Agreement(measure, scale, value, interval_of(draws, value, level), **facts)
+    return Agreement(measure, scale, value, interval_of(draws, value, level), *facts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
