@@ -15,6 +15,7 @@ from fathom.studio.intake import (
     BUCKETS,
     KEPT,
     Intake,
+    IntakeRules,
     bucket_of,
     groups,
     mark_near,
@@ -39,8 +40,8 @@ def book(seed: int, articles: int = 12, language: str = "en") -> str:
     return "\n\n".join(one.text for one in islice(generate(seed, language), articles))
 
 
-def read(folder: Path, **options: object) -> Intake:
-    return read_documents([str(folder)], WORDS, **options)  # type: ignore[arg-type]
+def read(folder: Path, rules: IntakeRules | None = None) -> Intake:
+    return read_documents([str(folder)], WORDS, rules=rules)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_documents_of_all_formats_with_buckets_languages_and_titles(tmp_path: Pa
     with zipfile.ZipFile(folder / "c.zip", "w") as archive:
         archive.writestr("inside.txt", book(3))
     (folder / "d.exe").write_bytes(b"MZ")
-    found = read(folder, buckets=(4096, 16384), tolerance=0.5, domain="fiction", format="novel")
+    found = read(folder, IntakeRules((4096, 16384), 0.5, domain="fiction", format="novel"))
     english, chinese, zipped = (one.document for one in found.taken)
     assert (english.title, english.language, english.source) == ("A novel", "en", "a.md")
     assert (chinese.title, chinese.language, chinese.licence) == ("二", "zh", "CC0-1.0")
@@ -86,7 +87,7 @@ def test_documents_of_all_formats_with_buckets_languages_and_titles(tmp_path: Pa
 def test_what_is_in_the_studio_already_is_not_taken_again(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(book(1), encoding="utf-8")
     first = read(tmp_path)
-    again = read(tmp_path, earlier={one.document.id: one.sketch for one in first.taken})
+    again = read_documents([str(tmp_path)], WORDS, earlier={one.document.id: one.sketch for one in first.taken})
     assert not again.taken
     assert again.known == ("a.txt",)
 
@@ -103,7 +104,7 @@ def test_editions_and_excerpts_are_nearly_equal_and_others_are_not(tmp_path: Pat
         "e_short": text[:9],
     }.items():
         (tmp_path / f"{name}.txt").write_text(content, encoding="utf-8")
-    found = read(tmp_path, state="available")
+    found = read(tmp_path, IntakeRules(state="available"))
     first, *others = found.taken
     near = [one.document.duplicate_of for one in others]
     assert near[:3] == [first.document.id, first.document.id, ""]
@@ -148,7 +149,9 @@ def test_groups_of_short_documents_fill_a_bucket() -> None:
 
 def test_a_wrong_tolerance_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FathomError, match="from 0 to less than 1"):
-        read(tmp_path, tolerance=1.5)
+        IntakeRules(tolerance=1.5)
+    with pytest.raises(FathomError, match="at most 1"):
+        IntakeRules(near=0)
     with pytest.raises(FathomError, match="no such file or folder"):
         read(tmp_path / "nowhere")
 

@@ -43,6 +43,36 @@ Hashes: TypeAlias = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
+class IntakeRules:
+    """How documents are taken.
+
+    Attributes:
+        buckets: Length buckets in tokens.
+        tolerance: Share of a bucket by which a text may be shorter or longer.
+        near: Share of the shorter text from which two texts are nearly equal.
+        state: State of new documents: ``collected`` to have them reviewed by people, ``available`` to use them at once.
+        domain: Subject of all of them.
+        format: Kind of text of all of them.
+
+    Raises:
+        FathomError: The tolerance is not from 0 to less than 1, or ``near`` not more than 0 to 1.
+    """
+
+    buckets: tuple[int, ...] = BUCKETS
+    tolerance: float = TOLERANCE
+    near: float = NEAR
+    state: DocumentState = "collected"
+    domain: str = ""
+    format: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tolerance < 1:
+            raise FathomError(f"tolerance {self.tolerance:g}: expected a share of the length, from 0 to less than 1")
+        if not 0 < self.near <= 1:
+            raise FathomError(f"near {self.near:g}: expected a share of the text, more than 0 and at most 1")
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     """A document with what is stored beside it.
 
@@ -88,13 +118,8 @@ def read_documents(
     specs: Sequence[str],
     tokenizer: Tokenizer,
     *,
+    rules: IntakeRules | None = None,
     earlier: Mapping[str, Sketch] | None = None,
-    buckets: Sequence[int] = BUCKETS,
-    tolerance: float = TOLERANCE,
-    near: float = NEAR,
-    state: DocumentState = "collected",
-    domain: str = "",
-    format: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> Intake:
     """Read documents of folders and files in every format that corpora have.
@@ -102,21 +127,14 @@ def read_documents(
     Args:
         specs: Folders or files, with names of fields as in ``fathom build --corpus``.
         tokenizer: Measures the texts.
+        rules: How they are taken; None for the defaults.
         earlier: Sketches of the studio's documents by id.
-        buckets: Length buckets in tokens.
-        tolerance: Share of a bucket by which a text may be shorter or longer.
-        near: Share of the shorter text from which two texts are nearly equal.
-        state: State of new documents: ``collected`` to have them reviewed by people, ``available`` to use them at once.
-        domain: Subject of all of them.
-        format: Kind of text of all of them.
         progress: Called with the numbers of documents measured and of all.
 
     Raises:
-        FathomError: Nothing could be read, or the tolerance is not between 0 and 1.
+        FathomError: Nothing could be read.
     """
-    if not 0 <= tolerance < 1:
-        raise FathomError(f"tolerance {tolerance:g}: expected a share of the length, from 0 to less than 1")
-    earlier = earlier or {}
+    rules, earlier = rules or IntakeRules(), earlier or {}
     found: dict[str, Document] = {}
     problems: list[str] = []
     unread: list[str] = []
@@ -131,35 +149,28 @@ def read_documents(
     try:
         taken = []
         for number, document in enumerate(fresh, start=1):
-            one = taken_of(document, TokenCounter(tokenizer, cache), buckets=buckets, tolerance=tolerance)
-            taken.append(replace(one, document=replace(one.document, state=state, domain=domain, format=format)))
+            taken.append(taken_of(document, TokenCounter(tokenizer, cache), rules))
             if progress:
                 progress(number, len(fresh))
     finally:
         cache.close()
     return Intake(
-        tuple(mark_near(taken, earlier, near)),
+        tuple(mark_near(taken, earlier, rules.near)),
         tuple(document.source for document in found.values() if document.id in earlier),
         tuple(problems),
         tuple(unread),
     )
 
 
-def taken_of(
-    document: Document,
-    counter: TokenCounter,
-    *,
-    buckets: Sequence[int] = BUCKETS,
-    tolerance: float = TOLERANCE,
-) -> Taken:
-    """A document of a corpus as one of the studio, to be reviewed.
+def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | None = None) -> Taken:
+    """A document of a corpus as one of the studio.
 
     Args:
         document: The document.
         counter: Counts its tokens.
-        buckets: Length buckets in tokens.
-        tolerance: Share of a bucket by which a text may be shorter or longer.
+        rules: How it is taken; None for the defaults.
     """
+    rules = rules or IntakeRules()
     tokens = counter.size(document)
     return Taken(
         StudioDocument(
@@ -169,7 +180,10 @@ def taken_of(
             source=document.source,
             licence=document.licence,
             tokens=tokens,
-            bucket=bucket_of(tokens, buckets, tolerance),
+            bucket=bucket_of(tokens, rules.buckets, rules.tolerance),
+            state=rules.state,
+            domain=rules.domain,
+            format=rules.format,
         ),
         document.text,
         sketch_of(document.text),
