@@ -260,7 +260,12 @@ def sketch_of(text: str) -> Sketch:
     mixed = np.zeros(runs, dtype=np.uint64)
     for place in range(min(_RUN, len(codes))):
         mixed = mixed * np.uint64(0x100000001B3) + codes[place : place + runs]
-    return np.unique(_scrambled(mixed))[:KEPT].astype(_HASH).tobytes()
+    hashes = _scrambled(mixed)
+    few = 4 * KEPT
+    smallest = np.unique(np.partition(hashes, few)[:few]) if len(hashes) > few else np.unique(hashes)
+    if len(smallest) < KEPT and len(hashes) > few:  # a text that repeats itself
+        smallest = np.unique(hashes)
+    return smallest[:KEPT].astype(_HASH).tobytes()
 
 
 def _scrambled(numbers: Hashes) -> Hashes:
