@@ -224,3 +224,45 @@ def failure_of(answer: Answer) -> str:
     if reply.status != "ok":
         return reply.error or f"the request ended as {reply.status}"
     return "" if answer.text else "the reply is empty"
+
+
+@dataclass(frozen=True, slots=True)
+class AskPlan:
+    """What is ahead: requests, and the most that they cost.
+
+    Attributes:
+        models: Names of the models.
+        requests: Requests in all.
+        tokens_in: Tokens of all prompts, about.
+        cost_most: US dollars if every reply reaches its cap; None if a price is unknown.
+    """
+
+    models: tuple[str, ...]
+    requests: int
+    tokens_in: int
+    cost_most: float | None
+
+    def __str__(self) -> str:
+        """One line."""
+        cost = "of unknown price" if self.cost_most is None else f"at most ${self.cost_most:,.2f}"
+        names = ", ".join(self.models)
+        return f"{self.requests:,} requests to {names}: about {self.tokens_in:,} tokens of prompts, {cost}"
+
+
+def plan_requests(models: Sequence[Asking], tokens: Sequence[int], *, cap: int) -> AskPlan:
+    """What is ahead if every model gets some prompts.
+
+    Args:
+        models: The models.
+        tokens: Tokens of each prompt, about.
+        cap: Output cap of a reply without reasoning.
+    """
+    costs = []
+    for asking in models:
+        price = find_price(asking.model, asking.base_url)
+        sent = sent_cap(asking.settings(), price)(cap)
+        costs += [0.0 if price.input == 0 == price.output else price.cost(count, sent) for count in tokens]
+    known = [cost for cost in costs if cost is not None]
+    names = tuple(asking.model for asking in models)
+    most = sum(known) if len(known) == len(costs) else None
+    return AskPlan(names, len(models) * len(tokens), len(models) * sum(tokens), most)

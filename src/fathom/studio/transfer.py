@@ -1,7 +1,7 @@
 """Exports of a store's accepted samples, and imports into it."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -72,6 +72,19 @@ class ExportOptions:
     tokenizer: str = "tekken"
     lengths: tuple[int, ...] = ()
     closed_book: bool = False
+
+
+def formats_of(names: Sequence[str]) -> tuple[ExportFormat, ...]:
+    """Formats of an export by name.
+
+    Raises:
+        FathomError: One is unknown, or none is given.
+    """
+    if unknown := [name for name in names if name not in EXPORT_FORMATS]:
+        raise FathomError(f"--formats {unknown[0]}: expected some of {', '.join(EXPORT_FORMATS)}")
+    if not names:
+        raise FathomError(f"--formats: expected some of {', '.join(EXPORT_FORMATS)}")
+    return tuple(one for one in EXPORT_FORMATS if one in names)
 
 
 def export_samples(

@@ -26,6 +26,7 @@ from fathom.studio.records import as_record, canonical
 from fathom.studio.store import AT_SERVER, Store, new_id
 from fathom.studio.tasks import StudioTask, find_task, studio_tasks
 from fathom.studio.types import (
+    STATES,
     AddPredictions,
     Create,
     Note,
@@ -80,6 +81,19 @@ def tasks_of(place: str, folder: Path | None = None) -> Mapping[str, StudioTask]
     if folder is not None and not folder.is_dir():
         raise FathomError(f"--tasks {folder}: no such folder; it holds files like those of `fathom studio init`")
     return studio_tasks(folder or (Path(place) / TASKS if "://" not in place else None))
+
+
+def states_of(names: Sequence[str]) -> tuple[State, ...]:
+    """States of samples by name.
+
+    Raises:
+        FathomError: One is unknown, or none is given.
+    """
+    if unknown := [name for name in names if name not in STATES]:
+        raise FathomError(f"--states {unknown[0]}: expected some of {', '.join(STATES)}")
+    if not names:
+        raise FathomError(f"--states: expected some of {', '.join(STATES)}")
+    return tuple(state for state in STATES if state in names)
 
 
 def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequence[State] = ()) -> Collection:
@@ -302,8 +316,7 @@ def predict_samples(
         (asking, sample)
         for asking in models
         for sample in collection.samples
-        if sample.content.question.strip()
-        and not any(one.model == asking.model and one.closed_book == closed_book for one in sample.predictions)
+        if lacks_answer(sample, asking.model, closed_book=closed_book)
     ]
     done, failed, costs = 0, [], []
     for start in range(0, len(waiting), TOGETHER):
@@ -321,6 +334,12 @@ def predict_samples(
     return Asked(done, tuple(failed), _total(costs))
 
 
+def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:
+    """Whether a sample has a question that a model has not answered yet."""
+    answered = any(one.model == model and one.closed_book == closed_book for one in sample.predictions)
+    return bool(sample.content.question.strip()) and not answered
+
+
 def critique_samples(
     store: Store,
     tasks: Mapping[str, StudioTask],
@@ -329,7 +348,7 @@ def critique_samples(
     *,
     states: Sequence[State],
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[Asked, tuple[Critique, ...]]:
+) -> tuple[Critique, ...]:
     """Have models criticise answers; each critique is a note on its sample. Done ones are not repeated.
 
     Args:
@@ -355,8 +374,7 @@ def critique_samples(
         found.append(critique)
         if progress:
             progress(len(found), len(samples))
-    failed = tuple(f"sample {one.sample}: {note}" for one in found for note in one.notes)
-    return Asked(len(found), failed, _total([one.cost for one in found])), tuple(found)
+    return tuple(found)
 
 
 def _version_of(note: Note) -> int:

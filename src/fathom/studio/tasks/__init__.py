@@ -119,7 +119,7 @@ def find_task(tasks: Mapping[str, StudioTask], name: str) -> StudioTask:
     """
     named = {one.code.lower(): one.name for one in SECONDARY}.get(name.strip().lower(), name)
     if named not in tasks:
-        raise unknown("task of the studio", name, tasks, see="fathom studio init")
+        raise unknown("task of the studio", name, tasks, see="fathom list tasks")
     return tasks[named]
 
 
