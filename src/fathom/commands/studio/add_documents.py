@@ -69,7 +69,6 @@ def studio_add_documents(options: AddDocumentsOptions) -> "Intake":
 
 
 class Line(AddDocumentsOptions, kw_only=True):
-    store: Store = STORE
     quiet: Annotated[bool, opt("No progress bar.", "-q")] = line_only(False)
 
 

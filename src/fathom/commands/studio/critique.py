@@ -55,7 +55,7 @@ def studio_critique(options: CritiqueOptions) -> "tuple[Critique, ...]":
 
 
 class Line(CritiqueOptions, Start, Json, kw_only=True):
-    store: Store = STORE
+    pass
 
 
 def main(line: Line) -> None:

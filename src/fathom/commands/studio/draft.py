@@ -64,7 +64,7 @@ def studio_draft(options: DraftOptions) -> "DraftedSamples":
 
 
 class Line(DraftOptions, Start, kw_only=True):
-    store: Store = STORE
+    pass
 
 
 def main(line: Line) -> int:

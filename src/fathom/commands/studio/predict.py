@@ -59,7 +59,7 @@ def studio_predict(options: PredictOptions) -> "Asked":
 
 
 class Line(PredictOptions, Start, kw_only=True):
-    store: Store = STORE
+    pass
 
 
 def main(line: Line) -> int:
