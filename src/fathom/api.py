@@ -64,6 +64,7 @@ from fathom.commands.studio.add_documents import studio_add_documents as studio_
 from fathom.commands.studio.audit import studio_audit as studio_audit
 from fathom.commands.studio.backup import studio_backup as studio_backup
 from fathom.commands.studio.critique import studio_critique as studio_critique
+from fathom.commands.studio.difficulty import studio_difficulty as studio_difficulty
 from fathom.commands.studio.draft import studio_draft as studio_draft
 from fathom.commands.studio.export import studio_export as studio_export
 from fathom.commands.studio.import_ import studio_import as studio_import

@@ -1,14 +1,16 @@
 """Answers of models for the answer review, the closed-book check and difficulty."""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fathom.rows import to_frame
 from fathom.studio.asking import Asking
+from fathom.studio.difficulties import Tier, difficulty, read_tiers, results_of
 from fathom.studio.predicting import (
-    Tier,
     components_of,
-    difficulty,
     is_right,
     known_without_text,
     mined,
@@ -17,7 +19,7 @@ from fathom.studio.predicting import (
 )
 from fathom.studio.tasks import find_task
 from fathom.studio.types import Prediction
-from fathom.types import FathomError
+from fathom.types import FathomError, Row
 from made_studio import TASKS, made_collection, made_sample, made_text
 
 ONE = made_text(1)
@@ -136,3 +138,35 @@ def test_baselines_predict_with_and_without_the_documents() -> None:
         assert one.score in (0.0, 1.0)
         assert not one.closed_book
     assert all(one.closed_book for one in closed.predictions.values())
+
+
+def test_results_come_from_rows_at_the_own_length_of_a_sample() -> None:
+    def row(item: str, model: str, value: float | None, epoch: int = 1, length: int = 8192, **facets: Any) -> Row:
+        name = f"pro_t5_2/en/{item}"
+        return Row("s", "pro_t5_2", name, f"{name}@{length}", model, length, value, epoch=epoch, facets=facets)
+
+    rows = to_frame(
+        [
+            row("a", "m", 1.0),
+            row("a", "m", 0.5, epoch=2),
+            row("a", "n", 0.9, pass_above=0.65),
+            row("a", "m", 1.0, length=1024, shortened_from=8192),
+            row("b", "m", 0.0),
+        ]
+    )
+    assert results_of(rows) == {"a": {"m": [True, False], "n": [True]}, "b": {"m": [False]}}
+
+
+def test_tiers_of_models_are_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "tiers.toml"
+    path.write_text('high = ["a", "b"]\nmiddle = ["c"]\nlow = []\n', encoding="utf-8")
+    assert read_tiers(path) == {"a": "high", "b": "high", "c": "middle"}
+    for text, message in (
+        ("high = 1", "high must be a list"),
+        ('high = ["a"]\nmiddle = ["a"]\nlow = []', "a is in the tiers high and middle"),
+        ("high = []\nmiddle = []\nlow = []\nlast = []", "unknown name 'last'"),
+        ("high", "cannot be read"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(FathomError, match=message):
+            read_tiers(path)

@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import polars as pl
 import pytest
 from test_drafting import candidate
 
 from fathom import api
+from fathom.rows import load
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Asking
+from fathom.studio.difficulties import TIERS, Tier
 from fathom.studio.intake import IntakeRules
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.transfer import ExportOptions, export_samples, formats_of, import_samples
@@ -34,6 +37,7 @@ from fathom.studio.work import (
     critique_samples,
     draft_samples,
     predict_samples,
+    set_difficulties,
     states_of,
     tasks_of,
     worked,
@@ -310,3 +314,27 @@ def test_a_refused_plan_sends_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
     found = api.studio_draft(place, task="T5.2", models="openai/gpt-4o", bucket=bucket, samples=2, confirm=refuse)
     assert (found.samples, len(plans)) == ((), 1)
     assert "2 requests to openai/gpt-4o" in str(plans[0])
+
+
+def test_difficulty_comes_from_runs_of_the_export(store: Store, tmp_path: Path) -> None:
+    ids = drafted(store)
+    for id in ids:
+        accept(store, id)
+    export_samples(store, TASKS, tmp_path / "out", ExportOptions(tokenizer="words", formats=("suite",)))
+    models = ["fathom/guess", "fathom/lexical", "fathom/first"]
+    for model in models:
+        api.run(tmp_path / "out" / "suite", model, out=tmp_path / model.replace("/", "-"))
+    rows = load([tmp_path / model.replace("/", "-") for model in models])
+    tiers: dict[str, Tier] = {"fathom/guess": "high", "fathom/lexical": "high", "fathom/first": "middle"}
+    found, failed = set_difficulties(store, rows, tiers)
+    assert not found
+    assert "1 models of the middle tier have results" in failed[ids[0]]
+    two = load([tmp_path / model.replace("/", "-") for model in models])
+    copies = [two.with_columns(pl.col("model") + f"/{number}") for number in range(2)]
+    all_tiers: dict[str, Tier] = {
+        f"{model}/{number}": tier for number in range(2) for model, tier in zip(models, TIERS, strict=True)
+    }
+    found, failed = set_difficulties(store, pl.concat(copies), all_tiers)
+    assert not failed
+    assert {one.label for one in found.values()} == {"Extreme"}
+    assert all(store.sample(id).difficulty == "Extreme" for id in ids)

@@ -1,4 +1,4 @@
-"""Models answer the questions of samples: for the answer review, the closed-book check and difficulty.
+"""Models answer the questions of samples: for the answer review and the closed-book check.
 
 People judge better whether a component of an answer is right, models find more components. So people check what models
 find (LongBench Pro, section 3.5).
@@ -6,9 +6,6 @@ find (LongBench Pro, section 3.5).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
-
-import numpy as np
 
 from fathom.benchmarks.pro.official import fold
 from fathom.benchmarks.pro.records import NAME
@@ -23,14 +20,9 @@ from fathom.studio.offline import as_reply, offline_prompt
 from fathom.studio.records import MOST_TEXT
 from fathom.studio.tasks import StudioTask, find_task
 from fathom.studio.types import Prediction, Sample
-from fathom.types import FathomError
 from fathom.types.choices import THRESHOLD
 
-Tier: TypeAlias = Literal["high", "middle", "low"]
-TIERS: tuple[Tier, ...] = get_args(Tier)
-LABELS = ("Extreme", "Hard", "Moderate", "Easy")
 MOST_COMPONENTS = 500
-_DRAWS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,72 +164,3 @@ def _prompt(sample: Sample, collection: Collection, *, offline: bool, closed_boo
         return offline_prompt(key, context, sample.content.question, task)
     _, answering = prompts_of(sample, collection.tasks)
     return Prompt(key, f"{context}{GAP}{answering}".strip())
-
-
-# ----------------------------------------------------------------------------------------------------------- difficulty
-
-
-@dataclass(frozen=True, slots=True)
-class Difficulty:
-    """A difficulty tier and how sure it is.
-
-    Attributes:
-        label: ``Extreme``, ``Hard``, ``Moderate`` or ``Easy``.
-        stability: Probability that the same models asked again would give the same label, given their repetitions.
-        right: Models of each tier that are right.
-        models: Models of each tier.
-    """
-
-    label: str
-    stability: float
-    right: Mapping[Tier, int]
-    models: Mapping[Tier, int]
-
-
-def difficulty(
-    results: Mapping[str, Sequence[bool]], tiers: Mapping[str, Tier], *, at_most: int = 1, seed: int = 0
-) -> Difficulty:
-    """The difficulty tier of a question from models of three tiers.
-
-    Extreme: at most one of the high tier is right; else Hard: at most one of the middle tier; else Moderate: at most
-    one of the low tier; else Easy (LongBench Pro, section 3.6, with five models in each tier). A model is right if most
-    of its repetitions are.
-
-    Args:
-        results: Whether each repetition of each model is right.
-        tiers: Tier of each model.
-        at_most: Models of a tier that may be right.
-        seed: Seed of the stability.
-
-    Raises:
-        FathomError: A tier has no more than ``at_most`` models with results, so that it decides nothing.
-    """
-    by_tier: dict[Tier, list[Sequence[bool]]] = {tier: [] for tier in TIERS}
-    for model, repetitions in sorted(results.items()):
-        if model in tiers and repetitions:
-            by_tier[tiers[model]].append(repetitions)
-    if few := [tier for tier, found in by_tier.items() if len(found) <= at_most]:
-        raise FathomError(
-            f"difficulty: {len(by_tier[few[0]])} models of the {few[0]} tier have results; more than {at_most} are "
-            "needed"
-        )
-    right = {tier: sum(2 * sum(one) > len(one) for one in found) for tier, found in by_tier.items()}
-    label = _label(right, at_most)
-    rng = np.random.default_rng(seed)
-    # The chance that a repetition is right, by Jeffreys' rule; then repetitions drawn anew.
-    drawn = {
-        tier: sum(
-            2 * rng.binomial(len(one), rng.beta(sum(one) + 0.5, len(one) - sum(one) + 0.5, _DRAWS)) > len(one)
-            for one in found
-        )
-        for tier, found in by_tier.items()
-    }
-    same = [
-        _label({tier: int(np.asarray(counts)[at]) for tier, counts in drawn.items()}, at_most) == label
-        for at in range(_DRAWS)
-    ]
-    return Difficulty(label, sum(same) / _DRAWS, right, {tier: len(found) for tier, found in by_tier.items()})
-
-
-def _label(right: Mapping[Tier, int], at_most: int) -> str:
-    return next((label for label, tier in zip(LABELS, TIERS, strict=False) if right[tier] <= at_most), LABELS[-1])

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fathom import suitefile
+from fathom.benchmarks.pro.secondary_tasks import SUMMARY_PASSES_ABOVE
 from fathom.benchmarks.pro.tasks import GAP, chance_of
 from fathom.benchmarks.studio.tasks import task_of
 from fathom.compose import CountedTexts
@@ -251,6 +252,8 @@ def _recipe(
         facets |= {"primary_task": published.primary, "secondary_task": published.name}
     else:
         facets["studio_task"] = task.name
+    if task.is_summary:
+        facets["pass_above"] = SUMMARY_PASSES_ABOVE
     if sample.difficulty:
         facets["difficulty"] = sample.difficulty
     facets |= positions(parts, evidence, texts)

@@ -12,14 +12,15 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+import polars as pl
+
 from fathom.length import format_length
 from fathom.studio.asking import Asking
 from fathom.studio.candidates import Drafted
 from fathom.studio.critique import Critique, criticise
+from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
 from fathom.studio.drafting import draft
-from fathom.studio.exports import (
-    Collection,
-)
+from fathom.studio.exports import Collection, item_name
 from fathom.studio.intake import Intake, IntakeRules, groups, read_documents, sketch_of
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
@@ -32,6 +33,7 @@ from fathom.studio.types import (
     Note,
     Requirement,
     Sample,
+    SetDifficulty,
     State,
     StudioDocument,
 )
@@ -375,6 +377,34 @@ def critique_samples(
         if progress:
             progress(len(found), len(samples))
     return tuple(found)
+
+
+def set_difficulties(
+    store: Store, rows: pl.DataFrame, tiers: Mapping[str, Tier]
+) -> tuple[dict[str, Difficulty], dict[str, str]]:
+    """Set the difficulty of samples from runs of an exported suite.
+
+    Args:
+        store: The store.
+        rows: Rows of the runs.
+        tiers: Tier of each model.
+
+    Returns:
+        The difficulties by id of the sample, and why others have none.
+    """
+    results = results_of(rows)
+    found: dict[str, Difficulty] = {}
+    failed: dict[str, str] = {}
+    for sample in store.samples(states=("accepted", "audited")):
+        try:
+            found[sample.id] = difficulty(results.get(item_name(sample.id), {}), tiers)
+        except FathomError as error:
+            failed[sample.id] = str(error)
+    for id, one in found.items():
+        now = store.sample(id)
+        if now.difficulty != one.label:
+            store.act(SetDifficulty(id, now.version, one.label), AT_SERVER)
+    return found, failed
 
 
 def _version_of(note: Note) -> int:
