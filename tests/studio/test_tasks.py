@@ -1,5 +1,6 @@
 """Guidelines and prompts of the studio's tasks: complete, consistent with LongBench Pro, and editable."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,17 @@ import pytest
 from fathom.benchmarks.pro.scoring import answered
 from fathom.benchmarks.pro.secondary_tasks import SECONDARY
 from fathom.benchmarks.pro.tasks import chance_of
-from fathom.studio.tasks import METRICS, find_task, read_task, standard_prompts, studio_tasks
+from fathom.studio.tasks import (
+    METRICS,
+    find_task,
+    guideline_of,
+    proposed_prompts,
+    read_task,
+    standard_prompts,
+    studio_tasks,
+)
 from fathom.types import FathomError
+from made_studio import made_sample, made_text
 
 OWN = """
 name = "Clause finder"
@@ -98,3 +108,14 @@ def test_two_files_of_one_task_are_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_text(OWN, encoding="utf-8")
     with pytest.raises(FathomError, match="rename one of them"):
         studio_tasks(tmp_path)
+
+
+def test_pages_get_prompts_and_guidelines_of_known_tasks_only() -> None:
+    tasks = studio_tasks()
+    sample = made_sample("a", (made_text(1),))
+    thinking, answering = proposed_prompts(tasks, sample)
+    assert (thinking, answering) == standard_prompts(find_task(tasks, "T3.2"), "en", sample.content.question)
+    assert proposed_prompts(tasks, replace(sample, language="de")) == ("", "")
+    assert proposed_prompts(tasks, replace(sample, task="unknown")) == ("", "")
+    assert "one fact" in guideline_of(tasks, sample.task)
+    assert guideline_of(tasks, "unknown") == ""

@@ -24,7 +24,7 @@ from typing import Any, get_args
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, SECONDARY, Metric, SecondaryTask
 from fathom.names import unknown
-from fathom.studio.types import Requirement
+from fathom.studio.types import Requirement, Sample
 from fathom.types import FathomError
 
 MOST = 100_000
@@ -189,6 +189,19 @@ def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[st
         for way in (_REASONING, _NO_REASONING)
     )
     return thinking, answering
+
+
+def proposed_prompts(tasks: Mapping[str, StudioTask], sample: Sample) -> tuple[str, str]:
+    """The standard prompts of a sample; empty ones if its task is unknown or has no wording in its language."""
+    task = tasks.get(sample.task)
+    if task is None or sample.language not in task.wordings:
+        return "", ""
+    return standard_prompts(task, sample.language, sample.content.question)
+
+
+def guideline_of(tasks: Mapping[str, StudioTask], name: str) -> str:
+    """The guideline of a task; "" if it is unknown."""
+    return tasks[name].guideline if name in tasks else ""
 
 
 def wording_of(task: StudioTask, language: str) -> Wording:
