@@ -6,7 +6,7 @@ import pytest
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from fathom.studio.asking import Asking
-from fathom.studio.drafting import draft
+from fathom.studio.drafting import Wanted, draft
 from fathom.studio.predicting import predict
 from made_studio import made_collection, made_sample, made_text
 
@@ -33,7 +33,7 @@ def test_a_draft_comes_after_a_busy_server() -> None:
 
     with ScriptedServer(script) as server:
         asking = Asking("openai-api/local/scripted", base_url=server.base_url, backoff=0.01)
-        found = draft(SAMPLE, COLLECTION, [asking], count=1)
+        found = draft([SAMPLE], COLLECTION, [asking], Wanted(count=1))
     (candidate,) = found.candidates
     assert candidate.content.question == "Which sources?"
     assert candidate.content.components[0].evidence[0].start == 100
@@ -54,5 +54,5 @@ def test_what_fails_is_told() -> None:
 
     with ScriptedServer(script) as server:
         asking = Asking("openai-api/local/scripted", base_url=server.base_url)
-        assert draft(SAMPLE, COLLECTION, [asking]).rejected[0].reason.startswith("the reply reached the output cap")
+        assert draft([SAMPLE], COLLECTION, [asking]).rejected[0].reason.startswith("the reply reached the output cap")
         assert predict([SAMPLE], COLLECTION, asking).failed == {"s1": "the reply is empty"}

@@ -150,7 +150,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_critique_with_its_second_look(scripted: list[str]) -> None:
-    found = criticise(SAMPLE, COLLECTION, Asking("openai/critic"), Asking("openai/other"))
+    (found,) = criticise([SAMPLE], COLLECTION, Asking("openai/critic"), Asking("openai/other"))
     assert (found.sample, found.critic, found.objector) == ("s1", "openai/critic", "openai/other")
     assert [one and one.stand for one in found.objections] == ["holds", "fails", None]
     assert [one.reason for one in found.standing] == ["It is not so.", "Also this."]
@@ -159,7 +159,7 @@ def test_a_critique_with_its_second_look(scripted: list[str]) -> None:
 
 
 def test_without_a_second_model_all_claims_stand(scripted: list[str]) -> None:
-    found = criticise(SAMPLE, COLLECTION, Asking("openai/critic"))
+    (found,) = criticise([SAMPLE], COLLECTION, Asking("openai/critic"))
     assert found.standing == found.claims
     assert len(scripted) == 1
 

@@ -14,7 +14,7 @@ from fathom.run.model import Call, RequestError
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, read_json
 from fathom.studio.candidates import Drafted
-from fathom.studio.drafting import draft, draft_prompt, find_quote, read_candidates
+from fathom.studio.drafting import Wanted, draft, draft_prompt, find_quote, read_candidates
 from fathom.studio.types import Candidate, Content
 from fathom.types import FathomError, Reply
 from made_studio import made_collection, made_sample, made_text
@@ -215,7 +215,7 @@ def test_several_drafters_and_questions_that_are_asked_twice(scripted: Any) -> N
     earlier = Candidate("old", "x", Content(question="An old one?"))
     sample = made_sample("s1", (ONE, TWO), task="T5.2", state="drafted")
     sample = sample.__class__(**{name: getattr(sample, name) for name in sample.__slots__} | {"candidates": (earlier,)})
-    found = draft(sample, COLLECTION, [Asking("openai/a"), Asking("openai/b")], count=2)
+    found = draft([sample], COLLECTION, [Asking("openai/a"), Asking("openai/b")], Wanted(count=2))
     assert len(asked) == 2
     assert [one.drafter for one in found.candidates] == ["openai/a"]
     assert [one.reason for one in found.rejected] == ["another candidate asks the same"] * 3
@@ -266,7 +266,7 @@ def test_settings_are_checked_before_anything_is_sent() -> None:
     with pytest.raises(FathomError):
         Asking("openai/a", base_url="ftp://x")
     with pytest.raises(FathomError, match="at least 1"):
-        draft(SAMPLE, COLLECTION, [], count=0)
+        Wanted(count=0)
 
 
 def test_json_with_other_text_is_refused() -> None:
@@ -282,8 +282,8 @@ def test_offline_baselines_draft_from_the_text(language: str, task: str) -> None
     sample = made_sample("s1", (text,), task=task, language=language, state="drafted")
     collection = made_collection(sample, texts=(text,), languages=(language,))
     drafters = [Asking("fathom/lexical"), Asking("fathom/guess")]
-    found = draft(sample, collection, drafters, count=2)
-    assert draft(sample, collection, drafters, count=2) == found
+    found = draft([sample], collection, drafters, Wanted(count=2))
+    assert draft([sample], collection, drafters, Wanted(count=2)) == found
     assert {one.drafter for one in found.candidates} == {"fathom/lexical", "fathom/guess"}
     for one in found.candidates:
         (component,) = one.content.components
@@ -295,5 +295,5 @@ def test_offline_baselines_draft_from_the_text(language: str, task: str) -> None
 def test_a_text_without_numbers_gives_no_offline_candidate() -> None:
     text = "Nothing to count here. " * 50
     sample = made_sample("s1", (text,), state="drafted")
-    found = draft(sample, made_collection(sample, texts=(text,)), [Asking("fathom/guess")])
+    found = draft([sample], made_collection(sample, texts=(text,)), [Asking("fathom/guess")])
     assert "no sentence with a number" in found.rejected[0].reason

@@ -40,7 +40,6 @@ from fathom.studio.work import (
     set_difficulties,
     states_of,
     tasks_of,
-    worked,
 )
 from fathom.types import FathomError, Reply
 from made_studio import OWN, TASKS, made_text
@@ -139,7 +138,7 @@ def test_a_limit_of_cost_stops_between_samples(store: Store, monkeypatch: pytest
     plan = DraftPlan("T5.2", bucket=bucket, samples=5)
     found = draft_samples(store, TASKS, plan, [Asking("openai/a", max_connections=1)], max_cost=3)
     assert len(found.samples) == 2
-    assert found.stopped == "--max-cost reached: $4.00 spent"
+    assert [one.reason for one in found.drafted.rejected] == ["not sent: $4.00 spent, --max-cost is $3.00"] * 3
     assert len(list(store.samples())) == 2
 
 
@@ -262,14 +261,27 @@ def test_own_tasks_lie_in_the_folder_of_the_store(store: Store, tmp_path: Path) 
         tasks_of(str(tmp_path / "store"), tmp_path / "gone")
 
 
-def test_jobs_run_several_at_once_and_stop_when_told() -> None:
-    done: list[int] = []
-    for job, result in worked(range(10), lambda job: job * job, workers=3, go_on=lambda: len(done) < 4):
-        assert result == job * job
-        done.append(job)
-    assert 4 <= len(done) <= 6
-    with pytest.raises(ZeroDivisionError):
-        list(worked([1, 0], lambda job: 1 // job, workers=1, go_on=lambda: True))
+def test_what_came_before_a_failure_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    class Client:
+        window, policy = None, "refuse"
+
+        async def complete(self, prompt: str, call: object) -> Reply:
+            nonlocal asked
+            asked += 1
+            if asked == 3:
+                raise KeyboardInterrupt
+            return Reply("ok", json.dumps({"candidates": [candidate(question=f"Question {asked}?")]}))
+
+        async def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(asking_module, "open_client", lambda settings, tokenizer: Client())
+    plan = DraftPlan("T5.2", bucket=store.documents()[0].bucket, samples=4)
+    with pytest.raises(FathomError, match="interrupted"):
+        draft_samples(store, TASKS, plan, [Asking("openai/a", max_connections=1)])
+    assert [one.candidates[0].content.question[:9] for one in store.samples()] == ["Question "] * 2
 
 
 def test_the_commands_from_documents_to_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

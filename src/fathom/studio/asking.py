@@ -63,6 +63,11 @@ class Answer:
     cost: float | None
 
     @property
+    def was_sent(self) -> bool:
+        """Whether the prompt was sent at all; it is not beyond a limit of cost."""
+        return self.reply.attempts > 0
+
+    @property
     def text(self) -> str:
         """The reply without reasoning."""
         return without_reasoning(self.reply.text).strip()
@@ -163,7 +168,9 @@ async def _ask_all(
         for number, prompt in waiting:
             if asking.max_cost is not None and spent >= asking.max_cost:
                 reply = Reply(
-                    status="error", error=f"not sent: ${spent:,.2f} spent, --max-cost is ${asking.max_cost:,.2f}"
+                    status="error",
+                    attempts=0,
+                    error=f"not sent: ${spent:,.2f} spent, --max-cost is ${asking.max_cost:,.2f}",
                 )
                 found[number] = Answer(prompt, reply, 0.0)
                 continue

@@ -7,7 +7,7 @@ its evidence and the objection.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, read_json
@@ -134,40 +134,53 @@ class Critique:
         )
 
 
-def criticise(sample: Sample, collection: Collection, critic: Asking, objector: Asking | None = None) -> Critique:
-    """Have a model criticise the answer of a sample, and another one its claims.
+def criticise(
+    samples: Sequence[Sample], collection: Collection, critic: Asking, objector: Asking | None = None
+) -> tuple[Critique, ...]:
+    """Have a model criticise the answers of samples, and another one its claims.
 
     Args:
-        sample: The sample, with question and answer.
-        collection: Where its documents and its task are.
+        samples: The samples, with questions and answers.
+        collection: Where their documents and tasks are.
         critic: The model that makes claims.
-        objector: The model that checks them; None for no second look. One that did not draft the sample is better.
+        objector: The model that checks them; None for no second look. One that did not draft the samples is better.
+
+    Returns:
+        A critique of each sample, in their order.
 
     Raises:
         FathomError: A model is unknown or unreachable, or a document is missing.
     """
-    prompt = Prompt(f"{sample.id}/critique", critique_prompt(sample, collection))
-    (answer,) = ask_model(critic, [prompt], cap=CRITIQUE_TOKENS)
-    claims, notes = read_claims(answer, sample, collection)
-    objections: tuple[Objection | None, ...] = (None,) * len(claims)
-    costs = [answer.cost]
-    if objector is not None and claims:
-        prompt = Prompt(f"{sample.id}/objections", objection_prompt(sample, collection, claims))
-        (second,) = ask_model(objector, [prompt], cap=CRITIQUE_TOKENS)
-        objections, more = read_objections(second, len(claims))
-        notes = (*notes, *more)
-        costs.append(second.cost)
-    known = [cost for cost in costs if cost is not None]
-    return Critique(
-        sample.id,
-        sample.version,
-        critic.model,
-        claims,
-        objector.model if objector else "",
-        objections,
-        notes,
-        sum(known) if len(known) == len(costs) else None,
-    )
+    prompts = [Prompt(f"{sample.id}/critique", critique_prompt(sample, collection)) for sample in samples]
+    found = []
+    for sample, answer in zip(samples, ask_model(critic, prompts, cap=CRITIQUE_TOKENS), strict=True):
+        claims, notes = read_claims(answer, sample, collection)
+        found.append(
+            Critique(sample.id, sample.version, critic.model, claims, "", (None,) * len(claims), notes, answer.cost)
+        )
+    return tuple(found) if objector is None else _objected(found, samples, collection, objector)
+
+
+def _objected(
+    critiques: Sequence[Critique], samples: Sequence[Sample], collection: Collection, objector: Asking
+) -> tuple[Critique, ...]:
+    """Critiques with what a second model says of their claims."""
+    by_id = {sample.id: sample for sample in samples}
+    waiting = [one for one in critiques if one.claims]
+    prompts = [
+        Prompt(f"{one.sample}/objections", objection_prompt(by_id[one.sample], collection, one.claims))
+        for one in waiting
+    ]
+    answers = dict(zip((one.sample for one in waiting), ask_model(objector, prompts, cap=CRITIQUE_TOKENS), strict=True))
+    found = []
+    for one in critiques:
+        if one.sample in answers:
+            answer = answers[one.sample]
+            objections, notes = read_objections(answer, len(one.claims))
+            cost = None if one.cost is None or answer.cost is None else one.cost + answer.cost
+            one = replace(one, objections=objections, notes=(*one.notes, *notes), cost=cost)
+        found.append(replace(one, objector=objector.model))
+    return tuple(found)
 
 
 def critique_prompt(sample: Sample, collection: Collection) -> str:

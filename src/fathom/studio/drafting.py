@@ -6,8 +6,8 @@ solution process. Quotes are looked up in the documents; what is not found there
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fathom.benchmarks.pro.official import fold
 from fathom.benchmarks.pro.tasks import options_of
@@ -24,6 +24,8 @@ from fathom.types import FathomError, Json
 DRAFT_TOKENS = 8192
 """Output cap of a reply with candidates; a model that reasons gets more."""
 CANDIDATES = 3
+TOGETHER = 16
+"""Samples whose prompts are in memory at once."""
 MOST_COMPONENTS = 500
 MOST_QUOTE = 5000
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
@@ -85,39 +87,103 @@ def draft_prompt(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What models are asked for.
+
+    Attributes:
+        requirement: Requirement of the questions; None for that of the task.
+        count: Candidates of each model for each sample.
+        max_cost: US dollars at which no further request is sent; None for no limit.
+
+    Raises:
+        FathomError: The number is below 1.
+    """
+
+    requirement: Requirement | None = None
+    count: int = CANDIDATES
+    max_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise FathomError(f"{self.count} candidates: expected at least 1")
+
+
 def draft(
-    sample: Sample,
+    samples: Sequence[Sample],
     collection: Collection,
     drafters: Sequence[Asking],
-    *,
-    requirement: Requirement | None = None,
-    count: int = CANDIDATES,
+    wanted: Wanted | None = None,
+    each: Callable[[Sample, Drafted], None] | None = None,
 ) -> Drafted:
-    """Have models draft candidates for one sample.
+    """Have models draft candidates for samples.
 
     Offline baselines draft too (``fathom.studio.offline``), so that the studio can be tried without a model.
 
     Args:
-        sample: Task, language and documents.
-        collection: Where the documents and the task are.
+        samples: Task, language and documents of each; they need no content yet.
+        collection: Where the documents and the tasks are.
         drafters: The models.
-        requirement: Requirement of the questions; None for that of the task.
-        count: Candidates of each model.
+        wanted: What they are asked for; None for the defaults.
+        each: Called with what one model drafted for one sample, as soon as it comes, so that it can be stored.
+
+    Returns:
+        All candidates, and what was rejected.
 
     Raises:
-        FathomError: A model is unknown or unreachable, or something of the sample is missing.
+        FathomError: A model is unknown or unreachable, something of a sample is missing, or it was interrupted. What
+            was drafted so far was passed to ``each``.
     """
-    if count < 1:
-        raise FathomError(f"{count} candidates: expected at least 1")
-    found = Drafted()
-    for asking in drafters:
-        if is_baseline(asking.model):
-            found += draft_offline(sample, collection, asking, requirement=requirement, count=count)
-            continue
-        prompt = draft_prompt(sample, collection, requirement=requirement, count=count)
-        (answer,) = ask_model(asking, [Prompt(sample.id, prompt)], cap=DRAFT_TOKENS)
-        found += read_candidates(answer, sample, collection, drafter=asking.model, requirement=requirement)
-    return without_repeats(found, sample.candidates)
+    wanted = wanted or Wanted()
+    known = {sample.id: list(sample.candidates) for sample in samples}
+    whole = Drafted()
+
+    def take(sample: Sample, found: Drafted) -> None:
+        nonlocal whole
+        new = without_repeats(found, known[sample.id])
+        known[sample.id] += new.candidates
+        whole += new
+        if each is not None:
+            each(sample, new)
+
+    for start in range(0, len(samples), TOGETHER):
+        part = samples[start : start + TOGETHER]
+        for asking in drafters:
+            if is_baseline(asking.model):
+                for sample in part:
+                    take(sample, draft_offline(sample, collection, asking, wanted.requirement, wanted.count))
+            else:
+                _ask_for_drafts(part, collection, _limited(asking, wanted, whole), wanted, take)
+    return whole
+
+
+def _limited(asking: Asking, wanted: Wanted, spent: Drafted) -> Asking:
+    if wanted.max_cost is None:
+        return asking
+    return replace(asking, max_cost=max(0.0, wanted.max_cost - (spent.cost or 0.0)))
+
+
+def _ask_for_drafts(
+    samples: Sequence[Sample],
+    collection: Collection,
+    asking: Asking,
+    wanted: Wanted,
+    take: Callable[[Sample, Drafted], None],
+) -> None:
+    by_id = {sample.id: sample for sample in samples}
+
+    def came(answer: Answer) -> None:
+        sample = by_id[answer.prompt.key]
+        found = read_candidates(answer, sample, collection, drafter=asking.model, requirement=wanted.requirement)
+        take(sample, found)
+
+    prompts = [
+        Prompt(one.id, draft_prompt(one, collection, requirement=wanted.requirement, count=wanted.count))
+        for one in samples
+    ]
+    for answer in ask_model(asking, prompts, cap=DRAFT_TOKENS, answered=came):
+        if not answer.was_sent:
+            came(answer)
 
 
 def read_candidates(

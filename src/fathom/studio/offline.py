@@ -56,8 +56,7 @@ def draft_offline(
     sample: Sample,
     collection: Collection,
     asking: Asking,
-    *,
-    requirement: Requirement | None = None,
+    requirement: Requirement | None,
     count: int,
 ) -> Drafted:
     """Candidates of an offline baseline.

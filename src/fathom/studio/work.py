@@ -6,11 +6,9 @@ Everything that comes is stored at once, so that an interrupted command loses on
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TypeVar
 
 import polars as pl
 
@@ -19,7 +17,7 @@ from fathom.studio.asking import Asking
 from fathom.studio.candidates import Drafted
 from fathom.studio.critique import Critique, criticise
 from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
-from fathom.studio.drafting import draft
+from fathom.studio.drafting import TOGETHER, Wanted, draft
 from fathom.studio.exports import Collection, item_name
 from fathom.studio.intake import Intake, IntakeRules, groups, read_documents, sketch_of
 from fathom.studio.predicting import predict
@@ -28,6 +26,7 @@ from fathom.studio.store import AT_SERVER, Store, new_id
 from fathom.studio.tasks import StudioTask, find_task, studio_tasks
 from fathom.studio.types import (
     STATES,
+    AddCandidates,
     AddPredictions,
     Create,
     Note,
@@ -40,11 +39,7 @@ from fathom.studio.types import (
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
-Job = TypeVar("Job")
-Result = TypeVar("Result")
 TASKS = "tasks"
-TOGETHER = 16
-"""Samples whose prompts are in memory at once."""
 CRITIQUE = "critique"
 """Topic of the notes that hold critiques."""
 
@@ -165,13 +160,11 @@ class DraftedSamples:
         samples: Ids of the new samples.
         drafted: All candidates, rejections and notes.
         wanted: Samples that were asked for.
-        stopped: Why fewer came; "" if none is missing.
     """
 
     samples: tuple[str, ...]
     drafted: Drafted
     wanted: int
-    stopped: str = ""
 
 
 def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> list[Sample]:
@@ -223,57 +216,36 @@ def draft_samples(
         store: The store.
         tasks: Its tasks.
         plan: What to draft.
-        drafters: The models; those of the first decide how many requests are in flight.
-        max_cost: US dollars at which no further sample is begun.
-        progress: Called with the numbers of samples drafted and of all.
+        drafters: The models.
+        max_cost: US dollars at which no further request is sent.
+        progress: Called with the numbers of replies and of all.
 
     Raises:
-        FathomError: A model is unknown or unreachable, or there are no documents. What was drafted is kept.
+        FathomError: A model is unknown or unreachable, there are no documents, or it was interrupted. What was drafted
+            is kept.
     """
     samples = planned(plan, store, tasks)
     documents = {one.id: one for one in store.documents()}
     collection = Collection(samples, documents, StoreTexts(store, list(documents)), tasks)
-    whole, made = Drafted(), []
-
-    def one(sample: Sample) -> Drafted:
-        return draft(sample, collection, drafters, requirement=plan.requirement, count=plan.candidates)
-
-    def within() -> bool:
-        return max_cost is None or (whole.cost or 0.0) < max_cost
-
+    made: dict[str, None] = {}
     done = 0
-    for sample, drafted in worked(samples, one, workers=drafters[0].max_connections if drafters else 1, go_on=within):
-        whole += drafted
+
+    def keep(sample: Sample, found: Drafted) -> None:
+        nonlocal done
         done += 1
-        if drafted.candidates:
-            create = Create(
-                sample.id, sample.task, sample.language, sample.bucket, sample.documents, drafted.candidates
-            )
-            store.act(create, AT_SERVER)
-            made.append(sample.id)
+        if found.candidates and sample.id in made:
+            version = store.sample(sample.id).version
+            store.act(AddCandidates(sample.id, version, found.candidates), AT_SERVER)
+        elif found.candidates:
+            facts = sample.id, sample.task, sample.language, sample.bucket, sample.documents
+            store.act(Create(*facts, found.candidates), AT_SERVER)
+            made[sample.id] = None
         if progress:
-            progress(done, len(samples))
-    stopped = "" if done == len(samples) else f"--max-cost reached: ${whole.cost or 0:,.2f} spent"
-    return DraftedSamples(tuple(made), whole, len(samples), stopped)
+            progress(done, len(samples) * len(drafters))
 
-
-def worked(
-    jobs: Sequence[Job], work: Callable[[Job], Result], *, workers: int, go_on: Callable[[], bool]
-) -> Iterator[tuple[Job, Result]]:
-    """Jobs with their results as they come, several at once; none is begun after ``go_on`` is false."""
-    waiting = iter(jobs)
-    with ThreadPoolExecutor(max(1, workers)) as pool:
-        running: dict[Future[Result], Job] = {}
-        try:
-            while True:
-                while len(running) < workers and go_on() and (job := next(waiting, None)) is not None:
-                    running[pool.submit(work, job)] = job
-                if not running:
-                    return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    yield running.pop(future), future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    wanted = Wanted(plan.requirement, plan.candidates, max_cost)
+    whole = draft(samples, collection, drafters, wanted, keep)
+    return DraftedSamples(tuple(made), whole, len(samples))
 
 
 # ---------------------------------------------------------------------------------------------------- answers, critique
@@ -364,16 +336,12 @@ def critique_samples(
     collection = collection_of(store, tasks, states=states)
     known = {(one.note.subject, _version_of(one.note)) for one in store.notes(topic=CRITIQUE)}
     samples = [one for one in collection.samples if one.content.components and (one.id, one.version) not in known]
-    found = []
-    for _, critique in worked(
-        samples,
-        lambda sample: criticise(sample, collection, critic, objector),
-        workers=critic.max_connections,
-        go_on=lambda: True,
-    ):
-        if not critique.notes or critique.claims:
-            store.note(Note(CRITIQUE, critique.sample, canonical(as_record(critique))), AT_SERVER)
-        found.append(critique)
+    found: list[Critique] = []
+    for start in range(0, len(samples), TOGETHER):
+        for critique in criticise(samples[start : start + TOGETHER], collection, critic, objector):
+            if not critique.notes or critique.claims:
+                store.note(Note(CRITIQUE, critique.sample, canonical(as_record(critique))), AT_SERVER)
+            found.append(critique)
         if progress:
             progress(len(found), len(samples))
     return tuple(found)

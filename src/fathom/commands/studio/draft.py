@@ -82,6 +82,4 @@ def main(line: Line) -> int:
         f"{len(found.samples):,} of {found.wanted:,} samples drafted, {len(found.drafted.candidates):,} candidates, "
         f"{len(found.drafted.rejected):,} rejected, {cost}"
     )
-    if found.stopped:
-        tell(found.stopped)
     return int(not found.samples)
