@@ -162,3 +162,15 @@ def test_a_document_of_the_world_can_be_taken() -> None:
     article = next(generate(1, "en"))
     taken = taken_of(article, TokenCounter(WORDS))
     assert (taken.document.id, taken.document.bucket, taken.text) == (article.id, 0, article.text)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_documents_of_the_world_fit_their_buckets(language: str) -> None:
+    spec = f"world?language={language}&seed=2"
+    found = read_documents([spec], WORDS, rules=IntakeRules(buckets=(8192, 16384, 65536)))
+    assert [one.document.bucket for one in found.taken] == [8192] * 3 + [16384] * 3
+    assert {one.document.language for one in found.taken} == {language}
+    assert not found.nearly_equal
+    assert read_documents([spec], WORDS, rules=IntakeRules(buckets=(8192, 16384, 65536))) == found
+    with pytest.raises(FathomError, match="seed=NUMBER and language=en or zh"):
+        read_documents(["world?size=3"], WORDS)

@@ -7,7 +7,7 @@ of Documents"). Sketches are equal on all machines, so that they can be stored.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeAlias
@@ -15,8 +15,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.benchmarks.pro.secondary_tasks import LENGTHS
-from fathom.corpus import read_corpus
+from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS
+from fathom.corpus import is_world, parse_spec, read_corpus
+from fathom.corpus.text import document_id, normalise
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.length import format_length
 from fathom.studio.types import DocumentState, StudioDocument
@@ -32,6 +33,9 @@ TOLERANCE = 0.2
 NEAR = 0.8
 """Share of the shorter text from which two texts are nearly equal."""
 
+LONGEST_WORLD = 32_768
+EACH_WORLD = 3
+"""Documents of the generated corpus for each bucket, and the longest bucket."""
 KEPT = 2048
 _RUN = 16
 """Letters of a run: about three English words, or a Chinese clause."""
@@ -125,7 +129,7 @@ def read_documents(
     """Read documents of folders and files in every format that corpora have.
 
     Args:
-        specs: Folders or files, with names of fields as in ``fathom build --corpus``.
+        specs: Folders or files, with names of fields as in ``fathom build --corpus``, or ``world``.
         tokenizer: Measures the texts.
         rules: How they are taken; None for the defaults.
         earlier: Sketches of the studio's documents by id.
@@ -139,6 +143,9 @@ def read_documents(
     problems: list[str] = []
     unread: list[str] = []
     for spec in specs:
+        if is_world(spec):
+            found |= {one.id: one for one in world_documents(spec, tokenizer, rules.buckets)}
+            continue
         corpus = read_corpus(spec)
         for document in corpus.documents:
             found.setdefault(document.id, document)
@@ -160,6 +167,37 @@ def read_documents(
         tuple(problems),
         tuple(unread),
     )
+
+
+def world_documents(spec: str, tokenizer: Tokenizer, buckets: Sequence[int] = BUCKETS) -> Iterator[Document]:
+    """Documents of the generated corpus, to try the studio: some for each bucket up to 32k.
+
+    Args:
+        spec: ``world``, or with ``seed`` and ``language`` as in ``world?seed=3&language=zh``.
+        tokenizer: Measures them.
+        buckets: Length buckets in tokens.
+
+    Raises:
+        FathomError: The specification has something else.
+    """
+    from fathom.corpus.world import generate
+
+    _, query = parse_spec(spec)
+    seed, language = query.pop("seed", "0"), query.pop("language", "en")
+    if query or not seed.isdecimal() or language not in LANGUAGES.values():
+        raise FathomError(f"{spec}: `world` takes seed=NUMBER and language=en or zh")
+    articles = generate(int(seed), language)
+    for bucket in (one for one in buckets if one <= LONGEST_WORLD):
+        for number in range(EACH_WORLD):
+            pieces: list[str] = []
+            tokens = 0
+            while tokens < 0.9 * bucket:
+                article = next(articles)
+                pieces.append(f"{article.title}\n\n{article.text}")
+                tokens += tokenizer.count(pieces[-1])
+            text = normalise("\n\n".join(pieces))
+            title = f"{format_length(bucket)} of a generated world, {number + 1}"
+            yield Document(document_id(text), text, spec, language, title, "CC0-1.0")
 
 
 def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | None = None) -> Taken:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 class AddDocumentsOptions(Options):
     sources: Annotated[
         ManyPaths,
-        arg("Folders and files, with names of fields as in --corpus of build: FILE.jsonl?text=body&title=name."),
+        arg(
+            "Folders and files, with names of fields as in --corpus of build: FILE.jsonl?text=body&title=name; or "
+            "world, a generated corpus to try the studio, as world?language=zh&seed=3."
+        ),
     ]
     store: Store = STORE
     _: KW_ONLY

@@ -71,17 +71,17 @@ def main(line: Line) -> None:
             tell(f"sample {one.sample}: {note}")
     if line.as_json:
         return print_json(list(found))
-    print_records(
-        [
-            {
-                "sample": one.sample,
-                "claim": claim.kind,
-                "about": claim.text if claim.component is None else f"component {claim.component + 1}",
-                "reason": claim.reason,
-                "objection": objection.stand if objection else None,
-            }
-            for one in found
-            for claim, objection in zip(one.claims, one.objections, strict=True)
-        ]
-    )
+    records = [
+        {
+            "sample": one.sample,
+            "claim": claim.kind,
+            "about": claim.text if claim.component is None else f"component {claim.component + 1}",
+            "reason": claim.reason,
+            "objection": objection.stand if objection else None,
+        }
+        for one in found
+        for claim, objection in zip(one.claims, one.objections, strict=True)
+    ]
+    if records:
+        print_records(records)
     print(f"{len(found):,} samples criticised, {sum(len(one.claims) for one in found):,} claims")
