@@ -43,7 +43,7 @@ def test_what_must_be_kept_is_kept_and_the_budget_is_filled(seed: int, name: str
     for one in keep:
         assert any(part.start <= one.start and one.end <= part.end for part in spans_found)
     assert [part.start for part in spans_found] == sorted(part.start for part in spans_found)
-    assert text_of(found).startswith("Read.\n\n" + document.text[:10])
+    assert text_of(found).startswith("Read.\n\n")
     assert text_of(found).endswith(QUESTION)
 
 
