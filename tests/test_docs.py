@@ -127,7 +127,7 @@ def test_every_command_has_a_function_and_an_example() -> None:
     for name in commands():
         first = name.split(" ")[0]
         assert any(f"{words} ".startswith(f"{name} ") for words in shown) or name in ("", *GROUPS), name
-        assert hasattr(api, first) or hasattr(api, name.replace(" ", "_")) or name in ("", "list", *GROUPS), name
+        assert hasattr(api, first) or hasattr(api, re.sub("[ -]", "_", name)) or name in ("", "list", *GROUPS), name
 
 
 def parse(words: Sequence[str]) -> None:

@@ -63,9 +63,16 @@ from fathom.commands.score import score as score
 from fathom.commands.shared import THRESHOLD as THRESHOLD
 from fathom.commands.show import show as show
 from fathom.commands.status import status as status
+from fathom.commands.studio.add_documents import studio_add_documents as studio_add_documents
 from fathom.commands.studio.audit import studio_audit as studio_audit
 from fathom.commands.studio.backup import studio_backup as studio_backup
+from fathom.commands.studio.critique import studio_critique as studio_critique
+from fathom.commands.studio.difficulty import studio_difficulty as studio_difficulty
+from fathom.commands.studio.draft import studio_draft as studio_draft
+from fathom.commands.studio.export import studio_export as studio_export
+from fathom.commands.studio.import_ import studio_import as studio_import
 from fathom.commands.studio.init import studio_init as studio_init
+from fathom.commands.studio.predict import studio_predict as studio_predict
 from fathom.commands.studio.restore import studio_restore as studio_restore
 from fathom.commands.studio.serve import studio_serve as studio_serve
 from fathom.commands.studio.stats import studio_stats as studio_stats

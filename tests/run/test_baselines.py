@@ -60,7 +60,10 @@ KINDS: dict[str, AnswerKind] = {
 WORDS = ("words", "summary")
 # Tasks of Ada-LEval have texts of their own (see test_ada_baselines.py), and so have published records.
 OF_ANY_TEXT = sorted(
-    name for name in tasks() if not {"book", "thread", "case", "record"} & {*get_task(name).gold} or name in KINDS
+    name
+    for name in tasks()
+    if not ({"book", "thread", "case", "record"} & {*get_task(name).gold} or name.startswith("studio_"))
+    or name in KINDS
 )
 SHORT, LONG, WINDOW = 1024, 8192, 2048
 

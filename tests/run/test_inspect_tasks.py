@@ -86,6 +86,8 @@ def test_every_task_is_found_by_its_full_name(tmp_path: Path) -> None:
     }
     pro = {"data": [str(write_pro(tmp_path / "pro", 25))], "length": 8192}
     for name, task in tasks().items():
+        if name.startswith("studio_"):  # they are exported, not built
+            continue
         own = given[task.gold[0]] if len(task.gold) == 1 and task.gold[0] in given else {}
         own = {"length": 2048, **(pro if name.startswith("pro_") else own)}
         made = create(name, items=1, tokenizer="words", language=task.languages[0], **own)

@@ -189,7 +189,7 @@ def _end(middle: Sequence[Part], room: int, slack: int, texts: CountedTexts) -> 
             room -= size
             continue
         if isinstance(part, Span) and room > 0:
-            start = _cut_before(texts.documents[part.doc], part, max(1, room - slack), room, texts)
+            start = cut_before(texts.documents[part.doc], part, max(1, room - slack), room, texts)
             if start < part.end:
                 kept.insert(0, replace(part, start=start))
         break
@@ -200,7 +200,7 @@ def _size(part: Part, texts: CountedTexts) -> int:
     return texts.counter.count(part) if isinstance(part, str) else texts.tokens(part)
 
 
-def _cut_before(document: Document, span: Span, least: int, most: int, texts: CountedTexts) -> int:
+def cut_before(document: Document, span: Span, least: int, most: int, texts: CountedTexts) -> int:
     """The start of the end of a span with ``least`` to ``most`` tokens; see ``TokenCounter.cut``."""
     points, text = texts.counter.outline(document).points, document.text
 

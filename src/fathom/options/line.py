@@ -268,7 +268,7 @@ class Group(click.Group):
 
 
 def _module(name: str) -> str:
-    return "list_" if name == "list" else name.replace("-", "_")
+    return f"{name}_" if name in ("list", "import") else name.replace("-", "_")
 
 
 def run_line(group: click.Command, words: list[str]) -> int:

@@ -1,4 +1,8 @@
 """Make long-context samples together: documents, drafts, reviews and exports in a web app."""
 
-NAMES = ("init", "serve", "users", "stats", "audit", "backup", "restore")
+NAMES = (
+    *("init", "serve", "users", "add-documents", "draft", "predict", "critique", "difficulty"),
+    *("export", "import"),
+    *("stats", "audit", "backup", "restore"),
+)
 """The commands, in the order of the help."""

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Annotated
 
+from fathom.commands.studio.asking import TasksFolder
 from fathom.commands.studio.shared import STORE, Store, libraries, opened
-from fathom.options.declare import Options, Read, command, given, hidden, opt
+from fathom.options.declare import Options, Read, command, given, hidden, opt, unset
 
 
 class ServeOptions(Options):
@@ -27,6 +29,7 @@ class ServeOptions(Options):
             many=True,
         ),
     ] = given(())
+    tasks: TasksFolder = unset
     ready: Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")] = None
 
 
@@ -42,11 +45,20 @@ def studio_serve(options: ServeOptions) -> None:
     with libraries():
         import uvicorn  # noqa: F401 - what is missing is said before anything is made
 
+        from fathom.studio.tasks import guideline_of, proposed_prompts
         from fathom.studio.web.server import serve
         from fathom.studio.web.settings import Settings
+        from fathom.studio.work import tasks_of
     with opened(options.store):
         pass
-    settings = Settings(title=options.title, secure=options.secure)
+    tasks = tasks_of(options.store, options.tasks)
+    settings = Settings(
+        title=options.title,
+        tasks=tuple(tasks),
+        prompts=partial(proposed_prompts, tasks),
+        guideline=partial(guideline_of, tasks),
+        secure=options.secure,
+    )
     serve(
         options.store,
         settings,

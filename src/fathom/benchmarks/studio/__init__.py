@@ -1,0 +1,1 @@
+"""Samples that people made with ``fathom studio`` for tasks of their own."""

@@ -1,0 +1,94 @@
+"""Add documents to a studio: any format that corpora have."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.options.declare import Options, Read, arg, at_least, command, given, hidden, line_only, opt
+from fathom.options.values import ManyPaths, lengths_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fathom.studio.intake import Intake
+
+
+class AddDocumentsOptions(Options):
+    sources: Annotated[
+        ManyPaths,
+        arg(
+            "Folders and files, with names of fields as in --corpus of build: FILE.jsonl?text=body&title=name; or "
+            "world, a generated corpus to try the studio, as world?language=zh&seed=3."
+        ),
+    ]
+    store: Store = STORE
+    _: KW_ONLY
+    tokenizer: Annotated[
+        str,
+        opt("Tokenizer that counts lengths: tekken, tiktoken:NAME, hf:NAME, words, chars, or a path.", metavar="NAME"),
+    ] = "tekken"
+    buckets: Annotated[
+        Read["Sequence[int | str] | str | int", tuple[int, ...]],
+        opt("Length buckets in tokens.", metavar="TOKENS,...", read=lengths_of),
+    ] = given("8k,16k,32k,64k,128k,256k")
+    tolerance: Annotated[
+        float, opt("Share of a bucket by which a text may be shorter or longer.", check=at_least(0))
+    ] = 0.2
+    near: Annotated[
+        float, opt("Share of the shorter text from which two texts are nearly equal.", check=at_least(0))
+    ] = 0.8
+    available: Annotated[bool, opt("Use the documents at once, without a compliance review.")] = False
+    domain: Annotated[str, opt("Subject of all of them.", metavar="TEXT")] = ""
+    format: Annotated[str, opt("Kind of text of all of them, such as contract or novel.", metavar="TEXT")] = ""
+    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (measured, all).")] = None
+
+
+@command(AddDocumentsOptions)
+def studio_add_documents(options: AddDocumentsOptions) -> "Intake":
+    """Add documents to a studio, with length bucket, language and near duplicates.
+
+    Equal texts are added once. Until people have reviewed their compliance (private, copyrighted or otherwise
+    unsuitable texts are excluded), documents are collected and cannot be used; --available skips the review.
+
+    Needs the extra studio of fathom-eval.
+    """
+    with libraries():
+        from fathom.studio.intake import IntakeRules
+        from fathom.studio.work import add_documents
+    paths = [options.sources] if isinstance(options.sources, Path | str) else list(options.sources)
+    rules = IntakeRules(
+        buckets=options.buckets,
+        tolerance=options.tolerance,
+        near=options.near,
+        state="available" if options.available else "collected",
+        domain=options.domain,
+        format=options.format,
+    )
+    with opened(options.store) as store:
+        specs = list(map(str, paths))
+        return add_documents(store, specs, tokenizer=options.tokenizer, rules=rules, progress=options.progress)
+
+
+class Line(AddDocumentsOptions, kw_only=True):
+    quiet: Annotated[bool, opt("No progress bar.", "-q")] = line_only(False)
+
+
+def main(line: Line) -> None:
+    """Add the documents, and say what was left out."""
+    from fathom.studio.intake import about
+    from fathom.terminal import progress_bar, tell
+
+    with progress_bar("counting", line.quiet) as progress:
+        found = studio_add_documents.body(line.but(progress=progress))
+    for problem in (*found.problems[:20], *found.unread):
+        tell(problem)
+    for one in found.taken:
+        if one.document.duplicate_of:
+            tell(about(one.document))
+    states = "available" if line.available else "waiting for their compliance review"
+    print(
+        f"{len(found.taken):,} documents added, {states}; {len(found.known):,} were there; {found.no_bucket:,} are of "
+        f"no bucket's length, {found.nearly_equal:,} nearly equal to another"
+    )

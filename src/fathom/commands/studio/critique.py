@@ -1,0 +1,87 @@
+"""Have a model criticise answers, and another one its claims; people decide."""
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.shared import Json
+from fathom.commands.studio.asking import NAME, Models, Start, TasksFolder, asking_of
+from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.options.declare import Read, command, given, opt, unset
+from fathom.options.values import names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fathom.studio.critique import Critique
+
+
+class CritiqueOptions(Models):
+    store: Store = STORE
+    _: KW_ONLY
+    critic: Annotated[str, opt(f"Model that makes claims: {NAME}.", "-m", metavar="PROVIDER/NAME")]
+    objector: Annotated[
+        str | None, opt("Model that checks the claims against their quotes.", metavar="PROVIDER/NAME")
+    ] = None
+    states: Annotated[
+        Read["Sequence[str] | str", tuple[str, ...]],
+        opt("Samples in these states.", metavar="STATE,...", read=names_of),
+    ] = given("expert_review")
+    tasks: TasksFolder = unset
+
+
+@command(CritiqueOptions)
+def studio_critique(options: CritiqueOptions) -> "tuple[Critique, ...]":
+    """Have a model criticise answers, and another one its claims; people decide.
+
+    A claim says that a component is wrong, superfluous or missing, and quotes the documents. The second model sees the
+    claims with the text around their quotes only. Samples are not changed; critiques are notes on them. Versions that
+    have a critique are not criticised again.
+
+    Needs the extra studio of fathom-eval.
+    """
+    with libraries():
+        from fathom.studio.asking import plan_requests
+        from fathom.studio.critique import CRITIQUE_TOKENS
+        from fathom.studio.work import critique_samples, states_of, tasks_of
+    critic = asking_of(options.critic, options)
+    objector = asking_of(options.objector, options) if options.objector else None
+    states = states_of(options.states)
+    with opened(options.store) as store:
+        tasks = tasks_of(options.store, options.tasks)
+        lengths = [one.bucket for one in store.samples(states=states)]
+        if options.confirm and not options.confirm(plan_requests([critic], lengths, cap=CRITIQUE_TOKENS)):
+            return ()
+        return critique_samples(store, tasks, critic, objector, states=states, progress=options.progress)
+
+
+class Line(CritiqueOptions, Start, Json, kw_only=True):
+    pass
+
+
+def main(line: Line) -> None:
+    """Ask, and print the claims."""
+    from fathom.terminal import confirmed, print_json, print_records, progress_bar, tell
+
+    with progress_bar("asking", line.quiet) as progress:
+        found = studio_critique.body(
+            line.but(progress=progress, confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet))
+        )
+    for one in found:
+        for note in one.notes:
+            tell(f"sample {one.sample}: {note}")
+    if line.as_json:
+        return print_json(list(found))
+    records = [
+        {
+            "sample": one.sample,
+            "claim": claim.kind,
+            "about": claim.text if claim.component is None else f"component {claim.component + 1}",
+            "reason": claim.reason,
+            "objection": objection.stand if objection else None,
+        }
+        for one in found
+        for claim, objection in zip(one.claims, one.objections, strict=True)
+    ]
+    if records:
+        print_records(records)
+    print(f"{len(found):,} samples criticised, {sum(len(one.claims) for one in found):,} claims")

@@ -1,0 +1,85 @@
+"""Have models draft samples: candidates with question, answer, evidence, rationale and solution."""
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fathom.commands.studio.asking import NAME, Models, Start, TasksFolder, asking_of
+from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.options.declare import Read, at_least, command, given, opt, unset
+from fathom.options.values import length_of, names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fathom.studio.work import DraftedSamples
+
+
+class DraftOptions(Models):
+    store: Store = STORE
+    _: KW_ONLY
+    task: Annotated[str, opt("Task: its name, or the code of one of LongBench Pro such as T3.2.", "-t")]
+    models: Annotated[
+        Read["Sequence[str] | str", tuple[str, ...]],
+        opt(f"Models that draft, separated by commas: {NAME}.", "-m", metavar="PROVIDER/NAME,...", read=names_of),
+    ]
+    language: Annotated[str, opt("Language of documents and questions.", metavar="CODE")] = "en"
+    bucket: Annotated[
+        Read[int | str, int], opt("Length bucket of the documents.", metavar="TOKENS", read=length_of)
+    ] = given("8k")
+    samples: Annotated[int, opt("Samples to draft.", "-n", check=at_least(1))] = 1
+    candidates: Annotated[int, opt("Candidates of each model for each sample.", check=at_least(1))] = 3
+    requirement: Annotated[
+        Literal["full", "partial"] | None,
+        opt("Whether questions need the full context or a part; by default as usual for the task."),
+    ] = None
+    several: Annotated[bool, opt("Contexts of several shorter documents.")] = False
+    tasks: TasksFolder = unset
+
+
+@command(DraftOptions)
+def studio_draft(options: DraftOptions) -> "DraftedSamples":
+    """Have models draft samples: candidates with question, answer, evidence, rationale and solution.
+
+    Documents that are used least come first. A reply that has not the requested form is rejected and reported; so is a
+    candidate that another one repeats. Quotes that are not in the documents are no evidence.
+
+    Needs the extra studio of fathom-eval.
+    """
+    with libraries():
+        from fathom.studio.asking import plan_requests
+        from fathom.studio.drafting import DRAFT_TOKENS
+        from fathom.studio.tasks import find_task
+        from fathom.studio.work import DraftPlan, draft_samples, tasks_of
+    drafters = [asking_of(model, options) for model in options.models]
+    names = ("task", "language", "bucket", "samples", "candidates", "requirement", "several", "seed")
+    plan = DraftPlan(**{name: getattr(options, name) for name in names})
+    ahead = plan_requests(drafters, [plan.bucket] * plan.samples, cap=DRAFT_TOKENS)
+    with opened(options.store) as store:
+        tasks = tasks_of(options.store, options.tasks)
+        find_task(tasks, plan.task)
+        go_on = options.confirm is None or options.confirm(ahead)
+        return draft_samples(
+            store, tasks, plan, drafters if go_on else [], max_cost=options.max_cost, progress=options.progress
+        )
+
+
+class Line(DraftOptions, Start, kw_only=True):
+    pass
+
+
+def main(line: Line) -> int:
+    """Draft, and say what was rejected."""
+    from fathom.terminal import confirmed, progress_bar, tell
+
+    with progress_bar("drafting", line.quiet) as progress:
+        found = studio_draft.body(
+            line.but(progress=progress, confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet))
+        )
+    for note in (*map(str, found.drafted.rejected), *found.drafted.notes):
+        tell(note)
+    cost = "unknown price" if found.drafted.cost is None else f"${found.drafted.cost:,.4f}"
+    print(
+        f"{len(found.samples):,} of {found.wanted:,} samples drafted, {len(found.drafted.candidates):,} candidates, "
+        f"{len(found.drafted.rejected):,} rejected, {cost}"
+    )
+    return int(not found.samples)

@@ -1,0 +1,51 @@
+"""Import records of LongBench Pro or an earlier export, to review them."""
+
+from dataclasses import KW_ONLY
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.options.declare import Options, arg, command, opt
+
+if TYPE_CHECKING:
+    from fathom.studio.transfer import ImportedSamples
+
+
+class ImportOptions(Options):
+    source: Annotated[
+        Path | str,
+        arg("A folder, file or ZIP archive: an export, or records of LongBench Pro in any format of tables."),
+    ]
+    store: Store = STORE
+    _: KW_ONLY
+    tokenizer: Annotated[str, opt("Tokenizer that counts lengths of documents.", metavar="NAME")] = "tekken"
+    available: Annotated[bool, opt("Use new documents at once, without a compliance review.")] = False
+
+
+@command(ImportOptions)
+def studio_import(options: ImportOptions) -> "ImportedSamples":
+    """Import records of LongBench Pro or an earlier export, to review them.
+
+    Samples arrive as drafts with one candidate; those that the studio has already are left unchanged. Every field is
+    checked, nothing is unpacked to disk, and evidence that is not the quoted text is left out.
+
+    Needs the extra studio of fathom-eval.
+    """
+    with libraries():
+        from fathom.studio.transfer import import_samples
+    with opened(options.store) as store:
+        path = Path(options.source)
+        return import_samples(store, path, tokenizer=options.tokenizer, available=options.available)
+
+
+def main(line: ImportOptions) -> None:
+    """Import, and say what was left out."""
+    from fathom.terminal import tell
+
+    found = studio_import.body(line)
+    for problem in found.problems:
+        tell(problem)
+    more = found.problem_count - len(found.problems)
+    if more > 0:
+        tell(f"and {more:,} more problems")
+    print(f"{len(found.samples):,} samples and {found.documents:,} documents imported; {len(found.known):,} were there")

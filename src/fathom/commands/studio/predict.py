@@ -1,0 +1,77 @@
+"""Have models answer the questions of samples, for the answer review and the closed-book check."""
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.studio.asking import NAME, Models, Start, TasksFolder, asking_of
+from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.options.declare import Read, command, given, opt, unset
+from fathom.options.values import names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fathom.studio.work import Asked
+
+
+class PredictOptions(Models):
+    store: Store = STORE
+    _: KW_ONLY
+    models: Annotated[
+        Read["Sequence[str] | str", tuple[str, ...]],
+        opt(f"Models that answer, separated by commas: {NAME}.", "-m", metavar="PROVIDER/NAME,...", read=names_of),
+    ]
+    states: Annotated[
+        Read["Sequence[str] | str", tuple[str, ...]],
+        opt("Samples in these states.", metavar="STATE,...", read=names_of),
+    ] = given("answer_review")
+    closed_book: Annotated[bool, opt("Ask without the documents: what is answered then was known before.")] = False
+    tasks: TasksFolder = unset
+
+
+@command(PredictOptions)
+def studio_predict(options: PredictOptions) -> "Asked":
+    """Have models answer the questions of samples, for the answer review and the closed-book check.
+
+    Reviewers are shown components that models give and the reference lacks, never the models' scores. Answers that are
+    there already are not repeated.
+
+    Needs the extra studio of fathom-eval.
+    """
+    with libraries():
+        from fathom.benchmarks.pro.tasks import OUTPUT_TOKENS
+        from fathom.studio.asking import plan_requests
+        from fathom.studio.work import Asked, lacks_answer, predict_samples, states_of, tasks_of
+    models = [asking_of(model, options) for model in options.models]
+    states = states_of(options.states)
+    with opened(options.store) as store:
+        tasks = tasks_of(options.store, options.tasks)
+        lengths = [
+            0 if options.closed_book else one.bucket
+            for one in store.samples(states=states)
+            if any(lacks_answer(one, model, closed_book=options.closed_book) for model in options.models)
+        ]
+        if options.confirm and not options.confirm(plan_requests(models, lengths, cap=OUTPUT_TOKENS)):
+            return Asked(0, (), 0.0)
+        return predict_samples(
+            store, tasks, models, states=states, closed_book=options.closed_book, progress=options.progress
+        )
+
+
+class Line(PredictOptions, Start, kw_only=True):
+    pass
+
+
+def main(line: Line) -> int:
+    """Ask, and say what failed."""
+    from fathom.terminal import confirmed, progress_bar, tell
+
+    with progress_bar("asking", line.quiet) as progress:
+        found = studio_predict.body(
+            line.but(progress=progress, confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet))
+        )
+    for failure in found.failed:
+        tell(failure)
+    cost = "unknown price" if found.cost is None else f"${found.cost:,.4f}"
+    print(f"{found.done:,} answers stored, {len(found.failed):,} failed, {cost}")
+    return int(bool(found.failed) and not found.done)

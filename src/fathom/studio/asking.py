@@ -1,0 +1,275 @@
+"""Asks models for the studio, through the clients of ``fathom.run``: many prompts, and replies that are JSON.
+
+A reply is data from a stranger: it is parsed strictly, and what does not parse is reported, never repaired.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fathom.run.clients import open_client
+from fathom.run.judging import cost_of
+from fathom.run.loop import drive
+from fathom.run.model import Call, Client, Settings
+from fathom.run.options import check_settings, check_work
+from fathom.run.preflight import sent_cap
+from fathom.run.prices import find_price
+from fathom.run.retry import Health, Retry, ask
+from fathom.score.text import without_reasoning
+from fathom.tokens import get_tokenizer
+from fathom.types import AnswerKind, FathomError, Json, Reply
+from fathom.types.choices import RETRIES, TIMEOUT
+
+MOST_REPLY = 1_000_000
+"""Maximum characters of a reply that is parsed."""
+_FENCED = re.compile(r"\s*```(?:json|JSON)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
+
+
+class UnreadableReplyError(FathomError):
+    """A reply does not have the requested form; the message says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One request to a model.
+
+    Attributes:
+        key: Its name; with the seed and the repetition it decides what baselines answer at random.
+        text: The whole prompt.
+        answer: The kind of answer that it asks for; used by offline baselines only.
+        repetition: Number of the repetition, from 1, for several replies to one prompt.
+    """
+
+    key: str
+    text: str
+    answer: AnswerKind = "words"
+    repetition: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The reply to a prompt.
+
+    Attributes:
+        prompt: The prompt.
+        reply: The reply; its status says whether there is one.
+        cost: US dollars; None if unknown.
+    """
+
+    prompt: Prompt
+    reply: Reply
+    cost: float | None
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether the prompt was sent at all; it is not beyond a limit of cost."""
+        return self.reply.attempts > 0
+
+    @property
+    def text(self) -> str:
+        """The reply without reasoning."""
+        return without_reasoning(self.reply.text).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a model is asked.
+
+    Attributes:
+        model: ``PROVIDER/NAME`` as in Inspect, or an offline baseline.
+        base_url: Address of the server; None for the provider's own.
+        temperature: Sampling temperature; None for the provider's default.
+        max_output_tokens: Cap on every reply, reasoning included; None for that of the request, plus room for reasoning
+            if the model is known to reason.
+        max_connections: Requests in flight at once.
+        max_cost: US dollars at which no further request is sent; None for no limit.
+        seed: Seed for baselines, and for providers that support one.
+        retries: Further attempts after temporary failures.
+        timeout: Seconds for one attempt.
+        backoff: Seconds before the first retry.
+    """
+
+    model: str
+    base_url: str | None = None
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    max_connections: int = 4
+    max_cost: float | None = None
+    seed: int = 0
+    retries: int = RETRIES
+    timeout: float = TIMEOUT
+    backoff: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_settings(self.settings(), reasoning_tokens=None)
+        check_work(
+            max_connections=self.max_connections,
+            retries=self.retries,
+            timeout=self.timeout,
+            backoff=self.backoff,
+            max_tokens_total=None,
+            max_cost=self.max_cost,
+        )
+
+    def settings(self) -> Settings:
+        """The settings of the client."""
+        return Settings(
+            model=self.model,
+            temperature=self.temperature,
+            seed=self.seed,
+            max_output_tokens=self.max_output_tokens,
+            base_url=self.base_url,
+        )
+
+
+def ask_model(
+    asking: Asking,
+    prompts: Sequence[Prompt],
+    *,
+    cap: int,
+    tokenizer: str = "words",
+    answered: Callable[[Answer], None] | None = None,
+) -> list[Answer]:
+    """Send prompts to a model.
+
+    Args:
+        asking: The model and how it is asked.
+        prompts: The prompts.
+        cap: Output cap in tokens of a reply without reasoning.
+        tokenizer: Name of the tokenizer in which windows of baselines are counted.
+        answered: Called with each answer as it comes.
+
+    Returns:
+        The answers in the order of the prompts; those that were not sent or failed have the status ``error``.
+
+    Raises:
+        FathomError: The model is unknown, or the server is unreachable or denies all requests. Answers so far have been
+            passed to ``answered``.
+    """
+    settings = asking.settings()
+    client = open_client(settings, lambda: get_tokenizer(tokenizer))
+    return drive(_ask_all(client, asking, prompts, cap, answered or (lambda answer: None)))
+
+
+async def _ask_all(
+    client: Client, asking: Asking, prompts: Sequence[Prompt], cap: int, answered: Callable[[Answer], None]
+) -> list[Answer]:
+    price = find_price(asking.model, asking.base_url)
+    sent = sent_cap(asking.settings(), price)(cap)
+    retry, health = Retry(retries=asking.retries, timeout=asking.timeout, first=asking.backoff), Health()
+    found: dict[int, Answer] = {}
+    waiting: Iterator[tuple[int, Prompt]] = iter(enumerate(prompts))
+    spent = 0.0
+
+    async def work() -> None:
+        nonlocal spent
+        for number, prompt in waiting:
+            if asking.max_cost is not None and spent >= asking.max_cost:
+                reply = Reply(
+                    status="error",
+                    attempts=0,
+                    error=f"not sent: ${spent:,.2f} spent, --max-cost is ${asking.max_cost:,.2f}",
+                )
+                found[number] = Answer(prompt, reply, 0.0)
+                continue
+            call = Call(prompt.key, prompt.repetition, asking.seed, sent, answer=prompt.answer)
+            reply = await ask(client, prompt.text, call, retry, health)
+            answer = found[number] = Answer(prompt, reply, cost_of(reply, price))
+            spent += answer.cost or 0.0
+            answered(answer)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(asking.max_connections):
+                group.create_task(work())
+    except* FathomError as errors:
+        raise FathomError(f"{asking.model}: {errors.exceptions[0]}") from None
+    finally:
+        await client.close()
+    return [found[number] for number in range(len(prompts))]
+
+
+def read_json(reply: str) -> Json:
+    """The JSON value that a reply is, alone or in one fenced block.
+
+    Raises:
+        UnreadableReplyError: It is not JSON, or has other text around it, a name twice in an object, or numbers that
+            JSON does not have.
+    """
+    if not reply.strip():
+        raise UnreadableReplyError("the reply is empty")
+    if len(reply) > MOST_REPLY:
+        raise UnreadableReplyError(f"the reply has {len(reply):,} characters; at most {MOST_REPLY:,} are read")
+    fenced = _FENCED.fullmatch(reply)
+    try:
+        value: Json = json.loads(fenced[1] if fenced else reply, object_pairs_hook=_once, parse_constant=_no_constant)
+    except RecursionError:
+        raise UnreadableReplyError("the reply is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise UnreadableReplyError(f"the reply is not JSON alone: {error}") from None
+    return value
+
+
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise UnreadableReplyError("the reply names a field twice")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise UnreadableReplyError(f"the reply contains {name}, which is not JSON")
+
+
+def failure_of(answer: Answer) -> str:
+    """Why an answer cannot be read; "" if it can."""
+    reply = answer.reply
+    if reply.status == "incomplete":
+        return "the reply reached the output cap; raise --max-output-tokens"
+    if reply.status != "ok":
+        return reply.error or f"the request ended as {reply.status}"
+    return "" if answer.text else "the reply is empty"
+
+
+@dataclass(frozen=True, slots=True)
+class AskPlan:
+    """What is ahead: requests, and the most that they cost.
+
+    Attributes:
+        models: Names of the models.
+        requests: Requests in all.
+        tokens_in: Tokens of all prompts, about.
+        cost_most: US dollars if every reply reaches its cap; None if a price is unknown.
+    """
+
+    models: tuple[str, ...]
+    requests: int
+    tokens_in: int
+    cost_most: float | None
+
+    def __str__(self) -> str:
+        """One line."""
+        cost = "of unknown price" if self.cost_most is None else f"at most ${self.cost_most:,.2f}"
+        names = ", ".join(self.models)
+        return f"{self.requests:,} requests to {names}: about {self.tokens_in:,} tokens of prompts, {cost}"
+
+
+def plan_requests(models: Sequence[Asking], tokens: Sequence[int], *, cap: int) -> AskPlan:
+    """What is ahead if every model gets some prompts.
+
+    Args:
+        models: The models.
+        tokens: Tokens of each prompt, about.
+        cap: Output cap of a reply without reasoning.
+    """
+    costs = []
+    for asking in models:
+        price = find_price(asking.model, asking.base_url)
+        sent = sent_cap(asking.settings(), price)(cap)
+        costs += [0.0 if price.input == 0 == price.output else price.cost(count, sent) for count in tokens]
+    known = [cost for cost in costs if cost is not None]
+    names = tuple(asking.model for asking in models)
+    most = sum(known) if len(known) == len(costs) else None
+    return AskPlan(names, len(models) * len(tokens), len(models) * sum(tokens), most)

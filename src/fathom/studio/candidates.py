@@ -1,0 +1,83 @@
+"""What models drafted: candidates, and what was rejected with the reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fathom.benchmarks.pro.official import fold
+from fathom.names import folder_name
+from fathom.studio.types import Candidate, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A candidate or a reply that could not be used.
+
+    Attributes:
+        drafter: Name of the model.
+        reason: Why.
+        text: What the model wrote, shortened.
+    """
+
+    drafter: str
+    reason: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.drafter}: rejected: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """What models drafted for one sample.
+
+    Attributes:
+        candidates: Usable candidates.
+        rejected: Others.
+        notes: What was left out of usable ones.
+        cost: US dollars; None if a price is unknown.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    notes: tuple[str, ...] = ()
+    cost: float | None = 0.0
+
+    def __add__(self, other: "Drafted") -> "Drafted":
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Drafted(
+            self.candidates + other.candidates, self.rejected + other.rejected, self.notes + other.notes, cost
+        )
+
+
+def candidate_id(drafter: str, number: int, sample: Sample) -> str:
+    """An id that no candidate of the sample has."""
+    taken = {one.id for one in sample.candidates}
+    name = folder_name(drafter)[:60]
+    while (found := f"{name}-{number}") in taken:
+        number += 1
+    return found
+
+
+def without_repeats(found: Drafted, earlier: Sequence[Candidate]) -> Drafted:
+    """Candidates whose question no other one asks; ids are made unique."""
+    asked = {fold(one.content.question) for one in earlier}
+    ids = {one.id for one in earlier}
+    kept: list[Candidate] = []
+    rejected = list(found.rejected)
+    for candidate in found.candidates:
+        question = fold(candidate.content.question)
+        if question in asked:
+            rejected.append(Rejected(candidate.drafter, "another candidate asks the same", shortened_text(question)))
+            continue
+        asked.add(question)
+        id, number = candidate.id, 2
+        while id in ids:
+            id, number = f"{candidate.id}.{number}", number + 1
+        ids.add(id)
+        kept.append(replace(candidate, id=id))
+    return replace(found, candidates=tuple(kept), rejected=tuple(rejected))
+
+
+def shortened_text(text: str, most: int = 400) -> str:
+    """A text for a message."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,127 @@
+"""Difficulty tiers of samples from runs of models, with how sure they are."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import polars as pl
+
+from fathom.stats.columns import facet
+from fathom.stats.outcomes import scored_rows
+from fathom.types import FathomError
+
+Tier: TypeAlias = Literal["high", "middle", "low"]
+TIERS: tuple[Tier, ...] = get_args(Tier)
+LABELS = ("Extreme", "Hard", "Moderate", "Easy")
+_DRAWS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Difficulty:
+    """A difficulty tier and how sure it is.
+
+    Attributes:
+        label: ``Extreme``, ``Hard``, ``Moderate`` or ``Easy``.
+        stability: Probability that the same models asked again would give the same label, given their repetitions.
+        right: Models of each tier that are right.
+        models: Models of each tier.
+    """
+
+    label: str
+    stability: float
+    right: Mapping[Tier, int]
+    models: Mapping[Tier, int]
+
+
+def difficulty(
+    results: Mapping[str, Sequence[bool]], tiers: Mapping[str, Tier], *, at_most: int = 1, seed: int = 0
+) -> Difficulty:
+    """The difficulty tier of a question from models of three tiers.
+
+    Extreme: at most one of the high tier is right; else Hard: at most one of the middle tier; else Moderate: at most
+    one of the low tier; else Easy (LongBench Pro, section 3.6, with five models in each tier). A model is right if most
+    of its repetitions are.
+
+    Args:
+        results: Whether each repetition of each model is right.
+        tiers: Tier of each model.
+        at_most: Models of a tier that may be right.
+        seed: Seed of the stability.
+
+    Raises:
+        FathomError: A tier has no more than ``at_most`` models with results, so that it decides nothing.
+    """
+    by_tier: dict[Tier, list[Sequence[bool]]] = {tier: [] for tier in TIERS}
+    for model, repetitions in sorted(results.items()):
+        if model in tiers and repetitions:
+            by_tier[tiers[model]].append(repetitions)
+    if few := [tier for tier, found in by_tier.items() if len(found) <= at_most]:
+        raise FathomError(
+            f"difficulty: {len(by_tier[few[0]])} models of the {few[0]} tier have results; more than {at_most} are "
+            "needed"
+        )
+    right = {tier: sum(2 * sum(one) > len(one) for one in found) for tier, found in by_tier.items()}
+    label = _label(right, at_most)
+    rng = np.random.default_rng(seed)
+    # The chance that a repetition is right, by Jeffreys' rule; then repetitions drawn anew.
+    drawn = {
+        tier: sum(
+            2 * rng.binomial(len(one), rng.beta(sum(one) + 0.5, len(one) - sum(one) + 0.5, _DRAWS)) > len(one)
+            for one in found
+        )
+        for tier, found in by_tier.items()
+    }
+    same = [
+        _label({tier: int(np.asarray(counts)[at]) for tier, counts in drawn.items()}, at_most) == label
+        for at in range(_DRAWS)
+    ]
+    return Difficulty(label, sum(same) / _DRAWS, right, {tier: len(found) for tier, found in by_tier.items()})
+
+
+def _label(right: Mapping[Tier, int], at_most: int) -> str:
+    return next((label for label, tier in zip(LABELS, TIERS, strict=False) if right[tier] <= at_most), LABELS[-1])
+
+
+def results_of(rows: pl.DataFrame) -> dict[str, dict[str, list[bool]]]:
+    """Whether each repetition of each model is right, by name of the sample in the export.
+
+    A reply is right with full marks, or for summaries above the score that passes. Samples at shorter lengths than
+    their own are left out, and so are replies that have no score.
+
+    Args:
+        rows: Rows of runs of an exported suite.
+    """
+    whole = scored_rows(rows).filter(facet("shortened_from").is_null(), pl.col("value").is_not_null())
+    passes = facet("pass_above").cast(pl.Float64)
+    right = pl.when(passes.is_null()).then(pl.col("value") >= 1).otherwise(pl.col("value") > passes)
+    found: dict[str, dict[str, list[bool]]] = {}
+    for item, model, is_right in whole.select("item", "model", right.alias("right")).iter_rows():
+        found.setdefault(item.rpartition("/")[2], {}).setdefault(model, []).append(is_right)
+    return found
+
+
+def read_tiers(path: Path) -> dict[str, Tier]:
+    """The tier of each model, from a TOML file with lists of models named high, middle and low.
+
+    Raises:
+        FathomError: The file cannot be read, or a model is in two tiers.
+    """
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FathomError(f"{path}: cannot be read: {error}") from None
+    found: dict[str, Tier] = {}
+    for tier in TIERS:
+        models = table.pop(tier, None)
+        if not isinstance(models, list) or not all(isinstance(one, str) for one in models):
+            raise FathomError(f"{path}: {tier} must be a list of names of models, as in rows")
+        for model in models:
+            if model in found:
+                raise FathomError(f"{path}: {model} is in the tiers {found[model]} and {tier}; keep one")
+            found[model] = tier
+    if table:
+        raise FathomError(f"{path}: unknown name {sorted(table)[0]!r}; expected {', '.join(TIERS)}")
+    return found

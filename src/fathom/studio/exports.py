@@ -1,0 +1,331 @@
+"""Accepted samples for others: records of LongBench Pro, JSON lines that the studio reads back, and a dataset card.
+
+``suites`` writes suites that ``fathom run`` takes. Exports name no people.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from fathom.atomic import whole_file
+from fathom.benchmarks.pro.records import read_record
+from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS
+from fathom.corpus.records import BadRowError
+from fathom.length import format_length
+from fathom.studio.quotas import DONE
+from fathom.studio.records import as_record
+from fathom.studio.tasks import StudioTask, find_task, standard_prompts
+from fathom.studio.types import Evidence, Sample, StudioDocument
+from fathom.types import Document, FathomError, Part, Span
+
+VERSION = 1
+"""Of the lines in ``samples.jsonl`` and ``documents.jsonl``."""
+SAMPLES, DOCUMENTS, RECORDS, CARD = "samples.jsonl", "documents.jsonl", "longbench_pro.jsonl", "README.md"
+GAP = "\n\n"
+_HEADING = {"en": "[Document {number}] {title}", "zh": "[文档 {number}] {title}"}
+_LANGUAGE = {code: name for name, code in LANGUAGES.items()}
+_LENGTH = {tokens: name for name, tokens in LENGTHS.items()}
+_ID = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Samples with what they refer to.
+
+    Attributes:
+        samples: The samples.
+        documents: Their documents by id.
+        texts: The documents' texts by id; read when they are needed.
+        tasks: Tasks by name.
+    """
+
+    samples: Sequence[Sample]
+    documents: Mapping[str, StudioDocument]
+    texts: Mapping[str, str]
+    tasks: Mapping[str, StudioTask]
+
+    def done(self) -> list[Sample]:
+        """Accepted and audited samples, by id."""
+        return sorted((one for one in self.samples if one.state in DONE), key=lambda one: one.id)
+
+
+@dataclass
+class LeftOut:
+    """Why samples are not in an export.
+
+    Attributes:
+        reasons: Reason by id of the sample.
+    """
+
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def lines(self) -> tuple[str, ...]:
+        """One line for each."""
+        return tuple(f"sample {id}: left out: {reason}" for id, reason in self.reasons.items())
+
+
+# ------------------------------------------------------------------------------------------------------------- contexts
+
+
+def context_of(sample: Sample, collection: Collection) -> tuple[Part, ...]:
+    """The context of a sample: its document, or its documents with headings.
+
+    Raises:
+        FathomError: A document is missing.
+    """
+    for id in sample.documents:
+        if id not in collection.documents or id not in collection.texts:
+            raise FathomError(f"document {id} is missing; add it again with `fathom studio add-documents`")
+    whole = [Span(id, 0, len(collection.texts[id])) for id in sample.documents]
+    if len(whole) == 1:
+        return tuple(whole)
+    heading = _HEADING.get(sample.language, _HEADING["en"])
+    parts: list[Part] = []
+    for number, (id, span) in enumerate(zip(sample.documents, whole, strict=True), start=1):
+        title = " ".join(collection.documents[id].title.split())
+        start = heading.format(number=number, title=title).rstrip()
+        parts += [f"{GAP if parts else ''}{start}{GAP}", span]
+    return tuple(parts)
+
+
+def evidence_of(sample: Sample, texts: Mapping[str, str]) -> tuple[Evidence, ...]:
+    """The evidence of all components, in the order of documents and text, each passage once.
+
+    Raises:
+        FathomError: A passage is not in the sample's documents, or its text is not the quote.
+    """
+    found = dict.fromkeys(one for component in sample.content.components for one in component.evidence)
+    for one in found:
+        if one.document not in sample.documents:
+            raise FathomError(f"its evidence is from document {one.document}, which is not one of its documents")
+        if not one.quote or texts[one.document][one.start : one.end] != one.quote:
+            raise FathomError(
+                f"its evidence at {one.start:,} of document {one.document} is not the quoted text; mark it again"
+            )
+    place = {id: number for number, id in enumerate(sample.documents)}
+    return tuple(sorted(found, key=lambda one: (place[one.document], one.start, one.end)))
+
+
+def prompts_of(sample: Sample, tasks: Mapping[str, StudioTask]) -> tuple[str, str]:
+    """The thinking and the non-thinking prompt of a sample: its own, or the standard ones of its task."""
+    content = sample.content
+    if content.prompt_thinking.strip() and content.prompt_answering.strip():
+        return content.prompt_thinking.strip(), content.prompt_answering.strip()
+    return standard_prompts(find_task(tasks, sample.task), sample.language, content.question)
+
+
+def answer_of(sample: Sample, task: StudioTask) -> tuple[str, ...]:
+    """The answer: its components, one line each; of summaries, the references unchanged."""
+    texts = (one.text.strip() for one in sample.content.components)
+    return tuple(texts) if task.is_summary else tuple(" ".join(text.split()) for text in texts)
+
+
+def joined(parts: Iterable[Part], texts: Mapping[str, str]) -> str:
+    """Parts as one text."""
+    return "".join(part if isinstance(part, str) else texts[part.doc][part.start : part.end] for part in parts)
+
+
+def item_name(id: str) -> str:
+    """An id that is usable in files and commands, equal for all valid ids."""
+    return id if _ID.fullmatch(id) else f"s-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+# ------------------------------------------------------------------------------------------------- LongBench Pro, JSONL
+
+
+def pro_records(collection: Collection, left_out: LeftOut) -> Iterator[dict[str, Any]]:
+    """Records in LongBench Pro's schema, which ``fathom build pro --data FILE`` and the released code read.
+
+    Args:
+        collection: The samples; those that are accepted and of one of the 25 tasks are exported.
+        left_out: Receives why others are not.
+    """
+    for sample in collection.done():
+        try:
+            record = pro_record(sample, collection)
+        except FathomError as error:
+            left_out.reasons[sample.id] = str(error)
+        else:
+            yield record
+
+
+def pro_record(sample: Sample, collection: Collection) -> dict[str, Any]:
+    """One sample in LongBench Pro's schema.
+
+    Raises:
+        FathomError: It cannot be expressed in it; the message says why.
+    """
+    task = find_task(collection.tasks, sample.task)
+    published = task.published
+    if published is None:
+        raise FathomError(f"{task.name} is not a task of LongBench Pro; export it as a suite or as JSON lines")
+    if sample.bucket not in _LENGTH:
+        raise FathomError(f"LongBench Pro has no length of {sample.bucket:,} tokens, only {', '.join(LENGTHS)}")
+    if sample.language not in _LANGUAGE:
+        raise FathomError(f"LongBench Pro has no language {sample.language!r}")
+    thinking, answering = prompts_of(sample, collection.tasks)
+    record = {
+        "id": item_name(sample.id),
+        "context": joined(context_of(sample, collection), collection.texts),
+        "language": _LANGUAGE[sample.language],
+        "token_length": _LENGTH[sample.bucket],
+        "primary_task": published.primary,
+        "secondary_task": published.name,
+        "contextual_requirement": sample.content.requirement.title(),
+        "question_nonthinking": answering,
+        "question_thinking": thinking,
+        "answer": list(answer_of(sample, task)),
+    }
+    if sample.difficulty:
+        record["difficulty"] = sample.difficulty
+    try:
+        read_record(record, "export")
+    except BadRowError as error:
+        raise FathomError(str(error)) from None
+    return record
+
+
+def sample_lines(collection: Collection, left_out: LeftOut) -> Iterator[dict[str, Any]]:
+    """Accepted samples as the studio reads them back: content, evidence and difficulty, without people.
+
+    Args:
+        collection: The samples.
+        left_out: Receives why some are not exported.
+    """
+    for sample in collection.done():
+        try:
+            context_of(sample, collection)
+            evidence_of(sample, collection.texts)
+        except FathomError as error:
+            left_out.reasons[sample.id] = str(error)
+            continue
+        yield {
+            "fathom": "studio sample",
+            "version": VERSION,
+            "id": sample.id,
+            "task": sample.task,
+            "language": sample.language,
+            "bucket": sample.bucket,
+            "documents": list(sample.documents),
+            "difficulty": sample.difficulty,
+            "content": as_record(sample.content),
+        }
+
+
+def document_lines(collection: Collection) -> Iterator[dict[str, Any]]:
+    """The documents of accepted samples, each with its text."""
+    for id in sorted({id for sample in collection.done() for id in sample.documents}):
+        if id in collection.documents and id in collection.texts:
+            about = as_record(collection.documents[id])
+            yield {"fathom": "studio document", "version": VERSION, **about, "text": collection.texts[id]}
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
+    """Write records as JSON lines.
+
+    Returns:
+        Their number.
+
+    Raises:
+        FathomError: The file cannot be written.
+    """
+    count = 0
+    with whole_file(path) as stream:
+        for record in records:
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+# --------------------------------------------------------------------------------------------------------- dataset card
+
+
+def dataset_card(collection: Collection, *, title: str, licence: str = "", about: str = "") -> str:
+    """A README with the metadata that the Hugging Face hub reads.
+
+    Args:
+        collection: The samples; only accepted ones are described.
+        title: Title of the data set.
+        licence: Identifier of its licence; "" for ``other``.
+        about: A paragraph on it.
+    """
+    samples = collection.done()
+    used = [collection.documents[id] for id in sorted({id for one in samples for id in one.documents})]
+    summaries = {name for name, task in collection.tasks.items() if task.is_summary}
+    kinds = {"summarization" if one.task in summaries else "question-answering" for one in samples}
+    facts: dict[str, Any] = {
+        "pretty_name": title,
+        "license": licence or "other",
+        "language": sorted({one.language for one in samples}),
+        "task_categories": sorted(kinds),
+        "size_categories": [_size(len(samples))],
+        "annotations_creators": ["expert-generated", "machine-generated"],
+        "tags": ["long-context", "fathom"],
+        "configs": [{"config_name": "default", "data_files": RECORDS}],
+    }
+    # JSON is YAML, whatever the texts contain.
+    front = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in facts.items())
+    lengths = sorted({one.bucket for one in samples})
+    counts = Counter((one.task, one.language, one.bucket) for one in samples)
+    rows = [
+        f"| {_cell(task)} | {language} | "
+        + " | ".join(str(counts[task, language, length]) for length in lengths)
+        + " |"
+        for task, language in dict.fromkeys((task, language) for task, language, _ in sorted(counts))
+    ]
+    licences = Counter(one.licence or "not stated" for one in used)
+    tiers = Counter(one.difficulty or "not known" for one in samples)
+    audited = sum(one.state == "audited" for one in samples)
+    parts = [
+        f"---\n{front}\n---",
+        f"# {_plain(title)}",
+        _plain(about) or "Questions about long texts with reference answers.",
+        f"{len(samples):,} samples over {len(used):,} documents, made with `fathom studio`: every answer was reviewed "
+        f"component by component by two people who did not see each other's verdicts; {audited:,} were audited later.",
+        "## Samples",
+        f"| task | language | {' | '.join(map(format_length, lengths))} |\n| --- | --- |{' --: |' * len(lengths)}\n"
+        + "\n".join(rows),
+        f"Difficulty: {_listed(tiers)}.",
+        "## Documents",
+        f"Licences of the documents: {_listed(licences)}.",
+        "## Files",
+        f"- `{RECORDS}`: samples of the 25 tasks in LongBench Pro's schema; `fathom build pro --data FOLDER` reads it\n"
+        "- `suite/`: a suite for `fathom run`, with all tasks\n"
+        f"- `{SAMPLES}`, `{DOCUMENTS}`: everything, with evidence; `fathom studio import` reads both",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _size(count: int) -> str:
+    bounds = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
+    return next((name for most, name in bounds if count < most), "100K<n<1M")
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{_plain(name)} ({count:,})" for name, count in sorted(counts.items())) or "none"
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    """A text without line ends and marks of Markdown and HTML."""
+    return re.sub(r"([<>\[\]`*_\\#])", r"\\\1", " ".join(text.split()))
+
+
+def document_of(document: StudioDocument, text: str) -> Document:
+    """A document of the studio as one that suites have."""
+    return Document(
+        id=document.id,
+        text=text,
+        source=document.source,
+        language=document.language,
+        title=document.title,
+        licence=document.licence,
+    )

@@ -1,0 +1,166 @@
+"""Models answer the questions of samples: for the answer review and the closed-book check.
+
+People judge better whether a component of an answer is right, models find more components. So people check what models
+find (LongBench Pro, section 3.5).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fathom.benchmarks.pro.official import fold
+from fathom.benchmarks.pro.records import NAME
+from fathom.benchmarks.pro.scoring import answered, lines
+from fathom.benchmarks.pro.secondary_tasks import SUMMARY_PASSES_ABOVE
+from fathom.benchmarks.pro.tasks import GAP, OUTPUT_TOKENS
+from fathom.run.model import is_baseline
+from fathom.score.registry import ScoringRow, get_scorer
+from fathom.studio.asking import Asking, Prompt, ask_model, failure_of
+from fathom.studio.exports import Collection, answer_of, context_of, joined, prompts_of
+from fathom.studio.offline import as_reply, offline_prompt
+from fathom.studio.records import MOST_TEXT
+from fathom.studio.tasks import StudioTask, find_task
+from fathom.studio.types import Prediction, Sample
+from fathom.types.choices import THRESHOLD
+
+MOST_COMPONENTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """Answers of one model.
+
+    Attributes:
+        predictions: By id of the sample.
+        failed: Why there is none, by id of the sample.
+    """
+
+    predictions: Mapping[str, Prediction] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def predict(
+    samples: Sequence[Sample], collection: Collection, asking: Asking, *, closed_book: bool = False
+) -> Predicted:
+    """Have a model answer the questions of samples.
+
+    Args:
+        samples: The samples, with questions.
+        collection: Where their documents and tasks are.
+        asking: The model.
+        closed_book: Whether to ask without the documents: what it answers correctly then, it knew.
+
+    Raises:
+        FathomError: The model is unknown or unreachable, or a document is missing.
+    """
+    offline = is_baseline(asking.model)
+    prompts = [_prompt(sample, collection, offline=offline, closed_book=closed_book) for sample in samples]
+    answers = ask_model(asking, prompts, cap=OUTPUT_TOKENS)
+    found: dict[str, Prediction] = {}
+    failed: dict[str, str] = {}
+    for sample, answer in zip(samples, answers, strict=True):
+        if not answer.reply.answered:
+            failed[sample.id] = failure_of(answer) or "the reply is empty"
+            continue
+        task = find_task(collection.tasks, sample.task)
+        text = as_reply(answer.text, task) if offline else answer.text
+        found[sample.id] = Prediction(
+            model=asking.model,
+            components=components_of(text, sample, task),
+            closed_book=closed_book,
+            score=score_of(text, sample, task),
+            cost=answer.cost,
+        )
+    return Predicted(found, failed)
+
+
+def components_of(reply: str, sample: Sample, task: StudioTask) -> tuple[str, ...]:
+    """The elements of the answer in a reply, in their spelling; of a summary the whole answer."""
+    area = answered(reply).areas[0].strip()
+    if task.is_summary or not area:
+        return (area[:MOST_TEXT],) if area else ()
+    gold = {fold(one) for one in answer_of(sample, task)}
+    found: dict[str, str] = {}
+    for line in area.splitlines():
+        for meant in lines(line, gold):
+            # The line without its list marker, in its own spelling.
+            spelled = " ".join(line.split())
+            found.setdefault(meant, spelled[len(spelled) - len(meant) :] if len(spelled) >= len(meant) else meant)
+    return tuple(text[:MOST_TEXT] for text in list(found.values())[:MOST_COMPONENTS])
+
+
+def score_of(reply: str, sample: Sample, task: StudioTask) -> float | None:
+    """The score of a reply against the reference, by the metric of the task; None without a reference."""
+    answer = answer_of(sample, task)
+    if not answer:
+        return None
+    scorer = get_scorer(f"{NAME}/{task.metric}", "strict")
+    row = ScoringRow(prediction=reply, answers=list(answer), language=sample.language, dataset=task.name)
+    return scorer(row).value
+
+
+def is_right(score: float, task: StudioTask) -> bool:
+    """Whether a score counts as right: full marks, or for summaries more than 0.65."""
+    return score > SUMMARY_PASSES_ABOVE if task.is_summary else score >= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """A component that models give and the reference lacks.
+
+    Attributes:
+        text: As the first of the models writes it.
+        models: Who gives it.
+    """
+
+    text: str
+    models: tuple[str, ...]
+
+
+def mined(sample: Sample, task: StudioTask) -> tuple[Mined, ...]:
+    """Components of models' answers that the reference lacks, those of most models first.
+
+    People then only judge whether each is right, which they do better than finding it. Answers without the documents
+    are left out, and so are summaries, whose components cannot be compared.
+
+    Args:
+        sample: The sample with its predictions.
+        task: Its task.
+    """
+    if task.is_summary:
+        return ()
+    gold = {fold(one.text) for one in sample.content.components}
+    texts: dict[str, str] = {}
+    models: dict[str, dict[str, None]] = {}
+    for prediction in sample.predictions:
+        for text in () if prediction.closed_book else prediction.components:
+            key = fold(text)
+            if key and key not in gold:
+                texts.setdefault(key, text)
+                models.setdefault(key, {})[prediction.model] = None
+    ranked = sorted(texts, key=lambda key: -len(models[key]))
+    return tuple(Mined(texts[key], tuple(models[key])) for key in ranked)
+
+
+def known_without_text(sample: Sample, task: StudioTask, share: float = THRESHOLD) -> bool | None:
+    """Whether models know the answer without the documents.
+
+    Args:
+        sample: The sample with its predictions.
+        task: Its task.
+        share: Share of the closed-book answers that must be right.
+
+    Returns:
+        None if none was asked so.
+    """
+    scores = [one.score for one in sample.predictions if one.closed_book and one.score is not None]
+    return sum(is_right(one, task) for one in scores) >= share * len(scores) if scores else None
+
+
+def _prompt(sample: Sample, collection: Collection, *, offline: bool, closed_book: bool) -> Prompt:
+    task = find_task(collection.tasks, sample.task)
+    context = "" if closed_book else joined(context_of(sample, collection), collection.texts)
+    key = f"{sample.id}@none" if closed_book else sample.id
+    if offline:
+        return offline_prompt(key, context, sample.content.question, task)
+    _, answering = prompts_of(sample, collection.tasks)
+    return Prompt(key, f"{context}{GAP}{answering}".strip())

@@ -1,0 +1,320 @@
+"""Accepted samples as a suite: recipes over the documents, for ``fathom run`` and ``fathom report``.
+
+Every sample exists at its own length and, if wanted, at shorter ones, where its evidence is kept
+(``fathom.compose.keep``); all are one item, so that scores at several lengths are of the same questions. Facets say
+where the evidence is: ``evidence_first`` and ``evidence_last`` in [0, 1] of the context, and ``depth`` if it is all in
+one place, so that studies of position use it.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fathom import suitefile
+from fathom.benchmarks.pro.secondary_tasks import SUMMARY_PASSES_ABOVE
+from fathom.benchmarks.pro.tasks import GAP, chance_of
+from fathom.benchmarks.studio.tasks import task_of
+from fathom.compose import CountedTexts
+from fathom.compose.keep import shortened
+from fathom.counts import CountCache, TokenCounter, cache_folder
+from fathom.length import format_length
+from fathom.registry import get_task
+from fathom.studio.exports import (
+    Collection,
+    LeftOut,
+    answer_of,
+    context_of,
+    document_of,
+    evidence_of,
+    item_name,
+    prompts_of,
+)
+from fathom.studio.tasks import StudioTask, find_task
+from fathom.studio.types import Evidence, Sample
+from fathom.suitefile import FORMAT as SUITE_FORMAT
+from fathom.tokens import DEFAULT, get_tokenizer
+from fathom.types import Facet, FathomError, Json, Part, Span
+from fathom.types import Sample as Recipe
+
+ONE_PLACE = 0.1
+"""Share of the context within which all evidence counts as one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSuite:
+    """A suite that was written.
+
+    Attributes:
+        folder: Its folder.
+        samples: Number of its samples at all lengths.
+        items: Number of samples of the studio in it.
+        fingerprint: Identity of its content.
+    """
+
+    folder: Path
+    samples: int
+    items: int
+    fingerprint: str
+
+
+def write_suite(
+    collection: Collection,
+    out: Path,
+    left_out: LeftOut,
+    *,
+    name: str = "studio",
+    tokenizer: str = DEFAULT,
+    lengths: Sequence[int] = (),
+    closed_book: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> WrittenSuite:
+    """Write accepted samples as a suite; a suite in the folder is replaced.
+
+    Args:
+        collection: The samples.
+        out: The folder.
+        left_out: Receives why some samples or lengths are not in it.
+        name: Name of the suite.
+        tokenizer: Name of the tokenizer that measures prompts.
+        lengths: Shorter lengths in tokens at which samples are also written.
+        closed_book: Whether each question is also asked without its context.
+        progress: Called with the numbers of samples written and of all.
+
+    Raises:
+        FathomError: No sample can be exported, or the folder cannot be written.
+    """
+    _check_place(out)
+    samples = collection.done()
+    cache = CountCache(cache_folder() / "counts.sqlite")
+    try:
+        counter = TokenCounter(get_tokenizer(tokenizer), cache)
+        counts: Counter[str] = Counter()
+        used: dict[str, None] = {}
+        at: dict[int, None] = {}
+        digest = hashlib.sha256(json.dumps([tokenizer, counter.tokenizer.fingerprint]).encode())
+        with suitefile.fresh_folder(out) as folder:
+            items = 0
+            with suitefile.SampleWriter(folder) as writer:
+                for number, sample in enumerate(_in_run_order(samples), start=1):
+                    written = 0
+                    for recipe in _tried(sample, collection, counter, lengths, closed_book, left_out):
+                        writer.add(recipe)
+                        digest.update(repr((recipe.id, recipe.parts, recipe.targets, recipe.thinking)).encode())
+                        counts[recipe.task] += 1
+                        used.update(dict.fromkeys(part.doc for part in recipe.parts if isinstance(part, Span)))
+                        at.update({recipe.length: None} if recipe.length else {})
+                        written += 1
+                    items += bool(written)
+                    if progress:
+                        progress(number, len(samples))
+            if not items:
+                why = next(iter(left_out.lines()), "no sample is accepted yet")
+                raise FathomError(f"nothing to export: {why}")
+            documents = [document_of(collection.documents[id], collection.texts[id]) for id in sorted(used)]
+            suitefile.write_documents(folder, documents)
+            fingerprint = digest.hexdigest()[:16]
+            facts: dict[str, Json] = {
+                "suite": name,
+                "fingerprint": fingerprint,
+                "tokenizer": tokenizer,
+                "lengths": sorted(at),
+                "tasks": list(counts),
+                "languages": sorted({one.language for one in samples}),
+                "items": items,
+                "seed": 0,
+                "depths": [],
+                "common": False,
+                "truncate": [],
+                "prompts": "own",
+                "exact": False,
+                "corpus": ["fathom studio"],
+                "closed_book": closed_book,
+                "samples": dict(counts),
+                "documents": len(documents),
+                "notes": [],
+                "left_out": list(left_out.lines()),
+                "left_out_in_all": len(left_out.reasons),
+                "unread": [],
+                "duplicates": 0,
+                "inputs": {"format": SUITE_FORMAT, "studio": fingerprint},
+            }
+            suitefile.write_manifest(folder, facts)
+    finally:
+        cache.close()
+    return WrittenSuite(out, sum(counts.values()), items, fingerprint)
+
+
+def recipes_of(
+    sample: Sample,
+    collection: Collection,
+    counter: TokenCounter,
+    *,
+    lengths: Sequence[int] = (),
+    closed_book: bool = False,
+    left_out: LeftOut | None = None,
+) -> list[Recipe]:
+    """One sample as recipes: at its length, at shorter ones, and without its context.
+
+    Args:
+        sample: The sample.
+        collection: Where its documents and its task are.
+        counter: Measures prompts.
+        lengths: Shorter lengths in tokens; those that are not shorter are ignored.
+        closed_book: Whether the question is also asked without its context.
+        left_out: Receives the lengths at which its evidence does not fit.
+
+    Raises:
+        FathomError: It lacks a document or an answer, or its evidence is not in its documents.
+    """
+    task = find_task(collection.tasks, sample.task)
+    answer = answer_of(sample, task)
+    if not answer or not all(answer):
+        raise FathomError("its answer is empty; write at least one component")
+    evidence = evidence_of(sample, collection.texts)
+    context = context_of(sample, collection)
+    thinking, answering = prompts_of(sample, collection.tasks)
+    texts = CountedTexts(
+        {id: document_of(collection.documents[id], collection.texts[id]) for id in sample.documents}, counter
+    )
+    full = (*context, GAP + answering)
+    keep = [Span(one.document, one.start, one.end) for one in evidence]
+    whole = _recipe(sample, task, answer, sample.bucket, full, GAP + thinking, evidence, texts)
+    found = [whole]
+    for length in sorted({one for one in lengths if 0 < one < whole.tokens and one < sample.bucket}, reverse=True):
+        # The longer of both prompts must fit.
+        extra = max(0, whole.thinking_tokens - whole.tokens)
+        parts = shortened(full, keep, length - extra, texts)
+        if parts is None:
+            if left_out is not None:
+                left_out.reasons[f"{sample.id} at {format_length(length)}"] = "its evidence and question do not fit"
+            continue
+        parts = _with_question_last(parts, GAP + answering)
+        short = _recipe(sample, task, answer, length, parts, GAP + thinking, evidence, texts)
+        found.append(replace(short, facets={**short.facets, "shortened_from": sample.bucket}))
+    if closed_book:
+        bare = replace(
+            whole,
+            id=f"{whole.item}@none",
+            parts=(answering,),
+            length=0,
+            tokens=counter.count(answering),
+            thinking=thinking,
+            thinking_tokens=counter.count(thinking),
+            facets={"context": "none"},
+        )
+        found.insert(0, bare)
+    return found
+
+
+def _with_question_last(parts: tuple[Part, ...], question: str) -> tuple[Part, ...]:
+    """The parts with the question as a part of its own, which another prompt can replace."""
+    last = parts[-1]
+    assert isinstance(last, str)
+    return parts if last == question else (*parts[:-1], last.removesuffix(question), question)
+
+
+def _tried(
+    sample: Sample,
+    collection: Collection,
+    counter: TokenCounter,
+    lengths: Sequence[int],
+    closed_book: bool,
+    left_out: LeftOut,
+) -> list[Recipe]:
+    try:
+        return recipes_of(sample, collection, counter, lengths=lengths, closed_book=closed_book, left_out=left_out)
+    except FathomError as error:
+        left_out.reasons[sample.id] = str(error)
+        return []
+
+
+def _recipe(
+    sample: Sample,
+    task: StudioTask,
+    answer: tuple[str, ...],
+    length: int,
+    parts: tuple[Part, ...],
+    thinking: str,
+    evidence: Sequence[Evidence],
+    texts: CountedTexts,
+) -> Recipe:
+    published = task.published
+    name = published.task if published else task_of(task.metric)
+    declared = get_task(name)
+    item = f"{name}/{sample.language}/{item_name(sample.id)}"
+    answering = parts[-1]
+    assert isinstance(answering, str)
+    facets: dict[str, Facet] = {**declared.facets, "contextual_requirement": sample.content.requirement.title()}
+    if published:
+        facets |= {"primary_task": published.primary, "secondary_task": published.name}
+    else:
+        facets["studio_task"] = task.name
+    if task.is_summary:
+        facets["pass_above"] = SUMMARY_PASSES_ABOVE
+    if sample.difficulty:
+        facets["difficulty"] = sample.difficulty
+    facets |= positions(parts, evidence, texts)
+    chance = chance_of(answering, list(answer)) if task.metric == "Accuracy" else 0.0
+    return Recipe(
+        id=f"{item}@{length}",
+        item=item,
+        task=name,
+        parts=parts,
+        targets=answer,
+        length=length,
+        tokens=texts.measure(parts),
+        language=sample.language,
+        chance=chance,
+        facets=facets,
+        asked=answering.removeprefix(GAP),
+        thinking=thinking,
+        thinking_tokens=texts.measure((*parts[:-1], thinking)),
+        inputs={"dataset": task.name, "evidence": json.dumps([[one.document, one.start, one.end] for one in evidence])},
+    )
+
+
+def positions(parts: Sequence[Part], evidence: Sequence[Evidence], texts: CountedTexts) -> dict[str, Facet]:
+    """Where evidence is in a prompt, as facets; none without evidence.
+
+    Args:
+        parts: The prompt, with the question as its last part.
+        evidence: Passages of its documents.
+        texts: The documents.
+    """
+    places: list[float] = []
+    at = 0
+    total = sum(_size(part) for part in parts[:-1])
+    for part in parts[:-1]:
+        if isinstance(part, Span):
+            inside = [one for one in evidence if one.document == part.doc and part.start <= one.start < part.end]
+            places += [(at + (one.start + one.end) / 2 - part.start) / total for one in inside]
+        at += _size(part)
+    if not places:
+        return {}
+    first, last = min(places), max(places)
+    found: dict[str, Facet] = {"evidence_first": round(first, 4), "evidence_last": round(last, 4)}
+    if last - first <= ONE_PLACE:
+        found["depth"] = round((first + last) / 2, 4)
+    return found
+
+
+def _size(part: Part) -> int:
+    return len(part) if isinstance(part, str) else part.end - part.start
+
+
+def _in_run_order(samples: Sequence[Sample]) -> Iterator[Sample]:
+    """Samples over the same documents one after the other, so that servers can reuse the common prefix."""
+    yield from sorted(samples, key=lambda one: (one.documents, one.task, one.id))
+
+
+def _check_place(out: Path) -> None:
+    files = {suitefile.MANIFEST, suitefile.SAMPLES, suitefile.DOCUMENTS}
+    try:
+        names = {entry.name for entry in out.iterdir()} if out.is_dir() else ({out.name} if out.exists() else set())
+    except OSError as error:
+        raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
+    if others := sorted(names - files):
+        raise FathomError(f"{out} contains other files than a suite ({others[0]}); choose another folder")

@@ -1,0 +1,244 @@
+"""Guidelines and prompts of tasks, one TOML file each: the 25 tasks of LongBench Pro, and own ones.
+
+A file beside these in a user's folder replaces the one of the same name, or adds a task::
+
+    name = "Clause finder"
+    metric = "F1_Score"
+    requirement = "partial"
+    guideline = "For people and models that write samples: what makes a good one."
+
+    [en]
+    task = "What the model has to do."
+    output = "What an element of the answer is."
+    example = ["Clause 3", "Clause 8"]
+
+Texts are ours; names, metrics and requirements are those of the paper (``fathom.benchmarks.pro.secondary_tasks``).
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_args
+
+from fathom.benchmarks.pro.secondary_tasks import BY_NAME, SECONDARY, Metric, SecondaryTask
+from fathom.names import unknown
+from fathom.studio.types import Requirement, Sample
+from fathom.types import FathomError
+
+MOST = 100_000
+"""Maximum bytes of a file."""
+MOST_TEXT = 20_000
+"""Maximum characters of one text."""
+MARKERS: Mapping[str, str] = {"en": "[Answer]", "zh": "[答案]"}
+METRICS: tuple[Metric, ...] = get_args(Metric)
+_NO_REASONING = {
+    "en": "Write {marker} on a line of its own, then the answer and nothing else.",
+    "zh": "请先单独输出一行{marker}，然后只输出答案，不要输出其他内容。",
+}
+_REASONING = {
+    "en": "Reason step by step first. Then write {marker} on a line of its own, then the answer and nothing else.",
+    "zh": "请先逐步思考并写出推理过程，然后单独输出一行{marker}，之后只输出答案，不要输出其他内容。",
+}
+_HEADINGS = {"en": ("Question", "Answer format", "Example of the format"), "zh": ("问题", "答案格式", "格式示例")}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The parts of a standard prompt in one language.
+
+    Attributes:
+        task: What the model has to do.
+        output: What the elements of the answer are and how they are written.
+        example: Elements that show the form.
+    """
+
+    task: str
+    output: str
+    example: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StudioTask:
+    """A task for which samples are made.
+
+    Attributes:
+        name: Its name, for the 25 tasks as in LongBench Pro's records.
+        metric: How answers are scored.
+        requirement: The usual requirement of its samples.
+        guideline: For people and models that write samples.
+        wordings: Parts of its prompts by language.
+        source: The file that it is from, for messages.
+    """
+
+    name: str
+    metric: Metric
+    requirement: Requirement
+    guideline: str
+    wordings: Mapping[str, Wording]
+    source: str = ""
+
+    @property
+    def published(self) -> SecondaryTask | None:
+        """The task of LongBench Pro; None for an own task."""
+        return BY_NAME.get(self.name)
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether components are whole reference summaries instead of lines of one answer."""
+        return self.metric == "Summary"
+
+
+def studio_tasks(folder: Path | None = None) -> Mapping[str, StudioTask]:
+    """All tasks by name: those of LongBench Pro in its order, then own ones.
+
+    Args:
+        folder: The user's folder with ``.toml`` files; a missing one is empty.
+
+    Raises:
+        FathomError: A file cannot be read or is incomplete, or two of them have the same name.
+    """
+    texts = {one.name: (one.name, one.read_bytes()) for one in files(__name__).iterdir() if one.name.endswith(".toml")}
+    if folder is not None and folder.is_dir():
+        texts |= {path.name: (str(path), _content(path)) for path in sorted(folder.glob("*.toml"))}
+    found: dict[str, StudioTask] = {}
+    for source, content in texts.values():
+        task = read_task(content, source)
+        if task.name in found:
+            raise FathomError(f"{source}: {found[task.name].source} is the task {task.name!r} too; rename one of them")
+        found[task.name] = task
+    return {name: found[name] for name in (*(name for name in BY_NAME if name in found), *sorted(found))}
+
+
+def find_task(tasks: Mapping[str, StudioTask], name: str) -> StudioTask:
+    """A task by its name, or by the code of a task of LongBench Pro (``T3.2``).
+
+    Raises:
+        FathomError: There is none; the message names similar ones.
+    """
+    named = {one.code.lower(): one.name for one in SECONDARY}.get(name.strip().lower(), name)
+    if named not in tasks:
+        raise unknown("task of the studio", name, tasks, see="fathom list tasks")
+    return tasks[named]
+
+
+def read_task(content: bytes, source: str) -> StudioTask:
+    """A task from a file.
+
+    Args:
+        content: The file.
+        source: Its name for messages.
+
+    Raises:
+        FathomError: It is not TOML, or a field is missing or invalid.
+    """
+    try:
+        if len(content) > MOST:
+            raise FathomError(f"{source}: {len(content):,} bytes; at most {MOST:,} are read")
+        table = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FathomError(f"{source}: not valid TOML: {error}; correct the file") from None
+    spoken = [language for language in MARKERS if language in table]
+    known = {"name", "metric", "requirement", "guideline", *spoken}
+    if strange := sorted(set(table) - known):
+        raise FathomError(f"{source}: unknown field {strange[0]!r}; expected {', '.join(sorted(known | set(MARKERS)))}")
+    if not spoken:
+        raise FathomError(f"{source}: no prompts; add a table [en] or [zh] with task, output and example")
+    name, metric = _text(table, "name", source), _text(table, "metric", source)
+    requirement = _text(table, "requirement", source)
+    if metric not in METRICS:
+        raise FathomError(f"{source}: metric is {metric!r}; expected one of {', '.join(METRICS)}")
+    if requirement not in get_args(Requirement):
+        raise FathomError(f"{source}: requirement is {requirement!r}; expected full or partial")
+    if (published := BY_NAME.get(name)) and published.metric != metric:
+        raise FathomError(f"{source}: metric is {metric!r}; {name} has {published.metric}, or give the task a new name")
+    return StudioTask(
+        name=name,
+        metric=metric,
+        requirement="full" if requirement == "full" else "partial",
+        guideline=_text(table, "guideline", source),
+        wordings={language: _wording(table[language], f"{source}: [{language}]") for language in spoken},
+        source=source,
+    )
+
+
+def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[str, str]:
+    """The two standard prompts of a question: one that asks for reasoning first, and one for the answer at once.
+
+    Args:
+        task: Its task.
+        language: ``en`` or ``zh``.
+        question: The question.
+
+    Raises:
+        FathomError: The task has no prompts in the language.
+    """
+    wording = wording_of(task, language)
+    asked, form, shown = _HEADINGS[language]
+    marker = MARKERS[language]
+    thinking, answering = (
+        "\n\n".join(
+            (
+                wording.task,
+                f"{asked}:\n{question.strip()}",
+                f"{form}:\n{wording.output}\n{way[language].format(marker=marker)}",
+                f"{shown}:\n{marker}\n" + "\n".join(wording.example),
+            )
+        )
+        for way in (_REASONING, _NO_REASONING)
+    )
+    return thinking, answering
+
+
+def proposed_prompts(tasks: Mapping[str, StudioTask], sample: Sample) -> tuple[str, str]:
+    """The standard prompts of a sample; empty ones if its task is unknown or has no wording in its language."""
+    task = tasks.get(sample.task)
+    if task is None or sample.language not in task.wordings:
+        return "", ""
+    return standard_prompts(task, sample.language, sample.content.question)
+
+
+def guideline_of(tasks: Mapping[str, StudioTask], name: str) -> str:
+    """The guideline of a task; "" if it is unknown."""
+    return tasks[name].guideline if name in tasks else ""
+
+
+def wording_of(task: StudioTask, language: str) -> Wording:
+    """The wording of a task in a language.
+
+    Raises:
+        FathomError: It has none.
+    """
+    if language not in task.wordings:
+        raise FathomError(
+            f"{task.source}: {task.name} has no prompts in language {language!r}; add a table [{language}] to its file"
+        )
+    return task.wordings[language]
+
+
+def _wording(table: object, where: str) -> Wording:
+    if not isinstance(table, dict):
+        raise FathomError(f"{where}: expected a table with task, output and example")
+    if strange := sorted(set(table) - {"task", "output", "example"}):
+        raise FathomError(f"{where}: unknown field {strange[0]!r}; expected task, output, example")
+    example = table.get("example")
+    if not isinstance(example, list) or not example or not all(isinstance(one, str) and one for one in example):
+        raise FathomError(f"{where}: example must be a list of texts, one for each line of an answer")
+    return Wording(_text(table, "task", where), _text(table, "output", where), tuple(example))
+
+
+def _text(table: Mapping[str, Any], field: str, where: str) -> str:
+    value = table.get(field)
+    if not isinstance(value, str) or not value.strip():
+        raise FathomError(f"{where}: {field} is missing; write it as a text")
+    if len(value) > MOST_TEXT:
+        raise FathomError(f"{where}: {field} has {len(value):,} characters; at most {MOST_TEXT:,} are allowed")
+    return value.strip()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,207 @@
+"""Exports of a store's accepted samples, and imports into it."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from fathom.atomic import whole_file
+from fathom.names import folder_name
+from fathom.studio.exports import (
+    CARD,
+    DOCUMENTS,
+    RECORDS,
+    SAMPLES,
+    LeftOut,
+    dataset_card,
+    document_lines,
+    pro_records,
+    sample_lines,
+    write_lines,
+)
+from fathom.studio.imports import read_import
+from fathom.studio.store import AT_SERVER, Store
+from fathom.studio.suites import write_suite
+from fathom.studio.tasks import StudioTask
+from fathom.studio.types import DocumentState, SetDifficulty
+from fathom.studio.work import collection_of
+from fathom.tokens import get_tokenizer
+from fathom.types import FathomError
+
+ExportFormat: TypeAlias = Literal["pro", "suite", "jsonl", "card"]
+EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+SUITE = "suite"
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")  # what a store accepts
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was exported.
+
+    Attributes:
+        folder: The folder.
+        files: Its files and folders.
+        samples: Number of accepted samples.
+        left_out: What is not in the export and why, one line each.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    samples: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What an export contains.
+
+    Attributes:
+        formats: Some of ``EXPORT_FORMATS``.
+        title: Title of the data set.
+        licence: Identifier of its licence.
+        tokenizer: Measures the prompts of the suite.
+        lengths: Shorter lengths in tokens at which samples are also in the suite.
+        closed_book: Whether the suite asks each question also without its context.
+    """
+
+    formats: tuple[ExportFormat, ...] = EXPORT_FORMATS
+    title: str = "Samples made with fathom studio"
+    licence: str = ""
+    tokenizer: str = "tekken"
+    lengths: tuple[int, ...] = ()
+    closed_book: bool = False
+
+
+def formats_of(names: Sequence[str]) -> tuple[ExportFormat, ...]:
+    """Formats of an export by name.
+
+    Raises:
+        FathomError: One is unknown, or none is given.
+    """
+    if unknown := [name for name in names if name not in EXPORT_FORMATS]:
+        raise FathomError(f"--formats {unknown[0]}: expected some of {', '.join(EXPORT_FORMATS)}")
+    if not names:
+        raise FathomError(f"--formats: expected some of {', '.join(EXPORT_FORMATS)}")
+    return tuple(one for one in EXPORT_FORMATS if one in names)
+
+
+def export_samples(
+    store: Store,
+    tasks: Mapping[str, StudioTask],
+    out: Path,
+    options: ExportOptions,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> Exported:
+    """Write the accepted samples of a store into a folder; files of an earlier export are replaced.
+
+    Args:
+        store: The store.
+        tasks: Its tasks.
+        out: The folder.
+        options: What to write.
+        progress: Called with the numbers of samples of the suite and of all.
+
+    Raises:
+        FathomError: No sample is accepted, the folder has other files, or it cannot be written.
+    """
+    collection = collection_of(store, tasks, states=("accepted", "audited"))
+    if not collection.samples:
+        raise FathomError("no sample is accepted yet; `fathom studio stats` says where they are")
+    _check_folder(out)
+    left_out, files, lines = LeftOut(), [], list[str]()
+    if "pro" in options.formats:
+        pro = LeftOut()
+        write_lines(out / RECORDS, pro_records(collection, pro))
+        files.append(RECORDS)
+        lines += [f"{RECORDS}: {line}" for line in pro.lines()]
+    if "jsonl" in options.formats:
+        write_lines(out / SAMPLES, sample_lines(collection, left_out))
+        write_lines(out / DOCUMENTS, document_lines(collection))
+        files += [SAMPLES, DOCUMENTS]
+    if "suite" in options.formats:
+        write_suite(
+            collection,
+            out / SUITE,
+            left_out,
+            name=folder_name(options.title).lower()[:60],
+            tokenizer=options.tokenizer,
+            lengths=options.lengths,
+            closed_book=options.closed_book,
+            progress=progress,
+        )
+        files.append(SUITE)
+    if "card" in options.formats:
+        with whole_file(out / CARD) as stream:
+            stream.write(dataset_card(collection, title=options.title, licence=options.licence))
+        files.append(CARD)
+    return Exported(out, tuple(files), len(collection.samples), (*lines, *left_out.lines()))
+
+
+def _check_folder(out: Path) -> None:
+    ours = {RECORDS, SAMPLES, DOCUMENTS, SUITE, CARD}
+    try:
+        there = {entry.name for entry in out.iterdir()} if out.is_dir() else ({out.name} if out.exists() else set())
+    except OSError as error:
+        raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
+    if others := sorted(there - ours):
+        raise FathomError(f"{out} contains other files than an export ({others[0]}); choose another --out")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSamples:
+    """What was imported.
+
+    Attributes:
+        samples: Ids of the new samples.
+        known: Ids of samples that the studio has already, which were left unchanged.
+        documents: Number of new documents.
+        problems: What could not be read and why, one line each.
+        problem_count: Number of all problems.
+    """
+
+    samples: tuple[str, ...]
+    known: tuple[str, ...]
+    documents: int
+    problems: tuple[str, ...]
+    problem_count: int
+
+
+def import_samples(store: Store, path: Path, *, tokenizer: str, available: bool = False) -> ImportedSamples:
+    """Add samples of LongBench Pro or of an earlier export to a store, to be reviewed.
+
+    Args:
+        store: The store.
+        path: A file, folder or ZIP archive.
+        tokenizer: Measures documents.
+        available: Whether new documents need no compliance review.
+
+    Raises:
+        FathomError: There is nothing to import.
+    """
+    found = read_import(path, get_tokenizer(tokenizer))
+    there = {one.id for one in store.documents()}
+    for taken in found.documents.values():
+        if taken.document.id not in there:
+            state: DocumentState = "available" if available else "collected"
+            store.add_document(replace(taken.document, state=state), taken.text)
+    known = {one.id for one in store.samples()}
+    added, left = [], []
+    for sample in found.samples.values():
+        action = replace(sample.action(f"import:{path.name}"), sample=store_id(sample.id))
+        if action.sample in known:
+            left.append(action.sample)
+            continue
+        made = store.act(action, AT_SERVER)
+        if sample.difficulty:
+            store.act(SetDifficulty(made.id, made.version, sample.difficulty), AT_SERVER)
+        added.append(made.id)
+    new = len(found.documents.keys() - there)
+    return ImportedSamples(tuple(added), tuple(left), new, tuple(found.problems), found.problem_count)
+
+
+def store_id(id: str) -> str:
+    """An id that a store accepts, equal for those that are accepted."""
+    return id if _ID.fullmatch(id) else f"s-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

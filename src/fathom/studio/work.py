@@ -1,0 +1,384 @@
+"""What commands do with a store: documents in, drafts, answers and critiques of models.
+
+Everything that comes is stored at once, so that an interrupted command loses only what was under way.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import polars as pl
+
+from fathom.length import format_length
+from fathom.studio.asking import Asking
+from fathom.studio.candidates import Drafted
+from fathom.studio.critique import Critique, criticise
+from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
+from fathom.studio.drafting import TOGETHER, Wanted, draft
+from fathom.studio.exports import Collection, item_name
+from fathom.studio.intake import Intake, IntakeRules, groups, read_documents, sketch_of
+from fathom.studio.predicting import predict
+from fathom.studio.records import as_record, canonical
+from fathom.studio.store import AT_SERVER, Store, new_id
+from fathom.studio.tasks import StudioTask, find_task, studio_tasks
+from fathom.studio.types import (
+    STATES,
+    AddCandidates,
+    AddPredictions,
+    Create,
+    Note,
+    Requirement,
+    Sample,
+    SetDifficulty,
+    State,
+    StudioDocument,
+)
+from fathom.tokens import get_tokenizer
+from fathom.types import FathomError
+
+TASKS = "tasks"
+CRITIQUE = "critique"
+"""Topic of the notes that hold critiques."""
+
+
+class StoreTexts(Mapping[str, str]):
+    """Texts of a store's documents by id, read when they are needed."""
+
+    def __init__(self, store: Store, ids: Sequence[str]) -> None:
+        self._store, self._ids = store, dict.fromkeys(ids)
+
+    def __getitem__(self, id: str) -> str:
+        if id not in self._ids:
+            raise KeyError(id)
+        return self._store.text(id)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._ids
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def tasks_of(place: str, folder: Path | None = None) -> Mapping[str, StudioTask]:
+    """The tasks of a studio: those of the package, and the files in a folder.
+
+    Args:
+        place: The store; the folder ``tasks`` in that of a SQLite store is used by default.
+        folder: Another folder.
+
+    Raises:
+        FathomError: A file cannot be read, or the named folder does not exist.
+    """
+    if folder is not None and not folder.is_dir():
+        raise FathomError(f"--tasks {folder}: no such folder; it holds files like those of `fathom studio init`")
+    return studio_tasks(folder or (Path(place) / TASKS if "://" not in place else None))
+
+
+def states_of(names: Sequence[str]) -> tuple[State, ...]:
+    """States of samples by name.
+
+    Raises:
+        FathomError: One is unknown, or none is given.
+    """
+    if unknown := [name for name in names if name not in STATES]:
+        raise FathomError(f"--states {unknown[0]}: expected some of {', '.join(STATES)}")
+    if not names:
+        raise FathomError(f"--states: expected some of {', '.join(STATES)}")
+    return tuple(state for state in STATES if state in names)
+
+
+def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequence[State] = ()) -> Collection:
+    """The samples of a store with their documents.
+
+    Args:
+        store: The store.
+        tasks: Its tasks.
+        states: Only samples in these states; all by default.
+    """
+    documents = {one.id: one for one in store.documents()}
+    return Collection(tuple(store.samples(states=states)), documents, StoreTexts(store, list(documents)), tasks)
+
+
+# ------------------------------------------------------------------------------------------------------------ documents
+
+
+def add_documents(
+    store: Store,
+    specs: Sequence[str],
+    *,
+    tokenizer: str,
+    rules: IntakeRules | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Intake:
+    """Read documents and add them to a store; see ``fathom.studio.intake.read_documents``."""
+    earlier = {one.id: sketch_of(store.text(one.id)) for one in store.documents()}
+    found = read_documents(specs, get_tokenizer(tokenizer), rules=rules, earlier=earlier, progress=progress)
+    for one in found.taken:
+        store.add_document(one.document, one.text)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- drafting
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPlan:
+    """Samples to draft.
+
+    Attributes:
+        task: Name of the task, or code of one of LongBench Pro.
+        language: Language of documents and questions.
+        bucket: Length bucket in tokens.
+        samples: Number of samples.
+        candidates: Candidates of each model for each sample.
+        requirement: Requirement of the questions; None for that of the task.
+        several: Whether contexts consist of several shorter documents.
+        seed: Seed of the choice of documents.
+    """
+
+    task: str
+    language: str = "en"
+    bucket: int = 8192
+    samples: int = 1
+    candidates: int = 3
+    requirement: Requirement | None = None
+    several: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedSamples:
+    """What was drafted.
+
+    Attributes:
+        samples: Ids of the new samples.
+        drafted: All candidates, rejections and notes.
+        wanted: Samples that were asked for.
+    """
+
+    samples: tuple[str, ...]
+    drafted: Drafted
+    wanted: int
+
+
+def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> list[Sample]:
+    """New samples without candidates, over the documents that are used least.
+
+    Raises:
+        FathomError: The task is unknown, or no available document has this language and length.
+    """
+    task = find_task(tasks, plan.task)
+    if plan.samples < 1:
+        raise FathomError(f"--samples {plan.samples}: expected at least 1")
+    used = Counter(id for sample in store.samples() for id in sample.documents if sample.state != "rejected")
+    available = store.documents(state="available", language=plan.language)
+    choices = _choices(plan, available)
+    if not choices:
+        others = len(store.documents(state="collected", language=plan.language))
+        waiting = f"; {others} documents wait for their compliance review" if others else ""
+        raise FathomError(
+            f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}; add "
+            "some with `fathom studio add-documents`, or choose another --language or --bucket"
+        )
+    Random(f"{plan.seed}|{task.name}").shuffle(choices)
+    found = []
+    for _ in range(plan.samples):
+        documents = min(choices, key=lambda ids: sum(used[id] for id in ids))
+        used.update(documents)
+        found.append(Sample(new_id(), task.name, plan.language, plan.bucket, documents))
+    return found
+
+
+def _choices(plan: DraftPlan, available: Sequence[StudioDocument]) -> list[tuple[str, ...]]:
+    if plan.several:
+        return list(groups(available, plan.bucket, seed=plan.seed))
+    return [(one.id,) for one in available if one.bucket == plan.bucket and not one.duplicate_of]
+
+
+def draft_samples(
+    store: Store,
+    tasks: Mapping[str, StudioTask],
+    plan: DraftPlan,
+    drafters: Sequence[Asking],
+    *,
+    max_cost: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> DraftedSamples:
+    """Have models draft new samples; each is stored as soon as it has a candidate.
+
+    Args:
+        store: The store.
+        tasks: Its tasks.
+        plan: What to draft.
+        drafters: The models.
+        max_cost: US dollars at which no further request is sent.
+        progress: Called with the numbers of replies and of all.
+
+    Raises:
+        FathomError: A model is unknown or unreachable, there are no documents, or it was interrupted. What was drafted
+            is kept.
+    """
+    samples = planned(plan, store, tasks)
+    documents = {one.id: one for one in store.documents()}
+    collection = Collection(samples, documents, StoreTexts(store, list(documents)), tasks)
+    made: dict[str, None] = {}
+    done = 0
+
+    def keep(sample: Sample, found: Drafted) -> None:
+        nonlocal done
+        done += 1
+        if found.candidates and sample.id in made:
+            version = store.sample(sample.id).version
+            store.act(AddCandidates(sample.id, version, found.candidates), AT_SERVER)
+        elif found.candidates:
+            facts = sample.id, sample.task, sample.language, sample.bucket, sample.documents
+            store.act(Create(*facts, found.candidates), AT_SERVER)
+            made[sample.id] = None
+        if progress:
+            progress(done, len(samples) * len(drafters))
+
+    wanted = Wanted(plan.requirement, plan.candidates, max_cost)
+    whole = draft(samples, collection, drafters, wanted, keep)
+    return DraftedSamples(tuple(made), whole, len(samples))
+
+
+# ---------------------------------------------------------------------------------------------------- answers, critique
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What models said about samples.
+
+    Attributes:
+        done: Number of answers or critiques stored.
+        failed: Why others are not, one line each.
+        cost: US dollars; None if a price is unknown.
+    """
+
+    done: int
+    failed: tuple[str, ...]
+    cost: float | None
+
+
+def predict_samples(
+    store: Store,
+    tasks: Mapping[str, StudioTask],
+    models: Sequence[Asking],
+    *,
+    states: Sequence[State],
+    closed_book: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Asked:
+    """Have models answer the questions of samples, for mining and the closed-book check; done ones are not repeated.
+
+    Args:
+        store: The store.
+        tasks: Its tasks.
+        models: The models.
+        states: Samples in these states.
+        closed_book: Whether to ask without the documents.
+        progress: Called with the numbers of answers and of all.
+    """
+    collection = collection_of(store, tasks, states=states)
+    waiting = [
+        (asking, sample)
+        for asking in models
+        for sample in collection.samples
+        if lacks_answer(sample, asking.model, closed_book=closed_book)
+    ]
+    done, failed, costs = 0, [], []
+    for start in range(0, len(waiting), TOGETHER):
+        part = waiting[start : start + TOGETHER]
+        for asking in dict.fromkeys(asking for asking, _ in part):
+            mine = [sample for other, sample in part if other is asking]
+            found = predict(mine, collection, asking, closed_book=closed_book)
+            failed += [f"{asking.model}: sample {id}: {why}" for id, why in found.failed.items()]
+            for id, prediction in found.predictions.items():
+                store.act(AddPredictions(id, store.sample(id).version, (prediction,)), AT_SERVER)
+                done += 1
+                costs.append(prediction.cost)
+        if progress:
+            progress(min(start + TOGETHER, len(waiting)), len(waiting))
+    return Asked(done, tuple(failed), _total(costs))
+
+
+def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:
+    """Whether a sample has a question that a model has not answered yet."""
+    answered = any(one.model == model and one.closed_book == closed_book for one in sample.predictions)
+    return bool(sample.content.question.strip()) and not answered
+
+
+def critique_samples(
+    store: Store,
+    tasks: Mapping[str, StudioTask],
+    critic: Asking,
+    objector: Asking | None,
+    *,
+    states: Sequence[State],
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Critique, ...]:
+    """Have models criticise answers; each critique is a note on its sample. Done ones are not repeated.
+
+    Args:
+        store: The store.
+        tasks: Its tasks.
+        critic: The model that makes claims.
+        objector: The model that checks them; None for none.
+        states: Samples in these states.
+        progress: Called with the numbers of samples criticised and of all.
+    """
+    collection = collection_of(store, tasks, states=states)
+    known = {(one.note.subject, _version_of(one.note)) for one in store.notes(topic=CRITIQUE)}
+    samples = [one for one in collection.samples if one.content.components and (one.id, one.version) not in known]
+    found: list[Critique] = []
+    for start in range(0, len(samples), TOGETHER):
+        for critique in criticise(samples[start : start + TOGETHER], collection, critic, objector):
+            if not critique.notes or critique.claims:
+                store.note(Note(CRITIQUE, critique.sample, canonical(as_record(critique))), AT_SERVER)
+            found.append(critique)
+        if progress:
+            progress(len(found), len(samples))
+    return tuple(found)
+
+
+def set_difficulties(
+    store: Store, rows: pl.DataFrame, tiers: Mapping[str, Tier]
+) -> tuple[dict[str, Difficulty], dict[str, str]]:
+    """Set the difficulty of samples from runs of an exported suite.
+
+    Args:
+        store: The store.
+        rows: Rows of the runs.
+        tiers: Tier of each model.
+
+    Returns:
+        The difficulties by id of the sample, and why others have none.
+    """
+    results = results_of(rows)
+    found: dict[str, Difficulty] = {}
+    failed: dict[str, str] = {}
+    for sample in store.samples(states=("accepted", "audited")):
+        try:
+            found[sample.id] = difficulty(results.get(item_name(sample.id), {}), tiers)
+        except FathomError as error:
+            failed[sample.id] = str(error)
+    for id, one in found.items():
+        now = store.sample(id)
+        if now.difficulty != one.label:
+            store.act(SetDifficulty(id, now.version, one.label), AT_SERVER)
+    return found, failed
+
+
+def _version_of(note: Note) -> int:
+    return int(json.loads(note.body).get("version", 0))
+
+
+def _total(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
