@@ -63,13 +63,16 @@ async function show(id) {
   const one = texts.get(id);
   one.nodes = [];
   const sections = [];
+  let fenced = false; // within lines of code between ``` and ```
   for (let from = 0; from < one.starts.length; from += PARAGRAPHS) {
     const section = document.createElement("section");
     let lines = 0;
     for (let at = from; at < Math.min(from + PARAGRAPHS, one.starts.length); at += 1) {
       const words = one.text.slice(one.starts[at], one.ends[at]);
       const paragraph = document.createElement("p");
-      if (/^(\s{4,}|\t|\|)|\S {3,}\S/.test(words)) paragraph.className = "wide";
+      const fence = words.startsWith("```");
+      if (fence || fenced || /^(\s{4,}|\t|\|)|\S {3,}\S/.test(words)) paragraph.className = "wide";
+      if (fence) fenced = !fenced;
       const node = document.createTextNode(words);
       paragraph.append(node);
       one.nodes.push(node);
