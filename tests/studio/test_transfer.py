@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_drafting import candidate
+from test_studio_drafting import candidate
 
 from fathom import api
 from fathom.rows import load
