@@ -79,7 +79,7 @@ def test_nothing_comparable_never_passes() -> None:
     other = drawn(1, 400).with_columns(suite=pl.lit("another"))
     found = gate(drawn(1, 400), other, margin=0.5)
     assert (found.decision, found.claims) == ("INCONCLUSIVE", ())
-    assert "nothing is comparable" in found.reason
+    assert found.reason == "nothing is comparable; they are runs of different suites"
     assert gate(drawn(1, 400), drawn(1, 400), margin=0.5, at=(9999,)).decision == "INCONCLUSIVE"
 
 

@@ -204,8 +204,11 @@ def _decided(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Clai
 
 
 def _gaps(asked: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
-    """Lengths without samples, and tasks and lengths of which one side lacks the scores of some samples."""
+    """Other suites, lengths without samples, and tasks and lengths of which a side lacks the scores of some samples."""
     found = [f"no sample has the length {format_length(length)}" for length in absent]
+    suites = [set(asked.filter(model=name)["suite"]) for name in SIDES]
+    if all(suites) and not set.intersection(*suites):
+        return (*found, "they are runs of different suites")
     cell, sample = ["task", "length"], ["suite", "task", "length", "sample"]
     for name in SIDES:
         scores = pl.col("value").filter(model=name).count()
