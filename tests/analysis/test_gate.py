@@ -79,7 +79,7 @@ def test_nothing_comparable_never_passes() -> None:
     other = drawn(1, 400).with_columns(suite=pl.lit("another"))
     found = gate(drawn(1, 400), other, margin=0.5)
     assert (found.decision, found.claims) == ("INCONCLUSIVE", ())
-    assert "nothing is comparable" in found.reason
+    assert found.reason == "nothing is comparable; they are runs of different suites"
     assert gate(drawn(1, 400), drawn(1, 400), margin=0.5, at=(9999,)).decision == "INCONCLUSIVE"
 
 
@@ -89,6 +89,30 @@ def test_left_out_samples_never_pass() -> None:
     found = gate(hard, whole, margin=0.2)
     assert found.decision == "INCONCLUSIVE"
     assert "the candidate has no score for" in found.reason
+
+
+def test_a_few_left_out_samples_never_pass_if_they_are_many_of_a_task_at_a_length() -> None:
+    length = dict.fromkeys(LENGTHS, np.ones(200))
+    whole = pl.concat([side(length, task=task) for task in ("a", "b", "c", "d")])
+    lost = pl.col("sample").is_in(whole.filter(task="b", length=4096)["sample"].head(20).implode())
+    wrong = whole.with_columns(value=pl.when(lost).then(0.0).otherwise("value"))
+    assert gate(wrong, whole, margin=0.02).decision == "FAIL"
+    found = gate(whole.filter(~lost), whole, margin=0.02)
+    assert found.decision == "INCONCLUSIVE"
+    assert found.gaps == ("the candidate has no score for b at 4k (20 of 200 samples)",)
+
+
+@pytest.mark.parametrize("status", ["overflow", "error"])
+def test_what_neither_has_a_score_for_never_passes(status: str) -> None:
+    there = pl.col("length") < 4096
+    both = drawn(1, 2000).with_columns(
+        value=pl.when(there).then("value"), status=pl.when(there).then("status").otherwise(pl.lit(status))
+    )
+    for at in (None, (2048, 4096)):
+        found = gate(both, both, margin=0.2, at=at)
+        assert found.decision == "INCONCLUSIVE"
+        assert "the baseline has no score for kv at 4k (2,000 of 2,000 samples)" in found.gaps
+    assert gate(both, both, margin=0.2, at=(1024, 2048)).decision == "PASS"
 
 
 def test_each_side_is_one_model() -> None:

@@ -135,6 +135,15 @@ def test_every_unread_file_is_named_and_more_than_a_tenth_stops(tmp_path: Path) 
     assert "--allow-unread" in str(raised.value)
 
 
+def test_names_of_files_add_no_lines_to_a_message(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("text")
+    (tmp_path / "b\nfathom: all is well\N{RIGHT-TO-LEFT OVERRIDE}.doc").write_text("binary")
+    with pytest.raises(FathomError) as raised:
+        read_corpus(str(tmp_path)).check_read()
+    assert len(str(raised.value).splitlines()) == 3
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in str(raised.value)
+
+
 def test_a_tenth_of_the_files_may_be_unread(tmp_path: Path) -> None:
     for number in range(9):
         (tmp_path / f"{number}.txt").write_text(f"text {number}")

@@ -172,7 +172,7 @@ def test_files_in_archives_and_compressed(tmp_path: Path) -> None:
         (".pdf", lambda: scanned_pdf(2), "scanned: no text; run OCR first"),
         (".pdf", lambda: pdf_bytes("T", ["x"], lock="secret"), "encrypted: save a copy without a password"),
         (".pdf", lambda: b"%PDF-1.7 nothing else", "damaged: not a readable PDF"),
-        (".pdf", lambda: b"", "damaged: not a readable PDF"),
+        (".pdf", lambda: b"", "the file is empty"),
         (".pdf", lambda: interleaved_pdf("", [], []), "it has no text"),
         (".docx", lambda: b"\xd0\xcf\x11\xe0" + bytes(5000), "encrypted, or of an old format"),
         (".docx", lambda: docx_bytes(PARAGRAPHS)[:-200], "damaged: not a readable Word file"),
@@ -181,7 +181,7 @@ def test_files_in_archives_and_compressed(tmp_path: Path) -> None:
         (".pptx", lambda: b"PK", "damaged: not a readable PowerPoint file"),
         (".epub", lambda: zipped({"a": "b"}), "damaged: it has no part 'META-INF/container.xml'"),
         (".epub", lambda: epub_bytes([("One", ["x"])], locked=True), "protected against copying"),
-        (".html", lambda: b"", "it has no text"),
+        (".html", lambda: b"", "the file is empty"),
         (".html", lambda: b"<script>only()</script>", "it has no text"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from doctor_server import DoctorServer, Faults, examine
@@ -17,7 +19,7 @@ from scripted_server import Act
 from command_line import Call
 from fathom.run.doctor import Check, Diagnosis, Plan, check_installation
 from fathom.run.doctor.needles import PLACES, make_hunt
-from fathom.run.doctor.survey import alternatives, like
+from fathom.run.doctor.survey import alternatives, like, survey
 from fathom.run.doctor.window import BUDGET, Shot, limit_in, read_shots, sizes
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
@@ -314,6 +316,31 @@ def test_sizes_stay_within_the_budget_and_end_beyond_the_window() -> None:
 )
 def test_a_window_is_read_from_an_error(message: str, expected: int | None) -> None:
     assert limit_in(message, 4000, 10_000) == expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ('num_ctx    8192\nstop  "a b"', 8192),
+        ("num_ctx abc 5", None),
+        ("num_ctx " + "9" * 5000, None),
+        ("num_ctx 1", None),
+        (None, None),
+    ],
+)
+def test_the_window_that_ollama_states(parameters: str | None, expected: int | None) -> None:
+    class Server:
+        base_url = "http://127.0.0.1:11434/v1/"
+
+        async def get(self, path: str, cast_to: type) -> object:
+            return {"data": [{"id": "tiny"}]} if path == "/models" else None
+
+        async def post(self, path: str, cast_to: type, body: object) -> object:
+            return {"parameters": parameters}
+
+    server: Any = Server()
+    found = asyncio.run(survey(server, "tiny", given=Server.base_url))
+    assert (found.served, found.window) == (("tiny",), expected)
 
 
 def test_one_code_word_that_is_overlooked_once_is_no_alarm() -> None:

@@ -78,6 +78,16 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
+def test_an_error_names_the_file_of_replies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*statements: object) -> None:
+        raise FathomError("questions.draft/judgements.sqlite cannot be written")
+
+    model_of(monkeypatch, good)
+    monkeypatch.setattr("fathom.run.judgements.JudgementStore._do_together", full)
+    with pytest.raises(FathomError, match=r"questions\.draft/judgements\.sqlite cannot be written"):
+        draft(folder)
+
+
 @pytest.mark.slow
 def test_questions_that_need_their_text_are_kept_and_become_a_suite(
     folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -279,6 +279,17 @@ def test_what_is_no_model_says_what_is_missing(chat: Path, tmp_path: Path) -> No
     assert "loading failed" in message(bare, tokenizer=str(chat))
 
 
+def test_a_folder_that_is_mistyped_is_said_beside_what_the_hub_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import AutoTokenizer
+
+    def fail(*place: object, **options: object) -> None:
+        raise OSError("no connection to the hub")
+
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", fail)
+    with pytest.raises(FathomError, match=r"no folder checkpoints/nwe, and .* from the hub: no connection to the hub"):
+        open_local_client(Settings("hf/checkpoints/nwe"))
+
+
 def test_a_whole_run(chat: Path, tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 6)
     run(suite, f"hf/{chat}", out=tmp_path / "run", max_connections=4, model_args={"batch_size": 4})

@@ -25,6 +25,8 @@ from fathom.types import FathomError
 
 Decision: TypeAlias = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 SIDES = ("candidate", "baseline")
+NAMED = 3
+"""Tasks and lengths without a score that a reason names."""
 RIGHT = 0.5
 """Score from which a sample counts as right in the list of flips."""
 
@@ -136,9 +138,9 @@ def gate(
     if at is not None:
         rows = rows.filter(pl.col("length").is_in(list(at)))
     claims = _claims(rows, unanswered, margin, seed)
-    scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
-    lost, gained = _flips(scored)
-    gaps = _gaps(scored, [length for length in at or () if length not in set(rows["length"])])
+    asked = scored_rows(rows, unanswered)
+    lost, gained = _flips(asked.filter(pl.col("value").is_not_null()))
+    gaps = _gaps(asked, [length for length in at or () if length not in set(rows["length"])])
     decided = _decided(claims, margin, alpha)
     decision, reason = _decision(decided, gaps, margin)
     return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
@@ -201,16 +203,27 @@ def _decided(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Clai
     return tuple(found)
 
 
-def _gaps(scored: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
-    """Lengths without samples, and samples that only one side has a score for."""
+def _gaps(asked: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
+    """Other suites, lengths without samples, and tasks and lengths of which a side lacks the scores of some samples."""
     found = [f"no sample has the length {format_length(length)}" for length in absent]
-    sides = {name: set(scored.filter(model=name).select("suite", "task", "length", "sample").rows()) for name in SIDES}
-    for name, other in (SIDES, SIDES[::-1]):
-        lacking = sides[other] - sides[name]
-        if len(lacking) > MISSING_AT_MOST * max(1, len(sides[other])):
-            found.append(
-                f"the {name} has no score for {len(lacking):,} of {len(sides[other]):,} samples of the {other}"
-            )
+    suites = [set(asked.filter(model=name)["suite"]) for name in SIDES]
+    if all(suites) and not set.intersection(*suites):
+        return (*found, "they are runs of different suites")
+    cell, sample = ["task", "length"], ["suite", "task", "length", "sample"]
+    for name in SIDES:
+        scores = pl.col("value").filter(model=name).count()
+        samples = asked.group_by(sample, maintain_order=True).agg(lacking=scores == 0)
+        cells = samples.group_by(cell, maintain_order=True).agg(pl.col("lacking").sum(), every=pl.len())
+        # In each cell, as in reports: a few of all samples may be all those on which something went wrong.
+        less = cells.filter(pl.col("lacking") > MISSING_AT_MOST * pl.col("every"))
+        if less.is_empty():
+            continue
+        said = [
+            f"{task} at {format_length(length)} ({lacking:,} of {every:,} samples)"
+            for task, length, lacking, every in less.head(NAMED).iter_rows()
+        ]
+        more = f" and {less.height - NAMED:,} more" if less.height > NAMED else ""
+        found.append(f"the {name} has no score for {', '.join(said)}{more}")
     return tuple(found)
 
 

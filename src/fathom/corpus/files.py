@@ -8,6 +8,7 @@ from pathlib import Path
 from fathom.corpus.records import BadRowError, Fields, NoTextFieldError, make_document, parts_of_document
 from fathom.corpus.spec import parse_spec, path_of
 from fathom.corpus.text import joined_pages, merged
+from fathom.printing import printable
 from fathom.records import (
     ARCHIVE,
     DOCUMENTS,
@@ -85,7 +86,7 @@ class Corpus:
             for left in self.unread
             if left.why not in DESCRIBING and (names := tuple(filter(looks_like_document, left.names)))
         )
-        lines = "".join(f"\n  {line}" for line in (*self.without[:SHOWN], *mattering))
+        lines = "".join(f"\n  {printable(str(line))}" for line in (*self.without[:SHOWN], *mattering))
         more = f"\n  and {len(self.without) - SHOWN:,} more" if len(self.without) > SHOWN else ""
         raise FathomError(
             f"Corpus {self.spec!r}: {self.missed:,} of {every:,} files were not read:{lines}{more}\nConvert, repair or "

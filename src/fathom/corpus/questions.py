@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from fathom.corpus.text import normalise
+from fathom.printing import printable
 from fathom.records import TABLES, Fault, Record, format_of, path_text, read_records, split_name
 from fathom.types import Document, FathomError, Question
 
@@ -87,7 +88,7 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
     if not rows and not problems:
         problems.append(f"it has no questions; expected the columns {', '.join(NEEDED)} and optionally evidence")
     if problems:
-        listed = "".join(f"\n  {problem}" for problem in problems[:SHOWN])
+        listed = "".join(f"\n  {printable(problem)}" for problem in problems[:SHOWN])
         more = f"\n  and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
         raise FathomError(f"--questions {path_text(path)}: correct {len(problems):,} problems:{listed}{more}")
     unused = tuple(name for name in columns if name not in (*NEEDED, *OPTIONAL))

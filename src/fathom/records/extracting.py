@@ -67,6 +67,8 @@ def extract(data: bytes, suffix: str) -> Extracted:
     Raises:
         NoTextError: It has none, or cannot be read.
     """
+    if not data:
+        raise NoTextError("the file is empty")
     found = EXTRACTORS[suffix](data)
     # Fonts and slides may have half of a letter of two halves, which cannot be stored.
     found = replace(found, pages=tuple(page.encode(errors="replace").decode() for page in found.pages))

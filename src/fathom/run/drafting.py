@@ -489,5 +489,5 @@ def _work_through(
     try:
         drive(ask())
     except FathomError as error:
-        words = str(error).replace(f"judge {name}: ", f"{stage} with {name}: ").replace("judgements", "replies")
+        words = str(error).replace(f"judge {name}: ", f"{stage} with {name}: ").replace(" judgements", " replies")
         raise FathomError(words.replace("judge what", "ask for what")) from None

@@ -108,6 +108,11 @@ def load_tokenizer(name: str, arguments: Mapping[str, Json]) -> Any:
     except Exception as error:
         if OWN_CODE in str(error):
             raise FathomError(f"model {name}: {_why(error)}") from error
+        if not folder.is_dir() and not other:
+            raise FathomError(
+                f"model {name}: there is no folder {folder}, and no such model could be loaded from the hub: "
+                f"{_line(error)}; correct the path, or the name on the hub"
+            ) from error
         raise FathomError(f"model {name}: its tokenizer cannot be loaded: {_line(error)}; {advice}") from error
 
 

@@ -369,7 +369,8 @@ def _failed(what: str, failure: Failure, settings: Settings, name: str, found: S
         better = near[0] if near else found.served[0] if len(found.served) == 1 else ""
         option = f"--model {settings.model.removesuffix(name)}{better}" if better else ""
         told = f"the server has no model {name!r}; it serves {names}"
-        return Check("model name", "failed", told, f"Give {option or 'one of these names'}", option)
+        advice = f"Give {shlex.join(option.split(' ', 1)) if option else 'one of these names'}"
+        return Check("model name", "failed", told, advice, option)
     if failure.kind == "denied":
         advice = (
             "Check the address, which usually ends in /v1, and the model's name"

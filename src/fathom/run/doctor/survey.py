@@ -6,6 +6,7 @@ import asyncio
 import difflib
 import json
 import os
+import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -30,6 +31,7 @@ MOST_NAMES = 5000
 _SHOWN = 120
 _WINDOWS = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
 """Fields of a list of models that hold a window: vLLM and SGLang, LM Studio, gateways, Groq, llama.cpp."""
+_NUM_CTX = re.compile(r"^num_ctx[ \t]+([0-9]{1,9})[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +170,9 @@ async def _window_elsewhere(client: AsyncOpenAI, name: str, seconds: float) -> i
     if not isinstance(body, Mapping):
         return None
     # Without num_ctx Ollama chooses a window by its own setting, whatever the model can hold.
-    lines = [line.split() for line in str(body.get("parameters") or "").splitlines()]
-    return next((int(line[1]) for line in lines if line[:1] == ["num_ctx"] and line[-1].isdecimal()), None)
+    stated = _NUM_CTX.search(str(body.get("parameters") or ""))
+    window = int(stated[1]) if stated else 0
+    return window if window >= LEAST else None
 
 
 async def _others(client: AsyncOpenAI, given: str, seconds: float) -> Any:
