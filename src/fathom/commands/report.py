@@ -64,7 +64,7 @@ def report(options: ReportOptions) -> "Report":
     from fathom.report.made import measured, write
     from fathom.report.page import TITLE
     from fathom.report.reading import filtered
-    from fathom.rows import fingerprints, unfinished
+    from fathom.rows import fingerprints, unfinished, unread_files
 
     sources = paths_of(options.sources)
     left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed)
@@ -73,7 +73,7 @@ def report(options: ReportOptions) -> "Report":
         title=options.title or TITLE,
         seed=options.seed,
         unanswered=options.unanswered,
-        notes=unfinished(sources),
+        notes=[*unread_files(sources), *unfinished(sources)],
         made=(*fingerprints(sources), ("Command", _command(options))),
         link=_link(options, sources),
     )

@@ -12,7 +12,7 @@ from fathom.registry import results
 from fathom.rows.inspect_log import rows_from_inspect
 from fathom.rows.labels import read_labels
 from fathom.rows.lm_eval_log import rows_from_lm_eval
-from fathom.rows.runs import fingerprints, load, rows_from_run, unfinished
+from fathom.rows.runs import fingerprints, load, rows_from_run, unfinished, unread_files
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, rows_from_results, to_frame, write_rows
 from fathom.types import FathomError
 
@@ -30,6 +30,7 @@ __all__ = [
     "rows_from_run",
     "to_frame",
     "unfinished",
+    "unread_files",
     "write_rows",
 ]
 

@@ -13,7 +13,7 @@ from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.run.manifest import read_manifest
 from fathom.run.progress import status
-from fathom.run.store import StoredReply, replies, unasked
+from fathom.run.store import StoredReply, peek, replies, unasked
 from fathom.tokens import public_name
 from fathom.types import FathomError, Row
 
@@ -89,16 +89,38 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
 
 
 def unfinished(paths: Iterable[Path]) -> list[str]:
-    """A sentence about each run that is not finished: its scores are those of a part of the samples."""
+    """A sentence about each run that is not finished, or asked some samples only: its scores are those of a part."""
     found = []
     for folder in paths:
         one = status(folder) if folder.is_dir() else None
-        if one is not None and one.finished < one.total:
+        if one is None:
+            continue
+        if one.finished < one.total:
             found.append(
                 f"{folder.name} ({one.model}) is unfinished, {one.finished:,} of {one.total:,} replies so far: its "
                 "scores are those of a part; run it to the end"
             )
+        manifest = read_manifest(folder)
+        with peek(folder) as store:
+            asked, whole = store.samples(), manifest["suite"].get("samples") or 0
+        if asked < whole and manifest.get("subset") is None:
+            found.append(
+                f"{folder.name} ({one.model}) asked {asked:,} of the {whole:,} samples of its suite: its scores are "
+                "those of a part"
+            )
     return found
+
+
+def unread_files(paths: Iterable[Path]) -> list[str]:
+    """A sentence about each suite that was built although files of its corpus could not be read."""
+    suites = [read_manifest(path)["suite"] for path in paths if path.is_dir()]
+    missed = {suite["fingerprint"]: (suite["name"], suite.get("unread_files") or 0) for suite in suites}
+    return [
+        f"{count:,} file{'s' if count > 1 else ''} of the documents of {name} could not be read; manifest.json of the "
+        "suite names them"
+        for name, count in missed.values()
+        if count
+    ]
 
 
 def fingerprints(paths: Iterable[Path]) -> list[tuple[str, str]]:

@@ -62,6 +62,8 @@ _SUITE_FIELDS = {
     "name": _Kind(str, "a text", needed=True),
     "fingerprint": _Kind(str, "a text", needed=True),
     "tokenizer": _Kind(str, "a text", needed=True),
+    "samples": _Kind(int, "a whole number or null"),
+    "unread_files": _Kind(int, "a whole number or null"),
 }
 
 
@@ -101,6 +103,8 @@ def describe_run(
             "path": str(suite),
             "fingerprint": suite_manifest.get("fingerprint"),
             "tokenizer": suite_manifest.get("tokenizer"),
+            "samples": sum((suite_manifest.get("samples") or {}).values()) or None,
+            "unread_files": sum(one["missed"] for one in suite_manifest.get("files_of_corpus") or ()) or None,
             **({"plugins": suite_manifest["plugins"]} if "plugins" in suite_manifest else {}),
         },
         "model": settings.model,

@@ -242,6 +242,14 @@ class Peek:
         """Sums over all finished replies; zeros if there is no store."""
         return read_totals(self.db) if self.db is not None else NOTHING
 
+    def samples(self) -> int:
+        """Number of different samples with a reply; of those that are planned, if the run stored its plan."""
+        if self.db is None:
+            return 0
+        planned = self.db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'planned'").fetchone()[0]
+        more = " UNION SELECT sample FROM planned" if planned else ""
+        return int(self.db.execute(f"SELECT count(*) FROM (SELECT sample FROM replies{more})").fetchone()[0])
+
     def workers(self) -> list[Joined]:
         """All processes that ever joined the run."""
         query = (
