@@ -128,6 +128,18 @@ def test_percent_is_no_fraction(wrong: dict[str, float]) -> None:
         gate(ones, ones, **wrong)  # type: ignore[arg-type]
 
 
+def test_deleted_wrong_replies_are_wrong_answers() -> None:
+    whole = drawn(1, 2000)
+    wrong = whole.filter((pl.col("value") == 0) & (pl.col("length") == 4096)).head(39)
+    kept = whole.join(wrong.select("sample", "length"), on=["sample", "length"], how="anti")
+    found = gate(kept, whole, margin=0.03)
+    assert (found.gaps, found.lost, found.gained) == ((), (), ())
+    assert {one.difference for one in found.claims} == {0.0}
+    right = whole.filter((pl.col("value") == 1) & (pl.col("length") == 4096)).head(39)
+    found = gate(whole.join(right.select("sample", "length"), on=["sample", "length"], how="anti"), whole, margin=0.03)
+    assert len(found.lost) == 39
+
+
 def test_several_tasks_are_claims_of_their_own() -> None:
     two = [side({1024: np.ones(300), 2048: np.ones(300)}, task=task) for task in ("kv", "qa")]
     found = gate(pl.concat(two), pl.concat(two), margin=0.03)

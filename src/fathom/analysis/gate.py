@@ -137,10 +137,11 @@ def gate(
     rows = pl.concat([_side(candidate, SIDES[0]), _side(baseline, SIDES[1])])
     if at is not None:
         rows = rows.filter(pl.col("length").is_in(list(at)))
+    gaps = _gaps(scored_rows(rows, unanswered), [length for length in at or () if length not in set(rows["length"])])
+    if not gaps:
+        rows = _with_absent_as_zero(rows)
     claims = _claims(rows, unanswered, margin, seed)
-    asked = scored_rows(rows, unanswered)
-    lost, gained = _flips(asked.filter(pl.col("value").is_not_null()))
-    gaps = _gaps(asked, [length for length in at or () if length not in set(rows["length"])])
+    lost, gained = _flips(scored_rows(rows, unanswered).filter(pl.col("value").is_not_null()))
     decided = _decided(claims, margin, alpha)
     decision, reason = _decision(decided, gaps, margin)
     return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
@@ -153,6 +154,17 @@ def _side(rows: pl.DataFrame, name: str) -> pl.DataFrame:
         found = ", ".join(sorted(f"{model} {variant}".strip() for model, variant in systems)) or "none"
         raise FathomError(f"the {name} must be the rows of one model and variant; found {found}")
     return rows.with_columns(model=pl.lit(name), variant=pl.lit(""))
+
+
+def _with_absent_as_zero(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows in which the few samples that only the baseline has are wrong answers of the candidate.
+
+    Without them, a candidate whose wrong replies were deleted would lose less than it does.
+    """
+    sample = ["suite", "task", "length", "sample"]
+    candidate, baseline = (rows.filter(model=name) for name in SIDES)
+    absent = baseline.join(candidate, on=sample, how="anti", maintain_order="left")
+    return pl.concat([rows, absent.with_columns(model=pl.lit(SIDES[0]), value=pl.lit(0.0), status=pl.lit("ok"))])
 
 
 def _claims(rows: pl.DataFrame, unanswered: Unanswered, margin: float, seed: int) -> list[Claim]:
