@@ -158,6 +158,7 @@ def draft_with(folder: Path, monkeypatch: pytest.MonkeyPatch, says: Callable[[st
         (reply({"question": "How many?", "answer": 3, "evidence": "x"}), "question, answer or evidence is missing"),
         (reply(entry(0, answer=" ")), "question, answer or evidence is missing"),
         (reply(entry(0, evidence="The ship carried salt.")), "the evidence is not in the text word for word"),
+        (reply(entry(0, evidence="- ")), "the evidence is not in the text word for word"),
         (reply(entry(0, answer="salt " * 30)), "the answer is too long"),
         (reply(entry(0, question="=HYPERLINK(1)")), "the question or the answer looks like a formula"),
     ],
@@ -172,6 +173,7 @@ def test_drafts_that_cannot_be_used_are_rejected_with_a_reason(
     assert (summary.kept, summary.rejected) == (2, {reason: 1})
     (row,) = table(folder.parent / "questions.draft" / "rejected.csv")
     assert row["reason"] == reason
+    assert not any(field.startswith(("=", "+", "-", "@")) for field in row.values())
     assert f"rejected: {reason}: 1" in summary.hints
 
 

@@ -49,6 +49,8 @@ COLUMNS = ("document", "question", "answer", "evidence", "page", "drafted", "che
 PASSAGE = 8_000  # characters of a passage that questions are about, at most
 REPLY_TOKENS = 1024  # output cap of a reply; a model that reasons gets more
 LONGEST_ANSWER = 100  # characters
+FORMULA = "=+-@"
+"""First characters of what a spreadsheet takes for a formula."""
 NOTHING = Spent()
 SHORTEST = 200  # characters of a passage
 
@@ -253,7 +255,8 @@ def draft(
     mark.write_text(checksum(out), "utf-8")
     rejected = [one for one in done if one.reason]
     columns = ("reason", *COLUMNS)
-    _write(folder / "rejected.csv", columns, ((one.reason, *_row(one, model.model, checker.model)) for one in rejected))
+    lines = ((one.reason, *_row(one, model.model, checker.model)) for one in rejected)
+    _write(folder / "rejected.csv", columns, map(_as_text, lines))
     return DraftSummary(
         out,
         len(kept),
@@ -342,14 +345,20 @@ def _drafted(passage: Passage, entry: object) -> Drafted:
     if len(parts) != 3 or not all(isinstance(part, str) and normalise(part) for part in parts):
         return Drafted(passage, "", "", "", "question, answer or evidence is missing")
     question, answer, evidence = (" ".join(normalise(str(part)).split()) for part in parts)
+    evidence = evidence.lstrip(FORMULA + " ")  # marks of a list, which are no part of the sentence
     reason = ""
-    if find_quotation(passage.text, evidence) is None:
+    if not evidence or find_quotation(passage.text, evidence) is None:
         reason = "the evidence is not in the text word for word"
     elif len(answer) > LONGEST_ANSWER:
         reason = "the answer is too long"
-    elif question[0] in "=+-@" or answer[0] in "=@":  # a spreadsheet would take it for a formula
+    elif question[0] in FORMULA or answer[0] in "=@":
         reason = "the question or the answer looks like a formula"
     return Drafted(passage, question, answer, evidence, reason)
+
+
+def _as_text(row: Iterable[str]) -> list[str]:
+    """A row of rejected questions, none of which a spreadsheet takes for a formula."""
+    return [f"'{field}" if field[:1] in tuple(FORMULA) else field for field in row]
 
 
 def _without_duplicates(drafted: Iterable[Drafted]) -> list[Drafted]:
