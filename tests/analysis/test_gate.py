@@ -128,6 +128,13 @@ def test_percent_is_no_fraction(wrong: dict[str, float]) -> None:
         gate(ones, ones, **wrong)  # type: ignore[arg-type]
 
 
+def test_a_baseline_without_points_to_lose_never_passes() -> None:
+    zeros = side(dict.fromkeys(LENGTHS, np.zeros(2000)))
+    found = gate(zeros, zeros, margin=0.03)
+    assert found.decision == "INCONCLUSIVE"
+    assert found.reason == "the baseline scores 0.0, so it has no 3 points to lose"
+
+
 def test_deleted_wrong_replies_are_wrong_answers() -> None:
     whole = drawn(1, 2000)
     wrong = whole.filter((pl.col("value") == 0) & (pl.col("length") == 4096)).head(39)

@@ -141,7 +141,11 @@ def gate(
     if not gaps:
         rows = _with_absent_as_zero(rows)
     claims = _claims(rows, unanswered, margin, seed)
-    lost, gained = _flips(scored_rows(rows, unanswered).filter(pl.col("value").is_not_null()))
+    scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
+    lost, gained = _flips(scored)
+    score = float(scored.filter(model=SIDES[1])["value"].to_numpy().mean()) if claims else 0.0
+    if claims and score <= margin:
+        gaps += (f"the baseline scores {100 * score:.1f}, so it has no {100 * margin:g} points to lose",)
     decided = _decided(claims, margin, alpha)
     decision, reason = _decision(decided, gaps, margin)
     return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
