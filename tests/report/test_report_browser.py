@@ -105,7 +105,7 @@ def test_parts_are_there_and_figures_can_be_read_on_a_phone(browser: Browser, ad
     tab = opened(browser, address, width=375, scheme="light")
     assert tab.locator("h1").count() == 1
     headings = tab.locator("h2").all_inner_texts()
-    assert headings[:4] == ["Not measured", "At a glance", "Score against length", "Largest drops"]
+    assert headings[:3] == ["Not measured", "At a glance", "Score against length"]
     assert {"LongScore", "Effective context length", "Position", "Counts", "Settings"} <= set(headings)
     assert tab.locator("table").count() >= 10
     sizes = tab.evaluate(

@@ -139,7 +139,11 @@ def page(results: Results, *, title: str = TITLE, link: Callable[[Replies], str]
         "truncation": truncation_figures(results),
         "hundred": view(results),
     }
-    there = {"reading", *(name for name, value in shown.items() if value), *(["position"] if shown["grids"] else [])}
+    there = {
+        "reading",
+        *(name for name, value in shown.items() if value),
+        *(["position"] if shown["positions"] or shown["grids"] else []),
+    }
     text = environment.get_template("page.html.j2").render(
         **shown,
         title=printable(title),
