@@ -1,7 +1,7 @@
 """The error for an unknown name, with suggestions."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from fathom.types import FathomError
 
@@ -19,6 +19,19 @@ def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list"
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
     return FathomError(f"unknown {kind} {name!r}; {hint} (see `{see}`)")
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are: "a, b and 3 more"."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def system_name(model: str, variant: str) -> str:

@@ -17,6 +17,7 @@ import polars as pl
 from fathom.analysis.compare import Comparison, pair_up
 from fathom.analysis.grid import ALL
 from fathom.length import format_length
+from fathom.names import first_of
 from fathom.printing import readable
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered, scored_rows
@@ -236,10 +237,9 @@ def _gaps(asked: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
             continue
         said = [
             f"{task} at {format_length(length)} ({lacking:,} of {every:,} samples)"
-            for task, length, lacking, every in less.head(NAMED).iter_rows()
+            for task, length, lacking, every in less.iter_rows()
         ]
-        more = f" and {less.height - NAMED:,} more" if less.height > NAMED else ""
-        found.append(f"the {name} has no score for {', '.join(said)}{more}")
+        found.append(f"the {name} has no score for {first_of(said, NAMED)}")
     return tuple(found)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.profile import Profile, at_columns
 from fathom.length import format_length, named_lengths
+from fathom.names import listed
 from fathom.types import FathomError
 
 
@@ -65,14 +66,10 @@ def _said(one: SharedLengths, averaged: str) -> str:
     by_models: dict[tuple[str, ...], list[int]] = {}
     for length, models in one.others:
         by_models.setdefault(models, []).append(length)
-    extra = ", ".join(f"{named_lengths(lengths)} only by {_listed(models)}" for models, lengths in by_models.items())
+    extra = ", ".join(f"{named_lengths(lengths)} only by {listed(models)}" for models, lengths in by_models.items())
     option = ",".join(map(format_length, one.lengths)) or "no length"
     named = named_lengths(one.lengths) if one.lengths else "no length"
     return f"not all models have the same lengths ({extra}): {averaged.format(lengths=option, named=named)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def at_lengths(ready: Sequence[Profile], lengths: Sequence[int]) -> list[Profile]:

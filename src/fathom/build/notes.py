@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from fathom.build.config import BuildConfig
 from fathom.length import format_length
+from fathom.names import first_of
 from fathom.registry import suites
 from fathom.tokens import DEFAULT
 from fathom.types import CandidatePool, Resources, Sample, Task
@@ -130,7 +131,7 @@ def about_records(notes: Sequence[str], wanted: BuildConfig, records: Mapping[st
             shared.setdefault(text, {})[name] = None
         else:
             shared.setdefault(note, {})
-    found = [f"{_listed(list(names))}: {text}" if names else text for text, names in shared.items()]
+    found = [f"{first_of(list(names), SHOWN)}: {text}" if names else text for text, names in shared.items()]
     return found + _elsewhere(records) + _coverage(wanted, records) + _places(wanted, records)
 
 
@@ -140,7 +141,7 @@ def _elsewhere(records: Mapping[str, RecordCounts]) -> list[str]:
     if not counts:
         return []
     why = "records skipped, because the build lacks their stated length"
-    return [f"{_listed(list(counts))}: {why}: {sum(counts.values()):,}"]
+    return [f"{first_of(list(counts), SHOWN)}: {why}: {sum(counts.values()):,}"]
 
 
 def _coverage(wanted: BuildConfig, records: Mapping[str, RecordCounts]) -> list[str]:
@@ -157,7 +158,7 @@ def _coverage(wanted: BuildConfig, records: Mapping[str, RecordCounts]) -> list[
     which = _asked_for(wanted, records, absent)
     none = [f"skipped, because the data have none of their records{which}"] if absent else []
     whole = [name for name, standing in records.items() if standing.items and not standing.bare]
-    bare = [f"{_listed(whole)}: no closed-book prompt exists"] if wanted.closed_book else []
+    bare = [f"{first_of(whole, SHOWN)}: no closed-book prompt exists"] if wanted.closed_book else []
     return partly + none + (bare if whole else [])
 
 
@@ -165,7 +166,7 @@ def _asked_for(wanted: BuildConfig, records: Mapping[str, RecordCounts], absent:
     """Which records of some tasks were requested, and the names of these tasks."""
     lengths = " at these lengths" if any(records[name].elsewhere for name in absent) else ""
     if wanted.where:  # most are excluded intentionally
-        return f"{lengths} that match --where: {_listed(absent)}"
+        return f"{lengths} that match --where: {first_of(absent, SHOWN)}"
     return f"{lengths}: {', '.join(absent)}"
 
 
@@ -191,8 +192,3 @@ def _places(wanted: BuildConfig, records: Mapping[str, RecordCounts]) -> list[st
 
 def _numbers(lengths: Mapping[int, int]) -> str:
     return ", ".join(f"{format_length(length)} {lengths[length]}" for length in sorted(lengths))
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,8 +1,9 @@
 """How numbers are written, on the page and in the terminal."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from fathom.names import listed as listed
 from fathom.stats.intervals import Interval
 
 ABSENT = "–"
@@ -119,10 +120,3 @@ def opening(text: str) -> str:
 def sentence(text: str) -> str:
     """A note as a sentence, with a capital and a full stop; "" of ""."""
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
-
-
-def listed(names: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -191,3 +191,42 @@ def _sqlite(folder: Path, schema: Schema) -> Engine:
         connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
     return engine
+
+
+class Database:
+    """Connections to a store, for several threads and several servers at once; the base of what is kept in one.
+
+    Args:
+        place: A folder (SQLite) or the URL of a PostgreSQL database.
+        schema: Its tables, which are created or migrated.
+
+    Attributes:
+        engine: Connections that write.
+        reading: Connections that only read.
+
+    Raises:
+        FathomError: It cannot be opened.
+    """
+
+    def __init__(self, place: str, schema: Schema) -> None:
+        self.engine = engine_of(place, schema)
+        self.reading = self.engine.execution_options(**{READING: True})
+        try:
+            with clear_errors():
+                migrate(self.engine, schema)
+        except FathomError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self.engine.dispose()
+
+    def is_there(self) -> bool:
+        """Whether the database responds."""
+        try:
+            with self.reading.connect() as connection:
+                connection.execute(text("SELECT 1"))
+            return True
+        except SQLAlchemyError:
+            return False

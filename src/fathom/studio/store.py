@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, text, update
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
-from fathom.server.database import READING, StoreError, clear_errors, engine_of, migrate, now
+from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio.log import Entry, Head, NoteEntry, new_entry
 from fathom.studio.records import as_record, canonical, checked_text, from_record
 from fathom.studio.schema import STUDIO, documents, drafts, entries, head, notes, people, samples, texts
@@ -110,7 +110,7 @@ class Draft:
     body: str
 
 
-class Store:
+class Store(Database):
     """The studio in a database, for several threads and several servers at once.
 
     Args:
@@ -121,29 +121,9 @@ class Store:
     """
 
     def __init__(self, place: str) -> None:
-        self.engine = engine_of(place, STUDIO)
-        self.reading = self.engine.execution_options(**{READING: True})
+        super().__init__(place, STUDIO)
         self._kept: dict[tuple[str, Hashable], object] = {}
         self._text = lru_cache(maxsize=16)(self._read_text)
-        try:
-            with clear_errors():
-                migrate(self.engine, STUDIO)
-        except FathomError:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Closes all connections."""
-        self.engine.dispose()
-
-    def is_there(self) -> bool:
-        """Whether the database responds."""
-        try:
-            with self.reading.connect() as connection:
-                connection.execute(text("SELECT 1"))
-            return True
-        except SQLAlchemyError:
-            return False
 
     # Actions
 

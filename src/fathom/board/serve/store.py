@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, text, update
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from fathom.board.likeness import expected_alike, likeness, plain_name, unpacked
 from fathom.board.serve.schema import (
@@ -19,7 +19,7 @@ from fathom.board.serve.schema import (
     prints,
     submissions,
 )
-from fathom.server.database import READING, StoreError, clear_errors, engine_of, migrate, moment, now
+from fathom.server.database import Database, StoreError, clear_errors, moment, now
 from fathom.types import FathomError, Json
 
 State: TypeAlias = Literal["pending", "accepted", "refused", "withdrawn"]
@@ -122,7 +122,7 @@ class WaitingError(FathomError):
     """A submitter has the maximum number of pending submissions."""
 
 
-class Store:
+class Store(Database):
     """Submissions in a database, for several threads and several servers at once.
 
     Args:
@@ -133,27 +133,7 @@ class Store:
     """
 
     def __init__(self, place: str) -> None:
-        self.engine = engine_of(place, BOARD)
-        self.reading = self.engine.execution_options(**{READING: True})
-        try:
-            with clear_errors():
-                migrate(self.engine, BOARD)
-        except FathomError:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Closes all connections."""
-        self.engine.dispose()
-
-    def is_there(self) -> bool:
-        """Whether the database responds."""
-        try:
-            with self.reading.connect() as connection:
-                connection.execute(text("SELECT 1"))
-            return True
-        except SQLAlchemyError:
-            return False
+        super().__init__(place, BOARD)
 
     def add(self, submission: Submission, bundle: Path | None, waiting: int, said: bytes = b"") -> None:
         """Adds a submission durably: it survives ``kill -9`` and a power failure after this returns.
