@@ -1,0 +1,37 @@
+"""List the methods, with their options and sources."""
+
+from typing import Any
+
+from fathom.commands.shared import Json
+from fathom.options.declare import command
+
+
+class MethodsOptions(Json):
+    pass
+
+
+@command(MethodsOptions)
+def lab_methods(options: MethodsOptions) -> list[dict[str, Any]]:
+    """List the methods, with their options and sources."""
+    from fathom.extend.methods import METHODS
+
+    return [
+        {
+            "method": kind.name,
+            "changes": kind.family,
+            "description": kind.description,
+            "options": [one.name if one.default is None else f"{one.name}={one.default}" for one in kind.parameters],
+            "source": kind.source,
+        }
+        for kind in METHODS.values()
+    ]
+
+
+def main(line: MethodsOptions) -> None:
+    """Print a table, or JSON."""
+    from fathom.terminal import print_json, print_records
+
+    found = lab_methods.body(line)
+    if line.as_json:
+        return print_json(found)
+    print_records([{name: one[name] for name in ("method", "changes", "description", "options")} for one in found])

@@ -1,0 +1,197 @@
+"""A method applied to a model of ``transformers``: first to its configuration, then to the loaded model."""
+
+import itertools
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
+from fathom.extend.hf.attention import MappedAttention
+from fathom.extend.hf.checks import check_extension, head_size, is_mapped, rope_of, window_of_method
+from fathom.extend.methods import Method
+from fathom.extend.servers import rope_parameters
+from fathom.types import FathomError, Json
+
+_IDENTITY = "fathom_identity"
+_NUMBERS = itertools.count()
+_PROBED = 16
+"""Tokens of the text on which mapped attention is compared with the model's own."""
+_SAME = {"float32": 1e-3, "float64": 1e-3}
+_NEARLY = 0.1
+_NOTES = {
+    "dynamic": (
+        "dynamic NTK: every request has the frequencies of its own length, prompt and reply together; transformers' "
+        "own dynamic keeps those of the longest request before, and changes them within a reply"
+    ),
+    "longrope": (
+        "LongRoPE: short or long factors are chosen once for a request, by its length, prompt and reply together; "
+        "transformers' own switches within a reply, while cached keys stay as they were"
+    ),
+    "streaming": "StreamingLLM: tokens between the first and the last ones are not seen; memory still holds them",
+}
+
+
+@dataclass
+class Extension:
+    """A method on its way to a model.
+
+    Attributes:
+        method: With all values.
+        config: The changed configuration, to load the model with.
+        window: Tokens that the model holds, prompt and reply together; None where nothing limits them.
+        attention: Name of the attention to load it with; None for the model's own.
+    """
+
+    method: Method
+    config: Any
+    window: int | None
+    attention: str | None = None
+    _inverse: Floats | None = None
+    _factor: float = 1.0
+    _base: float = 10_000.0
+    _size: int = 0
+    _rotaries: list[Any] = field(default_factory=list)
+    _state: Hashable = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results must know."""
+        note = _NOTES.get(self.method.name)
+        return () if note is None else (note,)
+
+    def record(self) -> dict[str, Json]:
+        """The method with all values and what follows for the model, for a manifest."""
+        return {**self.method.record(), "window": self.window, "notes": list(self.notes)}
+
+    def attach(self, model: Any) -> None:
+        """Finish a model that was loaded with the configuration.
+
+        Raises:
+            FathomError: Its attention is not of the kind that maps of positions can replace.
+        """
+        self._rotaries = [one for one in model.modules() if hasattr(one, "inv_freq") and hasattr(one, "rope_type")]
+        if not self._rotaries:
+            raise FathomError(f"{self.method.name}: no rotary embedding was found in the model")
+        if self.attention is not None:
+            self._compare(model)
+        elif self._inverse is not None:
+            self._turn(self._inverse, self._factor)
+
+    def fit(self, tokens: int) -> Hashable:
+        """Set what depends on the length of a request.
+
+        Args:
+            tokens: Prompt and reply together.
+
+        Returns:
+            A value; where it differs from that of the request before, caches cannot be shared.
+        """
+        if not self.method.kind.per_request:
+            return None
+        state: Hashable = (
+            dynamic_base(self.method, self._size, self._base, tokens)
+            if self.method.name == "dynamic"
+            else is_long(self.method, tokens)
+        )
+        if state != self._state:
+            self._turn(*frequencies(self.method, self._size, self._base, tokens))
+            self._state = state
+        return state
+
+    def _turn(self, inverse: Floats, factor: float) -> None:
+        """Give the model's rotary embeddings other frequencies."""
+        import torch
+
+        for one in self._rotaries:
+            one.inv_freq.copy_(torch.as_tensor(inverse))
+            one.attention_scaling = factor
+
+    def _compare(self, model: Any) -> None:
+        """Compare the mapped attention with the model's own on a text so short that the map changes nothing."""
+        import torch
+
+        if self._inverse is None:
+            return
+        exact = self.method.whole("chunk") - self.method.whole("local") if self.method.name == "dca" else None
+        limit = exact or (self.method.whole("window") if self.method["window"] is not None else _PROBED)
+        vocabulary = model.get_input_embeddings().weight.shape[0]
+        ids = torch.arange(1, min(_PROBED, limit) + 1, device=model.device)[None] % vocabulary
+        with torch.inference_mode():
+            mapped = model(ids, use_cache=False).logits.float()
+            zeros = torch.zeros(len(self._inverse)).numpy()
+            try:
+                model.set_attn_implementation("eager")
+                self._turn(self._inverse, self._factor)
+                plain = model(ids, use_cache=False).logits.float()
+            finally:
+                self._turn(zeros, 1.0)
+                model.set_attn_implementation(self.attention)
+        allowed = _SAME.get(str(model.dtype).removeprefix("torch."), _NEARLY) * float(plain.abs().max())
+        if not float((mapped - plain).abs().max()) <= allowed:
+            raise FathomError(
+                f"{self.method.name}: the attention of a model of type {self.config.model_type} is not of the usual "
+                "kind, so that maps of positions would give wrong results; choose a method that changes frequencies"
+            )
+
+
+def plan_extension(config: Any, method: Method) -> Extension:
+    """Check a method, and change the configuration of a model for it.
+
+    Args:
+        config: The configuration, which is changed.
+        method: As the user gave it.
+
+    Returns:
+        What the model is to be loaded with; call ``attach`` afterwards.
+
+    Raises:
+        FathomError: The model or its library cannot do it; the message says why.
+    """
+    text = config.get_text_config()
+    made = check_extension(text, method)
+    rope, size = rope_of(text), head_size(text)
+    base, window = float(rope["rope_theta"]), window_of_method(text, made)
+    found = Extension(made, config, window, _base=base, _size=size)
+    part = {name: rope[name] for name in ("partial_rotary_factor",) if name in rope}
+    if is_mapped(made):
+        found._inverse, found._factor = _own_frequencies(text, made, rope, size)
+        found.attention = _register(MappedAttention(made, found._inverse, found._factor))
+        text.rope_parameters = {"rope_type": _IDENTITY, "rope_theta": base, **part}
+    elif made.kind.per_request or made["form"] == "su":
+        # The loaded model gets its frequencies for each request, or once.
+        found._inverse, found._factor = frequencies(made, size, base)
+        text.rope_parameters = {"rope_type": "default", "rope_theta": base, **part}
+    else:
+        text.rope_parameters = {**rope_parameters(made, size, base), **part}
+    if window is not None:
+        text.max_position_embeddings = max(window, text.max_position_embeddings)
+    return found
+
+
+def _own_frequencies(config: Any, method: Method, rope: dict[str, Any], size: int) -> tuple[Floats, float]:
+    """The frequencies that a map of positions uses: the model's own."""
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    kind = str(rope.get("rope_type", "default"))
+    if kind == "default":
+        return frequencies(method, size, float(rope["rope_theta"]))
+    inverse, factor = ROPE_INIT_FUNCTIONS[kind](config)
+    return inverse.numpy(), float(factor)
+
+
+def _register(attention: MappedAttention) -> str:
+    """Register what a model of this process is loaded with; returns the name."""
+    import torch
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RotaryEmbeddingConfigMixin
+
+    def identity(config: Any, *_: Any, **__: Any) -> tuple[Any, float]:
+        return torch.zeros(head_size(config) // 2), 1.0
+
+    ROPE_INIT_FUNCTIONS[_IDENTITY] = identity
+    # Without a function of this name every configuration would print a warning.
+    setattr(RotaryEmbeddingConfigMixin, f"_validate_{_IDENTITY}_rope_parameters", lambda *_, **__: None)
+    name = f"fathom_positions_{next(_NUMBERS)}"
+    AttentionInterface.register(name, attention.attend)
+    AttentionMaskInterface.register(name, attention.mask)
+    return name
