@@ -64,7 +64,7 @@ def frequencies(method: Method, head_dim: int, base: float, length: int | None =
 
 def ntk_base(head_dim: int, base: float, factor: float) -> float:
     """The base with which the slowest frequency is divided by the factor (NTK-aware)."""
-    return base * factor ** (head_dim / (head_dim - 2))
+    return float(base * factor ** (head_dim / (head_dim - 2)))
 
 
 def dynamic_base(method: Method, head_dim: int, base: float, length: int | None) -> float:
@@ -88,7 +88,7 @@ def _turns(head_dim: int, base: float) -> Floats:
 def _ntk(method: Method, head_dim: int, base: float) -> Floats:
     factor = method.number("factor")
     if method["form"] == "su":
-        return plain(head_dim, base * factor) / np.float32(factor ** (2 / head_dim))
+        return (plain(head_dim, base * factor) * factor ** (-2 / head_dim)).astype(np.float32)
     if method["form"] == "mixed":
         half = head_dim // 2
         places = np.arange(1, half + 1, dtype=np.float64)
@@ -149,8 +149,8 @@ def _longrope(method: Method, head_dim: int, base: float, length: int | None) ->
                 f"longrope: {name} has {len(divisors)} numbers, but heads of {head_dim} have {head_dim // 2} "
                 "frequencies; give one number for each"
             )
-    divisors = np.asarray(long if is_long(method, length) else short, dtype=np.float32)
-    inverse = np.float32(1) / (divisors * _turns(head_dim, base))
+    chosen = np.asarray(long if is_long(method, length) else short, dtype=np.float32)
+    inverse = np.float32(1) / (chosen * _turns(head_dim, base))
     factor, original = method.number("factor"), method.whole("original")
     attention = 1.0 if factor <= 1 else math.sqrt(1 + math.log(factor) / math.log(original))
     return inverse, attention if method["attention_factor"] is None else method.number("attention_factor")

@@ -90,7 +90,7 @@ METHODS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            Kind("none", "none", "the model as it is", "Su et al. 2021, RoFormer"),
+            Kind("none", "none", "the model as it is", "Su et al. 2021, RoFormer", (_LENGTH,)),
             Kind(
                 "pi",
                 "frequencies",
@@ -462,7 +462,7 @@ def _read(method: str, parameter: Parameter, given: object) -> Value:
     """The value of an option, of a text or of what it stands for."""
     try:
         value = _value(parameter.unit, given)
-    except (FathomError, ValueError, TypeError, OverflowError):
+    except (FathomError, OSError, ValueError, TypeError, OverflowError):
         raise FathomError(f"{method}: {parameter.name}={given}: expected {_EXPECTED[parameter.unit]}") from None
     if parameter.among and value not in parameter.among:
         raise FathomError(f"{method}: {parameter.name}={given}: expected one of {listed(parameter.among)}")

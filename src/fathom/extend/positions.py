@@ -59,19 +59,30 @@ def levels(method: Method) -> tuple[Level, ...]:
     return near, Level(lambda i: i // group + shift, lambda j: j // group, lambda i, j: i - j >= window)
 
 
+def relative_position(method: Method, i: Any, j: Any) -> NDArray[np.float64]:
+    """The relative positions of queries i to keys j; NaN where a key is not seen.
+
+    Args:
+        method: With its values (``settled``).
+        i: Places of queries, an array or a number.
+        j: Places of keys, of a shape that goes with it.
+    """
+    i, j = np.asarray(i, dtype=np.float64), np.asarray(j, dtype=np.float64)
+    found = np.full(np.broadcast_shapes(i.shape, j.shape), np.nan)
+    for level in levels(method):
+        found = np.where((j <= i) & level.covers(i, j), level.query(i) - level.key(j), found)
+    return found
+
+
 def relative_positions(method: Method, length: int) -> NDArray[np.float64]:
-    """The relative position of each query i to each key j, shape (length, length); NaN where it is not seen.
+    """The map of a text: the relative position of each query to each key, shape (length, length).
 
     Raises:
         FathomError: The map would be too large.
     """
     if length > MOST:
         raise FathomError(f"a map of {length:,} tokens is too large; expected at most {MOST:,}")
-    i, j = np.arange(length, dtype=np.float64)[:, None], np.arange(length, dtype=np.float64)[None, :]
-    found = np.full((length, length), np.nan)
-    for level in levels(method):
-        found = np.where((j <= i) & level.covers(i, j), level.query(i) - level.key(j), found)
-    return found
+    return relative_position(method, np.arange(length)[:, None], np.arange(length)[None, :])
 
 
 def _same(place: Any) -> Any:

@@ -93,7 +93,7 @@ class MappedAttention:
             keys = (real.cumsum(1) - 1).clip(min=0)
         queries = keys[:, start : start + q_length]
         shared: dict[int, Angles] = {}
-        found = []
+        found: list[tuple[Angles, Angles]] = []
         for level in self._levels:
             if id(level.key) not in shared:
                 shared[id(level.key)] = self._angles(level.key(keys))
@@ -130,7 +130,7 @@ class MappedAttention:
         batch, heads, tokens, size = query.shape
         few, seen = key.shape[1], key.shape[2]
         scaling = size**-0.5 if scaling is None else scaling
-        rotated = _rotated_keys(key, [angles for _, angles in attention_mask.angles])
+        rotated = _rotated_keys(key, [one for _, one in attention_mask.angles])
         if attention_mask.scale is not None:
             query = (query * attention_mask.scale.to(query.device)).to(query.dtype)
         lowest = torch.finfo(torch.float32).min

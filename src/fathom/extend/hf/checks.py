@@ -75,7 +75,7 @@ def window_of_method(config: Any, method: Method) -> int | None:
     """Tokens that the model holds with a settled method; None where nothing limits them."""
     own = getattr(config, "max_position_embeddings", None)
     held = reach(method)
-    if held is None and method.name == "abf":
+    if held is None and method.name in ("none", "abf"):
         return own if isinstance(own, int) else None
     return held
 

@@ -5,6 +5,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
 from fathom.extend.hf.attention import MappedAttention
 from fathom.extend.hf.checks import check_extension, head_size, is_mapped, rope_of, window_of_method
@@ -74,8 +76,10 @@ class Extension:
             raise FathomError(f"{self.method.name}: no rotary embedding was found in the model")
         if self.attention is not None:
             self._compare(model)
-        elif self._inverse is not None:
-            self._turn(self._inverse, self._factor)
+        elif self.method.kind.per_request or self.method["form"] == "su":
+            self._turn(*frequencies(self.method, self._size, self._base))
+        elif self.method.kind.family == "frequencies":
+            self._check_frequencies()
 
     def fit(self, tokens: int) -> Hashable:
         """Set what depends on the length of a request.
@@ -98,6 +102,22 @@ class Extension:
             self._state = state
         return state
 
+    def _check_frequencies(self) -> None:
+        """Check that the model has taken the frequencies of its configuration."""
+        inverse, factor = frequencies(self.method, self._size, self._base)
+        for one in self._rotaries:
+            found = one.inv_freq.float().cpu().numpy()
+            if found.shape != inverse.shape or not np.allclose(found, inverse, rtol=1e-5, atol=0):
+                raise FathomError(
+                    f"{self.method.name}: a model of type {self.config.model_type} does not take its frequencies from "
+                    "its configuration; choose a map of positions, such as rerope"
+                )
+            if abs(one.attention_scaling - factor) > 1e-6:
+                raise FathomError(
+                    f"{self.method.name}: a model of type {self.config.model_type} does not take the attention factor "
+                    "from its configuration; choose a map of positions, such as rerope"
+                )
+
     def _turn(self, inverse: Floats, factor: float) -> None:
         """Give the model's rotary embeddings other frequencies."""
         import torch
@@ -118,7 +138,7 @@ class Extension:
         ids = torch.arange(1, min(_PROBED, limit) + 1, device=model.device)[None] % vocabulary
         with torch.inference_mode():
             mapped = model(ids, use_cache=False).logits.float()
-            zeros = torch.zeros(len(self._inverse)).numpy()
+            zeros = np.zeros_like(self._inverse)
             try:
                 model.set_attn_implementation("eager")
                 self._turn(self._inverse, self._factor)
@@ -157,12 +177,15 @@ def plan_extension(config: Any, method: Method) -> Extension:
         found._inverse, found._factor = _own_frequencies(text, made, rope, size)
         found.attention = _register(MappedAttention(made, found._inverse, found._factor))
         text.rope_parameters = {"rope_type": _IDENTITY, "rope_theta": base, **part}
+    elif made.kind.family == "none":
+        pass
     elif made.kind.per_request or made["form"] == "su":
         # The loaded model gets its frequencies for each request, or once.
-        found._inverse, found._factor = frequencies(made, size, base)
         text.rope_parameters = {"rope_type": "default", "rope_theta": base, **part}
     else:
         text.rope_parameters = {**rope_parameters(made, size, base), **part}
+    if made["original"] is not None and hasattr(text, "original_max_position_embeddings"):
+        text.original_max_position_embeddings = made["original"]  # some models prefer it to that of rope_parameters
     if window is not None:
         text.max_position_embeddings = max(window, text.max_position_embeddings)
     return found
