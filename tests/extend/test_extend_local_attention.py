@@ -19,7 +19,7 @@ pytest.importorskip("transformers", reason="transformers is not installed; make 
 
 PROMPT, REPLY = 150, 8
 EXACT = 1e-5
-HALF = 0.03
+HALF = 0.05
 """Largest difference in bfloat16, as a share of the largest logit."""
 MAPS = [query for query in METHODS if split_name(f"hf/x?extend={query}")[1].kind.family == "positions"]
 
@@ -91,11 +91,12 @@ def test_batches_with_padding_on_the_left(kind: str, query: str) -> None:
 @pytest.mark.parametrize("query", METHODS)
 def test_in_bfloat16(query: str) -> None:
     model, extension = make_extended("Llama", query)
-    half = model.bfloat16()
+    for weights in model.parameters():  # frequencies stay as they are, as when a model is loaded in bfloat16
+        weights.data = weights.data.bfloat16()
     extension.fit(PROMPT)
     ids = some_ids(PROMPT)
-    expected = naive(half, extension.method, PROMPT)(ids, use_cache=False).logits
-    found = half(ids, use_cache=False).logits.double()
+    expected = naive(model, extension.method, PROMPT)(ids, use_cache=False).logits
+    found = model(ids, use_cache=False).logits.double()
     assert float((found - expected).abs().max()) < HALF * float(expected.abs().max())
 
 

@@ -39,7 +39,7 @@ CERTAIN = 0.99
 REPLY = 3
 _THETA = plain(HEAD, BASE).astype(np.float64)
 _TURNED = _THETA * WINDOW
-SLOW = np.flatnonzero((_TURNED > math.pi / 16) & (_TURNED <= math.pi / 2))
+SLOW = np.flatnonzero((math.pi / 16 < _TURNED) & (math.pi / 2 >= _TURNED))
 PAIRS = HEAD // 2
 # Coordinates of the hidden state.
 _CODE = slice(2, 2 + 2 * len(SLOW))
