@@ -40,7 +40,7 @@ TABLE = {
     "rerope&window=128&log=false": (1, 1, 1, 1, 1),
     "leaky&window=128&group=16": (1, 1, 1, 1, 1),
     "selfextend&window=128&group=16": (1, 1, 1, 1, 1),
-    f"selfextend&window=128&group=8&{LONG}": (1, 1, 1, 1, 0.55),
+    "selfextend&window=128&group=8": (1, 1, 1, 1, 0.55),
     "dca&chunk=192&local=32": (1, 1, 1, 1, 1),
     "streaming&sinks=4&window=252": (1, 1, 0.5, 0.25, 0.1),
 }
