@@ -207,11 +207,11 @@ def written_weights(copying: NDArray[np.float64] = _THETA) -> dict[str, NDArray[
     output[:, _OUT] = unit * words
     found = {"model.embed_tokens.weight": embedding, "lm_head.weight": output, "model.norm.weight": np.ones(WIDTH)}
     for number, layer in enumerate((first, second)):
-        place = f"model.layers.{number}"
-        found |= {f"{place}.self_attn.{name}_proj.weight": weights for name, weights in layer.items()}
-        found |= {f"{place}.{name}_layernorm.weight": np.ones(WIDTH) for name in ("input", "post_attention")}
-        found |= {f"{place}.mlp.{name}_proj.weight": np.zeros((2, WIDTH)) for name in ("gate", "up")}
-        found[f"{place}.mlp.down_proj.weight"] = np.zeros((WIDTH, 2))
+        prefix = f"model.layers.{number}"
+        found |= {f"{prefix}.self_attn.{name}_proj.weight": weights for name, weights in layer.items()}
+        found |= {f"{prefix}.{name}_layernorm.weight": np.ones(WIDTH) for name in ("input", "post_attention")}
+        found |= {f"{prefix}.mlp.{name}_proj.weight": np.zeros((2, WIDTH)) for name in ("gate", "up")}
+        found[f"{prefix}.mlp.down_proj.weight"] = np.zeros((WIDTH, 2))
     return found
 
 

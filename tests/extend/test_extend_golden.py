@@ -28,7 +28,7 @@ def golden(shared: Path) -> Path:
 def method_of(entry: dict[str, Any]) -> tuple[Method, int | None]:
     """The method of a golden array, and the length of its request."""
     kind = entry["method"]
-    trained = entry.get("original_max_position_embeddings") or entry.get("max_position_embeddings")
+    trained: Any = entry.get("original_max_position_embeddings") or entry.get("max_position_embeddings")
     options = {"factor": entry.get("factor") or entry.get("alpha") or entry.get("k"), "original": trained}
     if kind == "default":
         return NONE, None

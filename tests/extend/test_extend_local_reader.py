@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -103,92 +102,3 @@ def test_interpolation_reads_everything_where_layer_1_is_written_for_it(tmp_path
     loaded = load_model(f"hf/{tuned}?extend=pi&factor=8", {"device": "cpu"})
     assert loaded.extension is not None
     check(loaded, Rule(loaded.extension.method, tuple(THETA / 8)), (1, 1, 1, 1, 1))
-
-
-# ----------------------------------------------------------------------------------- faults of transformers, mended
-
-
-def rope(kind: str, **more: Any) -> dict[str, Any]:
-    return {"rope_parameters": {"rope_type": kind, "rope_theta": BASE, **more}}
-
-
-def test_longrope_switches_within_a_reply_of_transformers_and_not_of_ours(folder: Path) -> None:
-    divisors = (THETA / YARN).tolist()
-    parameters = {"short_factor": [1.0] * len(divisors), "long_factor": divisors, "factor": 8.0}
-    theirs = make_reader(**rope("longrope", **parameters, original_max_position_embeddings=WINDOW))
-    ours = load_model(f"hf/{folder}?extend=longrope&factor=8&long_factor={DIVISORS}", {"device": "cpu"})
-    items = make_items(WINDOW)
-    # The first word is right; the cached keys of the others have the frequencies from before the switch.
-    assert not any(generated(theirs, item) == item.answer for item in items)
-    assert all(generated(theirs, item)[0] == item.answer[0] for item in items)
-    assert all(generated(theirs, item, use_cache=False) == item.answer for item in items)
-    assert all(outcomes(ours, items))
-    assert ours.extension is not None
-    assert "chosen once for a request" in ours.extension.notes[0]
-
-
-def test_dynamic_keeps_the_longest_request_in_transformers_and_not_in_ours(folder: Path) -> None:
-    theirs = make_reader(**rope("dynamic", factor=1.0))
-    ours = load_model(f"hf/{folder}?extend=dynamic&length=4k", {"device": "cpu"})
-    short, long = (torch.tensor([make_items(length)[7].prompt]) for length in (400, 2000))
-
-    def differences(model: Any, fit: Any) -> float:
-        with torch.inference_mode():
-            found = []
-            for ids in (short, long, short):
-                fit(ids.shape[1])
-                found.append(model(ids).logits[0, -1])
-        return float((found[0] - found[2]).abs().max() / found[0].abs().max())
-
-    assert differences(theirs, lambda tokens: None) > 0.01
-    assert differences(ours.model, ours.fit) == 0
-
-
-def test_dynamic_is_causal_within_a_request(folder: Path) -> None:
-    """The same prefix has the same logits whatever follows, and those of decoding one by one."""
-    theirs = make_reader(**rope("dynamic", factor=1.0))
-    ours = load_model(f"hf/{folder}?extend=dynamic&length=4k", {"device": "cpu"})
-    ids = torch.tensor([make_items(500)[7].prompt])
-
-    def apart(model: Any) -> float:
-        with torch.inference_mode():
-            part, whole = model(ids[:, :400]).logits[0], model(ids).logits[0, :400]
-        return float((part - whole).abs().max() / whole.abs().max())
-
-    ours.fit(500)
-    assert apart(theirs) > 0.01
-    assert apart(ours.model) < 1e-4
-
-
-def test_a_rope_scaling_that_is_set_loses_theta_in_transformers_and_not_in_ours(folder: Path, tmp_path: Path) -> None:
-    from transformers import AutoConfig
-
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    config = json.loads((tmp_path / "config.json").read_text("utf-8"))
-    config["rope_parameters"]["rope_theta"] = 500_000.0
-    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
-    theirs = AutoConfig.from_pretrained(tmp_path)
-    theirs.rope_scaling = {"rope_type": "linear", "factor": 8.0}
-    assert theirs.rope_parameters.get("rope_theta") is None
-    ours = load_model(f"hf/{tmp_path}?extend=pi&factor=8", {"device": "cpu"}).model
-    assert ours.config.rope_parameters["rope_theta"] == 500_000
-    np.testing.assert_allclose(ours.model.rotary_emb.inv_freq.numpy(), plain(HEAD, 500_000.0) / 8, rtol=1e-6)
-
-
-def test_attention_without_a_mask_of_its_own_loses_padding_in_transformers() -> None:
-    """Ours registers one: see test_batches_with_padding_on_the_left."""
-    from transformers import AttentionInterface
-
-    seen: list[Any] = []
-
-    def attend(module: Any, query: Any, key: Any, value: Any, mask: Any, **_: Any) -> tuple[Any, None]:
-        seen.append(mask)
-        return value.transpose(1, 2), None
-
-    AttentionInterface.register("fathom_without_mask", attend)
-    model = make_reader()
-    model.set_attn_implementation("fathom_without_mask")
-    with torch.inference_mode():
-        model(torch.tensor([[1, 1, 2]]), attention_mask=torch.tensor([[0, 0, 1]]))
-    assert seen == [None, None]

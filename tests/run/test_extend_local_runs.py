@@ -140,12 +140,35 @@ def test_a_run_names_the_method_and_what_to_know_of_it(base: Path, tmp_path: Pat
     assert manifest["model"] == model
     assert manifest["extension"]["method"] == "dynamic"
     assert (manifest["extension"]["original"], manifest["extension"]["window"]) == (WINDOW, 2 * WINDOW)
-    assert manifest["extension"]["notes"] == [summary.hints[-1]]
+    assert manifest["notes"] == [summary.hints[-1]]
     assert "frequencies of its own length" in summary.hints[-1]
     # It can be resumed, and not with other values.
     run(suite, model, out=tmp_path / "run", chat_template="never", limit=1)
     with pytest.raises(FathomError, match="was requested"):
         run(suite, f"hf/{base}?extend=dynamic", out=tmp_path / "run", chat_template="never", limit=1)
+
+
+@pytest.mark.parametrize(("kind", "told"), [("dynamic", "order of requests"), ("longrope", "within a reply")])
+def test_a_run_of_a_model_with_a_fault_of_transformers_says_so(
+    base: Path, tmp_path: Path, kind: str, told: str
+) -> None:
+    from fathom.run import run
+
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for file in base.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    config["rope_parameters"] = {"rope_type": kind, "rope_theta": 10000.0, "factor": 2.0}
+    if kind == "longrope":
+        divisors = [1.0, 2.0, 3.0, 4.0]
+        more = {"short_factor": divisors, "long_factor": divisors, "original_max_position_embeddings": 2048}
+        config["rope_parameters"] |= more
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    suite = make_suite(tmp_path / "suite", 2)
+    summary = run(suite, f"hf/{folder}", out=tmp_path / "run", chat_template="never", limit=1)
+    assert told in summary.hints[-1]
+    assert read_manifest(tmp_path / "run")["notes"] == [summary.hints[-1]]
 
 
 def test_a_manifest_has_the_method_also_where_nothing_is_loaded(tmp_path: Path) -> None:

@@ -88,12 +88,12 @@ def _turns(head_dim: int, base: float) -> Floats:
 def _ntk(method: Method, head_dim: int, base: float) -> Floats:
     factor = method.number("factor")
     if method["form"] == "su":
-        return (plain(head_dim, base * factor) * factor ** (-2 / head_dim)).astype(np.float32)
+        return plain(head_dim, base * factor) * np.float32(factor ** (-2 / head_dim))
     if method["form"] == "mixed":
         half = head_dim // 2
         places = np.arange(1, half + 1, dtype=np.float64)
-        slower = np.exp(-math.log(factor) / half**_MIXED_POWER * places**_MIXED_POWER)
-        return (plain(head_dim, base) * slower).astype(np.float32)
+        slower: Floats = np.exp(-math.log(factor) / half**_MIXED_POWER * places**_MIXED_POWER).astype(np.float32)
+        return plain(head_dim, base) * slower
     return plain(head_dim, ntk_base(head_dim, base, factor))
 
 

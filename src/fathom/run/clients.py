@@ -47,6 +47,11 @@ def extension_of(client: Client) -> "Extension | None":
     return client.extension if isinstance(client, LocalClient) else None
 
 
+def notes_of(client: Client) -> tuple[str, ...]:
+    """What a reader of the results must know of how a model in this process is computed."""
+    return client.notes if isinstance(client, LocalClient) else ()
+
+
 def connections_of(client: Client, wanted: int) -> int:
     """Requests in flight at once: a model in this process gets no more than it computes at once.
 

@@ -43,6 +43,13 @@ class Loaded:
     window: int | None
     extension: "Extension | None" = None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results must know of how the model is computed."""
+        from fathom.extend.hf.extension import faults_of
+
+        return faults_of(self.model.config) if self.extension is None else self.extension.notes
+
     def fit(self, tokens: int) -> Hashable:
         """Prepare the model for a request of so many tokens, prompt and reply together.
 

@@ -84,6 +84,11 @@ class LocalClient:
         """The method that makes the model read beyond its window; None if there is none."""
         return self._loaded.extension
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results must know of how the model is computed."""
+        return self._loaded.notes
+
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Compute one reply, with others that wait, if batches are allowed."""
         job = _Job(prompt, call)
@@ -261,8 +266,9 @@ def check_local_model(settings: Settings) -> None:
         FathomError: See ``open_local_client``.
     """
     _check(settings)
+    tokenizer = load_tokenizer(settings.model, _of_model(settings))
     plan(settings.model, _of_model(settings))
-    _template(load_tokenizer(settings.model, _of_model(settings)), settings)
+    _template(tokenizer, settings)
 
 
 def _check(settings: Settings) -> None:

@@ -265,6 +265,7 @@ def _compare(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None
 def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
     suite = manifest.get("suite") or {}
     arguments: Mapping[str, Any] = manifest.get("model_args") or {}
+    extension: Mapping[str, Any] = manifest.get("extension") or {}
     free = PLACES if is_local(str(manifest.get("model"))) else ()
     return {
         "model": manifest.get("model"),
@@ -278,4 +279,6 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": arguments[name] for name in arguments if name not in free},
         **(manifest.get("generation") or {}),
+        # They may come from a file, of which the model's name has only the path.
+        **{f"extension.{name}": extension[name] for name in ("long_factor", "short_factor") if name in extension},
     }

@@ -6,6 +6,7 @@ function for attention, called by each layer, rotates queries and keys by level 
 level that covers it. Queries are computed in blocks, so that memory grows with the length and not with its square.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,12 @@ from typing import Any
 from fathom.extend.frequencies import Floats
 from fathom.extend.methods import Method
 from fathom.extend.positions import Level, levels
+from fathom.types import FathomError
 
 BLOCK = 256
-"""Queries that are computed at once."""
+"""Queries that are computed at once, at most."""
+SCORES = 2**25
+"""Scores that are in memory at once, where a block of one query does not have more."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ class MappedAttention:
         query: Any,
         key: Any,
         value: Any,
-        attention_mask: Pass,
+        attention_mask: Pass | None,
         scaling: float | None = None,
         softcap: float | None = None,
         **_: Any,
@@ -118,31 +122,40 @@ class MappedAttention:
             query: Not rotated, shape (batch, heads, queries, size).
             key: Not rotated, shape (batch, key heads, keys, size).
             value: Shape (batch, key heads, keys, size).
-            attention_mask: What ``mask`` returned.
+            attention_mask: What ``mask`` returned; models with masks of their own hand in something else.
             scaling: Factor of the scores.
             softcap: Bound of the scores, of models that have one.
 
         Returns:
             The output, shape (batch, queries, heads, size), and no weights.
+
+        Raises:
+            FathomError: The model makes its masks in a way of its own.
         """
         import torch
 
+        if not isinstance(attention_mask, Pass):
+            raise FathomError(
+                "this model makes its masks in a way of its own, so that positions cannot be mapped; choose a method "
+                "that changes frequencies"
+            )
         batch, heads, tokens, size = query.shape
         few, seen = key.shape[1], key.shape[2]
+        step = max(1, min(BLOCK, SCORES // (batch * heads * seen)))
         scaling = size**-0.5 if scaling is None else scaling
         rotated = _rotated_keys(key, [one for _, one in attention_mask.angles])
         if attention_mask.scale is not None:
             query = (query * attention_mask.scale.to(query.device)).to(query.dtype)
         lowest = torch.finfo(torch.float32).min
         found = []
-        for start in range(0, tokens, BLOCK):
-            block = slice(start, min(start + BLOCK, tokens))
+        for start in range(0, tokens, step):
+            block = slice(start, min(start + step, tokens))
             i, j = attention_mask.queries[:, block, None], attention_mask.keys[:, None, :]
             allowed = j <= i
             if attention_mask.real is not None:
                 allowed = allowed & attention_mask.real[:, None, :]
             scores = torch.full((batch, heads, block.stop - start, seen), lowest, device=query.device)
-            for level, (angles, _), keys in zip(self._levels, attention_mask.angles, rotated, strict=True):
+            for level, (angles, _own), keys in zip(self._levels, attention_mask.angles, rotated, strict=True):
                 covered = allowed & level.covers(i, j)
                 if not bool(covered.any()):
                     continue
@@ -168,8 +181,6 @@ class MappedAttention:
 
     def _scale(self, queries: Any) -> Any:
         """max(1, ln(i + 1)/ln(trained window)) for query i."""
-        import math
-
         if self._trained is None or int(queries.max()) < self._trained:
             return None
         return ((queries + 1).float().log() / math.log(self._trained)).clip(min=1)[:, None, :, None]
