@@ -13,6 +13,7 @@ from fathom import api
 from fathom.rows import load
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Asking
+from fathom.studio.critique import CRITIQUE
 from fathom.studio.difficulties import TIERS, Tier
 from fathom.studio.intake import IntakeRules
 from fathom.studio.store import AT_SERVER, Store
@@ -31,7 +32,6 @@ from fathom.studio.types import (
     SubmitReview,
 )
 from fathom.studio.work import (
-    CRITIQUE,
     DraftPlan,
     add_documents,
     critique_samples,

@@ -44,6 +44,7 @@ from fathom.studio.types import (
     State,
     StudioDocument,
     SubmitReview,
+    SubmitVerdicts,
     Write,
 )
 from fathom.types import FathomError
@@ -515,7 +516,7 @@ def _evidence(value: object) -> Iterator[Evidence]:
                 yield from _of_components(candidate.content.components)
         case Write() | Edit():
             yield from _of_components(value.content.components)
-        case SubmitReview():
+        case SubmitVerdicts() | SubmitReview():
             yield from _of_components((*value.verdicts, *value.missing))
 
 

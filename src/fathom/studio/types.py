@@ -207,6 +207,7 @@ class Review:
         note: Reason, for problems of the question.
         seconds: Time spent.
         at: Time of submission.
+        not_missing: Components that models give and that do not belong to the answer.
     """
 
     reviewer: str
@@ -217,6 +218,7 @@ class Review:
     note: str = ""
     seconds: float = 0.0
     at: str = ""
+    not_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +261,7 @@ class Sample:
         writers: Everybody who wrote or edited the content of this round or an earlier one; they never review it.
         candidates: Drafts.
         predictions: Answers of models.
+        first_verdicts: What reviewers of all rounds said before they saw the models' answers; complete like a review.
         reviews: Reviews of all rounds.
         rulings: Experts' decisions of all rounds.
         difficulty: Tier from runs of models; "" before.
@@ -278,6 +281,7 @@ class Sample:
     writers: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     predictions: tuple[Prediction, ...] = ()
+    first_verdicts: tuple[Review, ...] = ()
     reviews: tuple[Review, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     difficulty: str = ""
@@ -287,6 +291,16 @@ class Sample:
     def current_reviews(self) -> tuple[Review, ...]:
         """Reviews of the present round."""
         return tuple(one for one in self.reviews if one.round == self.round)
+
+    def judged_by(self, name: str) -> Review | None:
+        """What somebody said of the answer in this round, without the models' answers; None before."""
+        mine = (one for one in (*self.first_verdicts, *self.reviews) if one.reviewer == name)
+        return next((one for one in mine if one.round == self.round), None)
+
+    @property
+    def answered(self) -> bool:
+        """Whether models have answered from the documents, so that reviewers can look for missing components."""
+        return any(one.components and not one.closed_book for one in self.predictions)
 
 
 # Actions on a sample. ``version`` is the version that the person saw; ``seconds`` is the time that they spent.
@@ -407,6 +421,19 @@ class Standardise:
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitVerdicts:
+    """What a reviewer says before they see the models' answers: the first step of a review; see ``Review``."""
+
+    sample: str
+    version: int
+    verdicts: tuple[ComponentVerdict, ...]
+    missing: tuple[Component, ...]
+    verdict: Literal["pass", "problem"]
+    note: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class SubmitReview:
     """A blind review of the answer; see ``Review``."""
 
@@ -417,6 +444,7 @@ class SubmitReview:
     verdict: Literal["pass", "problem"]
     note: str = ""
     seconds: float = 0.0
+    not_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,6 +544,7 @@ Action: TypeAlias = (
     | ExpertPass
     | ExpertReturn
     | Standardise
+    | SubmitVerdicts
     | SubmitReview
     | Adjudicate
     | Reconstruct

@@ -57,6 +57,7 @@ def studio_serve(options: ServeOptions) -> None:
         tasks=tuple(tasks),
         prompts=partial(proposed_prompts, tasks),
         guideline=partial(guideline_of, tasks),
+        task=tasks.get,
         secure=options.secure,
     )
     serve(

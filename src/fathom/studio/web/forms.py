@@ -1,12 +1,13 @@
 """Forms of samples: fields to actions, and back."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
 from fathom.server.answers import AnswerError
-from fathom.studio.records import MOST_ITEMS, RecordError, from_record
+from fathom.studio.records import MOST_ITEMS, RecordError, as_record, from_record
 from fathom.studio.types import (
     Action,
     Adjudicate,
@@ -22,11 +23,13 @@ from fathom.studio.types import (
     Reconstruct,
     Reject,
     Requirement,
+    Review,
     Sample,
     Select,
     Standardise,
     SubmitForReview,
     SubmitReview,
+    SubmitVerdicts,
     Write,
 )
 from fathom.studio.web.visit import Form
@@ -37,6 +40,8 @@ class _Evidences:
     evidence: tuple[Evidence, ...]
 
 
+MINED = ("missing", "not missing")
+"""What a reviewer says of a component that models give and the reference lacks."""
 FORMS: dict[str, type[Action]] = {
     "select": Select,
     "write": Write,
@@ -45,6 +50,7 @@ FORMS: dict[str, type[Action]] = {
     "pass": ExpertPass,
     "return": ExpertReturn,
     "standardise": Standardise,
+    "verdicts": SubmitVerdicts,
     "review": SubmitReview,
     "adjudicate": Adjudicate,
     "reconstruct": Reconstruct,
@@ -76,6 +82,9 @@ def action_of(name: str, sample: Sample, form: Form) -> Action:
             return Edit(id, version, content_of(form, sample.content), seconds)
         case "submit":
             return SubmitForReview(id, version, seconds)
+        case "verdicts":
+            one = review_of(form, sample, version, seconds)
+            return SubmitVerdicts(id, version, one.verdicts, one.missing, one.verdict, one.note, seconds)
         case "pass":
             return ExpertPass(id, version, reason, seconds)
         case "return":
@@ -137,16 +146,46 @@ def evidence_of(form: Form, name: str) -> tuple[Evidence, ...]:
 
 
 def review_of(form: Form, sample: Sample, version: int, seconds: float) -> SubmitReview:
-    """A review of the answer."""
+    """A review of the answer: what the reviewer wrote, and the components of models that they take over."""
     verdicts = []
     for at in range(len(sample.content.components)):
         mark = _one_of(form.text(f"mark-{at}"), ("right", "wrong", "unsure"), f"a verdict on component {at + 1}")
         note = form.text(f"note-{at}")
         verdicts.append(ComponentVerdict(cast(Mark, mark), note, evidence_of(form, f"verdict-evidence-{at}")))
-    missing = tuple(components_of(form, "missing"))
+    missing, not_missing = list(components_of(form, "missing")), []
+    for name in form.fields:
+        if name.startswith("mined-text-"):
+            text, key = form.text(name), name.removeprefix("mined-text-")
+            if _one_of(form.text(f"mined-{key}"), MINED, f"a verdict on {text[:60]!r}, which models found,") == MINED[0]:
+                missing.append(Component(text, evidence_of(form, f"mined-evidence-{key}")))
+            else:
+                not_missing.append(text)
     sound = all(one.mark == "right" for one in verdicts) and not missing and not form.text("problem")
     verdict: Literal["pass", "problem"] = "pass" if sound else "problem"
-    return SubmitReview(sample.id, version, tuple(verdicts), missing, verdict, form.text("reason"), seconds)
+    reason = form.text("reason")
+    return SubmitReview(
+        sample.id, version, tuple(verdicts), tuple(missing), verdict, reason, seconds, tuple(not_missing)
+    )
+
+
+def mined_key(text: str) -> str:
+    """The end of the names of a mined component's fields: the same for a draft, whatever models answer meanwhile."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def form_of(review: Review) -> Form:
+    """A review as the fields of its form, to go on from it."""
+    fields = {"problem": "1" if review.note else "", "reason": review.note}
+    for at, verdict in enumerate(review.verdicts):
+        evidence = _evidence_text(verdict.evidence)
+        fields |= {f"mark-{at}": verdict.mark, f"note-{at}": verdict.note, f"verdict-evidence-{at}": evidence}
+    for at, part in enumerate(review.missing):
+        fields |= {f"missing-{at}": part.text, f"missing-evidence-{at}": _evidence_text(part.evidence)}
+    return Form(fields)
+
+
+def _evidence_text(evidence: tuple[Evidence, ...]) -> str:
+    return json.dumps(as_record(evidence)) if evidence else ""
 
 
 def _numbers(form: Form, prefix: str) -> list[int]:

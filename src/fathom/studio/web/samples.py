@@ -2,24 +2,31 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
 from fathom.studio.log import Entry
+from fathom.studio.predicting import closed_book_results, known_without_text, mined
 from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError, StaleError, may, visible, why_not
 from fathom.studio.store import Draft, new_id
-from fathom.studio.types import STATES, Content, Create, Sample, State, SubmitForReview
+from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, State, SubmitForReview
+from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
-from fathom.studio.web.forms import FORMS, action_of, components_of, content_of
+from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
 from fathom.studio.web.visit import Form, Visit
 from fathom.types import FathomError
 
 SHOWN = 50
 WAITING: tuple[State, ...] = ("drafted", "selected", "revision", "standardised", "answer_review", "reconstruct")
 WAITING_FOR_EXPERTS: tuple[State, ...] = ("expert_review", "adjudication")
+MOST_MINED = 50
+"""Components of models that a reviewer decides on; the models' whole answers have the rest."""
+STAYING = ("select", "write", "edit", "verdicts", "reconstruct")
+"""Forms after which the same sample goes on."""
 EMPTY_ROWS = 2
 """Empty components at the end of a form, for browsers without scripts."""
 
@@ -93,7 +100,15 @@ def act(visit: Visit) -> Response:
         except (RefusedError, StaleError) as error:
             return _refused(visit, visit.store.sample(sample.id), "submit", Form(), error)
         return visit.to("/", "submit")
-    return visit.to(f"/samples/{sample.id}" if name in ("select", "write", "edit", "reconstruct") else "/", name)
+    return visit.to(f"/samples/{sample.id}" if name in STAYING else "/", name)
+
+
+def decide_on_claim(visit: Visit) -> Response:
+    """Records what somebody decides on a claim of a model."""
+    try:
+        return claims.decide(visit)
+    except RefusedError as error:
+        return _sample(visit, visit.store.sample(visit.path("id")), 409, wrong=str(error), claim_form=visit.form)
 
 
 def save_draft(visit: Visit) -> Response:
@@ -114,10 +129,15 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
     reasons = {name: why_not(sample, kind, visit.me) for name, kind in FORMS.items()}
     may_do = {name: not reason for name, reason in reasons.items()}
     seen = visible(sample, visit.me)
-    drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name]}
+    # Both steps of a review are one form: models may answer while somebody fills it in.
+    drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name] or _reviews(name, may_do)}
     form = {name: _restored(draft, sample) for name, draft in drafts.items()} | values.pop("forms", {})
     edited = _edited(form.get("edit") or form.get("write"), seen)
     thinking, answering = visit.settings.prompts(sample) if sample.state == "standardised" else ("", "")
+    first = seen.judged_by(visit.me.name) if may_do["review"] else None
+    form["review"] = form.get("review") or form.get("verdicts") or (form_of(first) if first else None)
+    decides = any(may_do[name] for name in ("edit", "pass", "adjudicate", "audit"))
+    task = visit.settings.task(sample.task)
     return visit.page(
         "sample",
         status,
@@ -127,13 +147,20 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         reasons=reasons,
         forms=form,
         edited=edited,
-        missing=_missing(form.get("review")),
+        missing=_components(form["review"], "missing"),
+        evidence_for=partial(_evidence, form["review"]),
+        first=first,
+        firsts={(one.reviewer, one.round): one.verdicts for one in seen.first_verdicts},
+        mined=mined(seen, task, [one.text for one in first.missing])[:MOST_MINED] if first else (),
+        claims=claims.claims_of(visit, sample),
+        closed_book=closed_book_results(sample, task) if decides else None,
+        known=bool(decides and known_without_text(sample, task)),
         prompts=(seen.content.prompt_thinking or thinking, seen.content.prompt_answering or answering),
         guideline=visit.settings.guideline(sample.task),
         restored={name: draft.saved for name, draft in drafts.items() if draft and draft.version == sample.version},
         outdated={name: draft.saved for name, draft in drafts.items() if draft and draft.version != sample.version},
         empty_rows=EMPTY_ROWS,
-        **{"wrong": "", "mine": None, "conflict": ""} | values,
+        **{"wrong": "", "mine": None, "conflict": "", "claim_form": None} | values,
     )
 
 
@@ -186,11 +213,22 @@ def _edited(form: Form | None, sample: Sample) -> Content:
         return sample.content
 
 
-def _missing(form: Form | None) -> list[Any]:
+def _reviews(name: str, may_do: dict[str, bool]) -> bool:
+    return name == "review" and may_do["verdicts"]
+
+
+def _components(form: Form | None, prefix: str) -> list[Component]:
     try:
-        return list(components_of(form, "missing")) if form else []
+        return list(components_of(form, prefix)) if form else []
     except FathomError:
         return []
+
+
+def _evidence(form: Form | None, name: str) -> tuple[Evidence, ...]:
+    try:
+        return evidence_of(form, name) if form else ()
+    except FathomError:
+        return ()
 
 
 def _offset(visit: Visit) -> int:

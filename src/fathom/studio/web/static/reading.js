@@ -30,11 +30,17 @@ export async function startReading(reading) {
   document.addEventListener("evidence", paint);
   document.addEventListener("focusin", (event) => choose(event.target.closest(".component")));
   document.addEventListener("click", (event) => {
+    const wanted = event.target.closest("[data-find]");
+    if (wanted) {
+      search.value = wanted.dataset.find;
+      find();
+    }
     const link = event.target.closest("a.evidence");
     if (!link) return;
     event.preventDefault();
     goTo(link.dataset.document, Number(link.dataset.start), Number(link.dataset.end));
   });
+  for (const button of document.querySelectorAll("[data-find]")) button.hidden = false;
   choose(document.querySelector(".work .component"));
   document.addEventListener("keydown", keys);
   const strip = document.getElementById("strip");
@@ -289,17 +295,16 @@ function keys(event) {
     event.preventDefault();
     return;
   }
-  const marks = { 1: "right", 2: "wrong", 3: "unsure" };
   const action = {
     "/": () => document.getElementById("search").focus(),
     n: () => jump(1), p: () => jump(-1), e: () => nextEvidence(1), E: () => nextEvidence(-1), m: mark,
   }[event.key];
   if (action) { event.preventDefault(); action(); return; }
-  if (marks[event.key] && current?.classList.contains("judged")) {
-    const radio = current.querySelector(`input[value="${marks[event.key]}"]`);
+  const radio = current?.classList.contains("judged") && current.querySelectorAll("input[type=radio]")["123".indexOf(event.key)];
+  if (radio) {
     radio.checked = true;
     radio.dispatchEvent(new Event("input", { bubbles: true }));
-    const all = [...document.querySelectorAll(".judged")];
+    const all = [...document.querySelectorAll(".judged")].filter((one) => one.checkVisibility());
     const next = all[all.indexOf(current) + 1];
     if (next) { choose(next); next.scrollIntoView({ block: "nearest" }); }
     event.preventDefault();
