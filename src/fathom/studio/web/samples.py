@@ -12,8 +12,9 @@ from fathom.studio.log import Entry
 from fathom.studio.predicting import closed_book_results, known_without_text, mined
 from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError, StaleError, may, visible, why_not
-from fathom.studio.store import Draft, new_id
+from fathom.studio.store import new_id
 from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, State, SubmitForReview
+from fathom.studio.unsent import Draft
 from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
