@@ -328,7 +328,7 @@ def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str
     while True:
         now = store.sample(asked.id)
         if _asked(now) != _asked(asked):
-            return "people changed its question or answer while the model worked, so this is about an older one"
+            return "people have changed its question or answer while the model worked, so this is about an older one"
         try:
             store.act(add(now.id, now.version), AT_SERVER)
         except StaleError:

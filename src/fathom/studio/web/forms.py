@@ -156,7 +156,8 @@ def review_of(form: Form, sample: Sample, version: int, seconds: float) -> Submi
     for name in form.fields:
         if name.startswith("mined-text-"):
             text, key = form.text(name), name.removeprefix("mined-text-")
-            if _one_of(form.text(f"mined-{key}"), MINED, f"a verdict on {text[:60]!r}, which models found,") == MINED[0]:
+            words = f"a verdict on {text[:60]!r}, which models found,"
+            if _one_of(form.text(f"mined-{key}"), MINED, words) == MINED[0]:
                 missing.append(Component(text, evidence_of(form, f"mined-evidence-{key}")))
             else:
                 not_missing.append(text)
