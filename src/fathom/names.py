@@ -21,11 +21,11 @@ def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list"
     return FathomError(f"unknown {kind} {name!r}; {hint} (see `{see}`)")
 
 
-def listed(names: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """ "a", "a and b", "a, b and c"; or with another word than "and"."""
     if len(names) < 2:
         return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
 def first_of(names: Sequence[str], most: int) -> str:

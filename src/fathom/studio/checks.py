@@ -43,7 +43,7 @@ def check_action(action: Action) -> None:
         checked_text(action.language, "language", 16)
 
 
-def evidence_of(action: Action) -> list[Evidence]:
+def added_evidence(action: Action) -> list[Evidence]:
     """Evidence that somebody adds with an action."""
     match action:
         case Create() | AddCandidates():

@@ -23,6 +23,7 @@ from fathom.studio.types import (
     Person,
     ReviewDocument,
     Sample,
+    SampleAction,
     SetPerson,
     StudioDocument,
 )
@@ -223,7 +224,7 @@ def steps(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample | No
         before = world.samples.get(entry.subject)
         step(world, entry)
         event = event_of(entry, json.loads(entry.body))
-        if not isinstance(event, AddDocument | ReviewDocument | SetPerson | Note):
+        if isinstance(event, SampleAction):
             yield entry, event, before, world.samples[entry.subject]
 
 

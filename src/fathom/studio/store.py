@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists, unsent
-from fathom.studio.checks import check_action, check_document, check_draft, check_evidence, check_names, evidence_of
+from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
 from fathom.studio.lists import Asked, Kept, Listed
 from fathom.studio.log import Entry, Head, NoteEntry, new_entry
 from fathom.studio.projection import document_row, entries_of, sample_row, value_of
@@ -365,7 +365,7 @@ class Store(Database):
 
     def _check(self, action: Action) -> None:
         check_action(action)
-        if found := evidence_of(action):
+        if found := added_evidence(action):
             own = action.documents if isinstance(action, Create) else self.sample(action.sample).documents
             for one in found:
                 check_evidence(one, own, self.text)
