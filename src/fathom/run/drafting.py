@@ -1,7 +1,7 @@
 """``draft``: have a model write questions about documents, and keep those that a second model must read to answer.
 
-Requests, retries, limits and stored replies are those of judging: a draft and its check are cases of two rubrics, so an
-interrupted drafting resumes, and no request is paid for twice.
+Requests, retries, limits and stored replies are those of judging, so an interrupted drafting resumes, and no request is
+paid for twice.
 """
 
 import csv
@@ -38,7 +38,7 @@ from fathom.run.preflight import output_caps
 from fathom.run.prices import find_price, price_range
 from fathom.run.retry import Retry
 from fathom.score.answers import short_answer
-from fathom.score.judge import Ask, Case, Parts, Rubric, asked
+from fathom.score.judge import Ask, Case, Conversation, Parts, asked
 from fathom.score.judge_texts import REMINDER
 from fathom.score.text import token_f1, without_reasoning
 from fathom.tokens import DEFAULT, get_tokenizer
@@ -284,7 +284,7 @@ def passages_of(document: Document, questions: int) -> list[Passage]:
     return [Passage(document, *piece, number) for piece, number in zip(chosen, share, strict=True)]
 
 
-# -------------------------------------------------------------------------------------------------- rubrics
+# --------------------------------------------------------------------------------------------- conversations
 
 
 def _draft_steps(case: Case) -> Generator[Ask, str, Parts]:
@@ -307,12 +307,8 @@ def _agreement(reply: str, case: Case) -> float:
     return 0.0 if found is None else max(token_f1(found, answer, case.language) for answer in case.references)
 
 
-def _no_value(parts: Parts, rule: str) -> float:
-    raise NotImplementedError("drafts have no score")
-
-
-DRAFT = Rubric("draft", 1, _draft_steps, _no_value, "questions about a passage", "fathom")
-CHECK = Rubric("draft-check", 1, _check_steps, _no_value, "whether a question needs its passage", "fathom")
+DRAFT = Conversation("draft", 1, _draft_steps)
+CHECK = Conversation("draft-check", 1, _check_steps)
 
 
 def read_drafts(reply: str) -> list[object] | None:
@@ -461,7 +457,7 @@ def _is_final(judgement: Judgement | None) -> bool:
 def _work_through(
     folder: Path,
     settings: Settings,
-    rubric: Rubric,
+    conversation: Conversation,
     cases: Mapping[str, Case],
     work: DraftWork,
     stage: str,
@@ -470,7 +466,7 @@ def _work_through(
     """Send the requests of all cases that have no outcome yet."""
     name = judge_name(settings)
     there = judgements(folder, name)
-    pending = [PendingCase(key, rubric, case, 1) for key, case in cases.items() if not _is_final(there.get(key))]
+    pending = [PendingCase(key, conversation, case, 1) for key, case in cases.items() if not _is_final(there.get(key))]
     if not pending:
         return
     price = find_price(settings.model, settings.base_url)
@@ -484,6 +480,8 @@ def _work_through(
         max_tokens_total=None if tokens is None else max(0, tokens - before.tokens_in - before.tokens_out),
         max_cost=None if dollars is None else max(0.0, dollars - before.paid),
         progress=lambda state: work.progress(stage, state.finished, state.total),
+        purpose=f"{stage} with",
+        results="replies",
     )
     state = JudgeProgress(Counter({"ok": 0, "unreadable": 0, "error": 0}), len(pending), spent(folder, name))
 
@@ -495,8 +493,4 @@ def _work_through(
             store.close()
             await client.close()
 
-    try:
-        drive(ask())
-    except FathomError as error:
-        words = str(error).replace(f"judge {name}: ", f"{stage} with {name}: ").replace(" judgements", " replies")
-        raise FathomError(words.replace("judge what", "ask for what")) from None
+    drive(ask())
