@@ -7,6 +7,7 @@ elsewhere from time to time, and compare with ``check_head``.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -170,8 +171,6 @@ def step(world: Replayed, entry: Entry) -> None:
     Raises:
         BrokenLogError: It is not permitted.
     """
-    import json
-
     event = event_of(entry, json.loads(entry.body))
     try:
         _apply(world, entry, event)
@@ -217,8 +216,6 @@ def replay(entries: Iterable[Entry]) -> tuple[Replayed, Head]:
 
 def steps(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample | None, Sample]]:
     """Each action on a sample with the sample before and after it."""
-    import json
-
     world = Replayed()
     for entry in entries:
         before = world.samples.get(entry.subject)
