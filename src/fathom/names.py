@@ -2,8 +2,11 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from fathom.types import FathomError
+
+Name = TypeVar("Name", bound=str)
 
 
 def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list") -> FathomError:
@@ -19,6 +22,18 @@ def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list"
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
     return FathomError(f"unknown {kind} {name!r}; {hint} (see `{see}`)")
+
+
+def chosen(option: str, names: Sequence[str], known: Sequence[Name]) -> tuple[Name, ...]:
+    """Those of the known names that are among ``names``, in their order.
+
+    Raises:
+        FathomError: One is unknown, or none is given; the message begins with the option.
+    """
+    strange = next((f" {name}" for name in names if name not in known), "")
+    if strange or not names:
+        raise FathomError(f"{option}{strange}: expected some of {', '.join(known)}")
+    return tuple(one for one in known if one in names)
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:

@@ -35,7 +35,7 @@ from fathom.run.judging import JudgeProgress, JudgeWork, Judging
 from fathom.run.loop import drive
 from fathom.run.model import Settings, is_baseline
 from fathom.run.preflight import output_caps
-from fathom.run.prices import find_price, price_range
+from fathom.run.prices import find_price, price_range, total_cost
 from fathom.run.retry import Retry
 from fathom.score.answers import short_answer
 from fathom.score.judge import Ask, Case, Conversation, Parts, asked
@@ -426,7 +426,7 @@ def _plan(folder: Path, passages: Sequence[Passage], model: Settings, checker: S
     drafting = [estimate(passage.prompt) for passage in pending]
     checking = [tokens for passage in pending for tokens in (estimate(passage.text) + 100, 100) * passage.count]
     costs = [_cost(model, drafting), _cost(checker, checking)]
-    least, most = _sum(cost[0] for cost in costs), _sum(cost[1] for cost in costs)
+    least, most = total_cost(cost[0] for cost in costs), total_cost(cost[1] for cost in costs)
     return DraftPlan(
         documents=len({passage.document.id for passage in passages}),
         passages=len(pending),
@@ -443,11 +443,6 @@ def _cost(settings: Settings, prompts: Sequence[int]) -> tuple[float | None, flo
     price = find_price(settings.model, settings.base_url)
     cap = output_caps(settings, price, lambda task: REPLY_TOKENS)("")
     return price.cost(sum(prompts), 0), price.cost(sum(prompts), cap * len(prompts)), price.checked
-
-
-def _sum(costs: Iterable[float | None]) -> float | None:
-    known = list(costs)
-    return None if None in known else sum(filter(None, known))
 
 
 def _is_final(judgement: Judgement | None) -> bool:
