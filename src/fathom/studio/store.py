@@ -53,6 +53,8 @@ MOST_BYTES = 4 << 20
 """Maximum size of one action, as JSON."""
 MOST_CHARACTERS = 20_000_000
 """Maximum size of the text of a document."""
+MOST_BUCKET = 1_000_000_000
+"""Maximum length bucket, in tokens."""
 PAGE = 1000
 MOST_KEPT = 256
 """Lists that are kept until the next action."""
@@ -182,6 +184,9 @@ class Store(Database):
         document = from_record(StudioDocument, as_record(document))
         if not _DOCUMENT_ID.fullmatch(document.id):
             raise RefusedError(f"document {document.id[:60]!r}: expected an id of letters, digits and ._:-")
+        checked_text(document.language, f"document {document.id}: language", 16)
+        if document.bucket > MOST_BUCKET:
+            raise RefusedError(f"document {document.id}: bucket {document.bucket}: expected at most {MOST_BUCKET:,}")
         checked_text(content, f"document {document.id}: the text", MOST_CHARACTERS)
         data = content.encode()
         with clear_errors(), self.engine.begin() as connection:
@@ -472,6 +477,8 @@ class Store(Database):
         if isinstance(action, Create):
             checked_text(action.task, "task", 128)
             checked_text(action.language, "language", 16)
+            if action.bucket > MOST_BUCKET:
+                raise RefusedError(f"bucket {action.bucket}: expected at most {MOST_BUCKET:,}")
         found = list(_evidence(action))
         if found:
             own = action.documents if isinstance(action, Create) else self.sample(action.sample).documents
@@ -503,8 +510,10 @@ def new_id() -> str:
 
 def entries_of(connection: Connection) -> Iterator[Entry]:
     """All entries of the log in order."""
-    for row in connection.execute(select(entries).order_by(entries.c.number).execution_options(yield_per=PAGE)):
-        yield Entry(**row._mapping)
+    query = select(entries).order_by(entries.c.number).execution_options(yield_per=PAGE)
+    with connection.execute(query) as rows:  # also closed where the reader stops early
+        for row in rows:
+            yield Entry(**row._mapping)
 
 
 def _evidence(value: object) -> Iterator[Evidence]:
