@@ -16,9 +16,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fathom.printing import printable
 from fathom.server.answers import HEADERS, AnswerError
+from fathom.studio.checks import MOST_BYTES
 from fathom.studio.people import People, Session
 from fathom.studio.states import may
-from fathom.studio.store import MOST_BYTES, Store
+from fathom.studio.store import Store
 from fathom.studio.types import Person, Role
 
 if TYPE_CHECKING:
@@ -49,9 +50,9 @@ class Form:
         return self.fields.get(name, default).replace("\r\n", "\n")
 
     def number(self, name: str) -> int:
-        """A whole number that every database can hold; 0 where the field is none."""
+        """A whole number; 0 where the field is none."""
         text = self.fields.get(name, "")
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
 
     @property
     def seconds(self) -> float:
@@ -93,11 +94,11 @@ class Visit:
 
     def path(self, name: str) -> str:
         """A part of the path."""
-        return storable(str(self.request.path_params[name]))
+        return str(self.request.path_params[name])
 
     def query(self, name: str) -> str:
         """A parameter of the address."""
-        return storable(self.request.query_params.get(name, "")[:200])
+        return self.request.query_params.get(name, "")[:200]
 
     def page(self, template: str, code: int = 200, **values: Any) -> Response:
         """A page made from a template."""
@@ -126,28 +127,6 @@ def templates() -> Environment:
     found.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
     found.filters["record"] = _record
     return found
-
-
-def storable(text: str) -> str:
-    """A text that every database and page can hold: what cannot be part of a text becomes U+FFFD, as in browsers."""
-    if not text.isascii():
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text.replace("\0", "\ufffd")
-
-
-def texts_of(body: str) -> dict[str, str]:
-    """Named texts from JSON.
-
-    Raises:
-        ValueError: They are something else.
-    """
-    try:
-        values = json.loads(body)
-    except RecursionError as error:
-        raise ValueError("too deep") from error
-    if not isinstance(values, dict) or not all(isinstance(one, str) for one in values.values()):
-        raise ValueError("expected an object of texts")
-    return {storable(name): storable(one) for name, one in values.items()}
 
 
 def _record(value: Any) -> str:
@@ -214,10 +193,12 @@ async def _form(request: Request) -> Form:
         text = body.decode("utf-8")
         if kind == "application/x-www-form-urlencoded":
             pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
-            return Form({storable(name): storable(one) for name, one in pairs})
+            return Form(dict(pairs))
         if kind == "application/json":
-            return Form(texts_of(text))
-    except ValueError:
+            values = json.loads(text)
+            if isinstance(values, dict) and all(isinstance(one, str) for one in values.values()):
+                return Form(values)
+    except (ValueError, RecursionError):
         pass
     raise AnswerError(400, "the form cannot be read; send fields as application/x-www-form-urlencoded or as JSON texts")
 
