@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sqlalchemy import Row, delete, func, insert, select, update
 
@@ -386,7 +386,7 @@ class People:
             if count >= most:
                 raise ThrottledError(int(first) - since)
 
-    def _failed(self, name: str, address: str) -> None:
+    def _failed(self, name: str, address: str) -> NoReturn:
         present = int(self._clock())
         with clear_errors(), self.store.engine.begin() as connection:
             connection.execute(delete(failures).where(failures.c.at < present - WINDOW_SECONDS))

@@ -156,9 +156,9 @@ def _first(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-def _second(connection: Connection) -> None:
+def _with_initial_passwords(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE people ADD COLUMN initial INTEGER NOT NULL DEFAULT 0"))
 
 
-MIGRATIONS = (_first, _second)
+MIGRATIONS = (_first, _with_initial_passwords)
 STUDIO = Schema("studio", metadata, MIGRATIONS, lock=7_201_406_111)

@@ -104,6 +104,8 @@ def save_draft(visit: Visit) -> Response:
         values = texts_of(body)
     except (ValueError, RecursionError):
         raise AnswerError(400, "a draft is the fields of a form as JSON; reload the page") from None
+    if form not in FORMS:
+        raise AnswerError(404, "there is no such form; reload the page")
     visit.store.sample(subject)
     at = visit.store.save_draft(visit.me.name, subject, form, visit.form.number("version"), json.dumps(values))
     return JSONResponse({"saved": at})

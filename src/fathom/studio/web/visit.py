@@ -32,8 +32,6 @@ MOST_FIELDS = 20_000
 MOST_BEFORE_LOGIN = 1 << 16
 """Maximum bytes of a form of somebody who is not logged in."""
 IDLE_SECONDS = 30.0
-WHOLE_SECONDS = 300.0
-"""Time in which a whole form must arrive."""
 POLICY = HEADERS | {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -43,6 +41,9 @@ POLICY = HEADERS | {
 """Headers of every response: scripts and styles of this server only, no inline ones."""
 HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000; includeSubDomains"}
 """Headers of a server whose cookies are sent over HTTPS only."""
+
+
+_NOBODY = {"until": "", "recent": False}
 
 
 @dataclass(frozen=True)
@@ -127,12 +128,12 @@ class Visit:
         """A page made from a template."""
         me = self.session.person if self.session else None
         shown = {"me": me, "csrf": self.session.csrf if self.session else "", "path": self.request.url.path}
-        shown |= {"until": self.session.until if self.session else "", "recent": bool(self.session and self.session.recent)}
+        known = {"until": self.session.until, "recent": self.session.recent} if self.session else _NOBODY
         rights = {role: bool(me and may(me.role, role)) for role in ("annotator", "expert", "administrator")}
         text = (
             templates()
             .get_template(f"{template}.html")
-            .render(**shown, may=rights, notice=self.query("done"), **values)
+            .render(**shown, **known, may=rights, notice=self.query("done"), **values)
         )
         return HTMLResponse(text, code)
 
@@ -256,9 +257,9 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 async def _timely(request: Request) -> AsyncIterator[bytes]:
-    pieces, end = request.stream(), anyio.current_time() + WHOLE_SECONDS
+    pieces = request.stream()
     while True:
-        with anyio.fail_after(min(IDLE_SECONDS, max(0.0, end - anyio.current_time()))):
+        with anyio.fail_after(IDLE_SECONDS):
             try:
                 piece = await anext(pieces)
             except StopAsyncIteration:
