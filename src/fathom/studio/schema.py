@@ -78,6 +78,7 @@ people = Table(
     Column("active", Integer, nullable=False),
     Column("password", String(200), nullable=False),  # argon2; "" for none
     Column("changed", String(20), nullable=False),  # when the password was set
+    Column("initial", Integer, nullable=False),  # whether it was made for them: such a password ends
 )
 sessions = Table(
     "sessions",
@@ -156,5 +157,9 @@ def _first(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS = (_first,)
+def _with_initial_passwords(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE people ADD COLUMN initial INTEGER NOT NULL DEFAULT 0"))
+
+
+MIGRATIONS = (_first, _with_initial_passwords)
 STUDIO = Schema("studio", metadata, MIGRATIONS, lock=7_201_406_111)

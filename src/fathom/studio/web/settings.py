@@ -25,6 +25,7 @@ class Settings:
         header_seconds: For all headers of a request.
         write_seconds: For a client that does not read.
         hashes: Passwords that are checked at once; others wait.
+        per_hour: Forms that one person may send in an hour.
     """
 
     title: str = "fathom studio"
@@ -37,3 +38,4 @@ class Settings:
     header_seconds: float = 10
     write_seconds: float = 60
     hashes: int = 2
+    per_hour: int = 10_000
