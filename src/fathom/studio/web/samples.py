@@ -66,7 +66,7 @@ def history(visit: Visit) -> Response:
 def create(visit: Visit) -> Response:
     """Begins a sample about a document."""
     form = visit.form
-    document = visit.store.document(form.text("document"))
+    document = visit.store.document(form.text("document").replace("\0", ""))
     task = form.text("task").strip()
     if not task or (visit.settings.tasks and task not in visit.settings.tasks):
         raise AnswerError(400, "choose a task from the list")
