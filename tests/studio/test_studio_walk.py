@@ -112,6 +112,7 @@ def test_from_an_empty_database_to_ten_samples(chromium: Browser, call: Call, tm
             one.leave()
         every_state_was_reached(store)
     the_samples_become_a_benchmark(call)
+    print(len(witness.checked), *witness.checked, *witness.faults, witness.requests, sep="\n")
     assert witness.faults == []
     assert witness.requests > 500
 
@@ -293,7 +294,7 @@ def they_disagree(group: Group, wrong: str, doubted: str) -> None:
         group.eve.open(sample)
         shown = group.eve.tab.inner_text(".work")
         assert "Reviewer 1" in shown
-        assert not any(name in shown for name in ("ann", "ben"))
+        assert not re.search(r"\b(ann|ben)\b", shown)
         group.eve.decide(sample, button, "The evidence says so.")
     assert (group.state(wrong), group.state(doubted)) == ("reconstruct", "accepted")
 

@@ -3,20 +3,18 @@
 Passwords are stored as argon2id hashes, sessions and tokens as SHA-256 of random secrets. None of them is in the log.
 """
 
-import hashlib
-import hmac
-import re
 import secrets
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, insert, select, update
 
 from fathom.server.database import clear_errors, moment, now
+from fathom.server.tokens import NAME, hash_of, is_same, key_of, new_token
 from fathom.studio.records import canonical, checked_text
 from fathom.studio.schema import failures, people, sessions, tokens
 from fathom.studio.states import ACCOUNT, RefusedError
@@ -33,12 +31,9 @@ IDLE_SECONDS = 12 * 3600
 SESSION_SECONDS = 7 * 86_400
 """and after this time in any case."""
 TOKEN_DAYS = 90.0
-_MOST_DAYS = 3650
 WINDOW_SECONDS = 15 * 60
 MOST_FAILURES, MOST_FAILURES_OF_ADDRESS = 10, 50
 """Failed logins of one account, and of one address, in that time."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-_TOKEN = re.compile(r"fathom-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
 
 
 class LoginError(FathomError):
@@ -118,7 +113,7 @@ class People:
         Raises:
             FathomError: The name is invalid or taken, the role unknown, the password too short or long.
         """
-        if not _NAME.fullmatch(name) or name.casefold() == OPERATOR:
+        if not NAME.fullmatch(name) or name.casefold() == OPERATOR:
             raise RefusedError(
                 f"name {name[:70]!r}: expected letters, digits and ._@- (64 at most), and not {OPERATOR}"
             )
@@ -215,7 +210,7 @@ class People:
             ThrottledError: Too many failures.
         """
         self._throttle(name, address)
-        if len(password) > MOST_PASSWORD or not _NAME.fullmatch(name):
+        if len(password) > MOST_PASSWORD or not NAME.fullmatch(name):
             self._failed(name, address)
         with clear_errors(), self.store.reading.connect() as connection:
             row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
@@ -228,7 +223,7 @@ class People:
 
     def _new_session(self, name: str) -> str:
         secret, present = secrets.token_urlsafe(32), int(self._clock())
-        values = {"hash": _sha256(secret), "person": name, "csrf": secrets.token_urlsafe(32)}
+        values = {"hash": hash_of(secret), "person": name, "csrf": secrets.token_urlsafe(32)}
         with clear_errors(), self.store.engine.begin() as connection:
             old = (sessions.c.used < present - IDLE_SECONDS) | (sessions.c.made < present - SESSION_SECONDS)
             connection.execute(delete(sessions).where(old))
@@ -241,7 +236,7 @@ class People:
         present = int(self._clock())
         query = select(sessions, people.c.role, people.c.active).join(people, people.c.name == sessions.c.person)
         with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(query.where(sessions.c.hash == _sha256(secret))).one_or_none()
+            row = connection.execute(query.where(sessions.c.hash == hash_of(secret))).one_or_none()
         if row is None or not row.active:
             return None
         if row.used < present - IDLE_SECONDS or row.made < present - SESSION_SECONDS:
@@ -254,7 +249,7 @@ class People:
     def log_out(self, secret: str) -> None:
         """Ends a session."""
         with clear_errors(), self.store.engine.begin() as connection:
-            connection.execute(delete(sessions).where(sessions.c.hash == _sha256(secret)))
+            connection.execute(delete(sessions).where(sessions.c.hash == hash_of(secret)))
 
     def log_out_everywhere(self, name: str) -> None:
         """Ends all sessions of an account."""
@@ -280,14 +275,10 @@ class People:
             FathomError: There is no account, or the days are out of range.
         """
         self.person(name)
-        if not 0 < days <= _MOST_DAYS:
-            raise RefusedError(f"--days {days:g}: expected more than 0, and at most {_MOST_DAYS:,}")
-        key = secrets.token_hex(8)
-        token = f"fathom-{key}-{secrets.token_urlsafe(32)}"
+        token, stored = new_token(days, self._clock())
         self._log(name, "token", AT_SERVER)
-        times = {"made": now(), "expires": moment(self._clock() + days * 86_400)}
         with clear_errors(), self.store.engine.begin() as connection:
-            connection.execute(insert(tokens).values(key=key, person=name, hash=_sha256(token), **times))
+            connection.execute(insert(tokens).values(person=name, **asdict(stored)))
         return token
 
     def revoke_tokens(self, name: str) -> int:
@@ -299,12 +290,12 @@ class People:
 
     def holder(self, token: str) -> Session | None:
         """Who has a token; None if it is unknown, expired or revoked, or the account is switched off."""
-        if not (match := _TOKEN.fullmatch(token)):
+        if (key := key_of(token)) is None:
             return None
         query = select(tokens, people.c.role, people.c.active).join(people, people.c.name == tokens.c.person)
         with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(query.where(tokens.c.key == match[1])).one_or_none()
-        if row is None or not row.active or not hmac.compare_digest(row.hash, _sha256(token)):
+            row = connection.execute(query.where(tokens.c.key == key)).one_or_none()
+        if row is None or not row.active or not is_same(row.hash, token):
             return None
         return Session(Person(row.person, row.role), "") if row.expires > moment(self._clock()) else None
 
@@ -368,7 +359,3 @@ def _argon2() -> "PasswordHasher":
     from argon2 import PasswordHasher
 
     return PasswordHasher()
-
-
-def _sha256(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,15 +1,16 @@
 """Serve a studio: a web app for annotators, experts and administrators."""
 
 import ipaddress
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import Annotated
 
+from fathom.commands.servers import Host, Port, Proxies, Ready
 from fathom.commands.studio.asking import TasksFolder
 from fathom.commands.studio.shared import STORE, Store, libraries, opened
 from fathom.names import listed
-from fathom.options.declare import Options, Read, command, given, hidden, opt, unset
+from fathom.options.declare import Options, command, given, hidden, opt, unset
 from fathom.types import FathomError
 
 
@@ -24,23 +25,14 @@ class ServeOptions(Options):
         ),
     ] = False
     title: Annotated[str, opt("Title of the pages.")] = "fathom studio"
-    host: Annotated[str, opt("Address to listen on.", metavar="ADDRESS")] = "127.0.0.1"
-    port: Annotated[int, opt("Port to listen on; 0 for one that is free.", metavar="NUMBER")] = 8100
+    host: Host = "127.0.0.1"
+    port: Port = 8100
     secure: Annotated[
         bool, opt("Send cookies over HTTPS only; needs a web server in front that has a certificate.")
     ] = False
-    proxies: Annotated[
-        Read[Iterable[str] | str, tuple[str, ...]],
-        opt(
-            "Address of a web server in front, whose X-Forwarded-For and -Proto are believed; may be given several "
-            "times.",
-            flag="--proxy",
-            metavar="ADDRESS",
-            many=True,
-        ),
-    ] = given(())
+    proxies: Proxies = given(())
     tasks: TasksFolder = unset
-    ready: Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")] = None
+    ready: Ready = None
     making: Annotated[Callable[[str], None] | None, hidden("Called with what is done to make a demo.")] = None
     accounts: Annotated[
         Callable[[Mapping[str, str], str], None] | None,
