@@ -167,7 +167,7 @@ def test_the_queue_leaves_out_what_somebody_else_must_decide(studio: Store) -> N
 
 def test_an_action_that_is_sent_again_is_done_once(studio: Store) -> None:
     sample = create(studio)
-    action = Select("s-1", sample.version, "c1", 7.0)
+    action = Select("s-1", sample.version, "c1", seconds=7.0)
     first = studio.act(action, person("ann"))
     assert studio.act(action, person("ann")) == first
     with pytest.raises(StaleError):

@@ -12,7 +12,8 @@ import pytest
 
 from command_line import Call
 from fathom import api
-from fathom.studio.backup import backup, restore
+from fathom.server.backup import backup, restore
+from fathom.studio.backup import KIND
 from fathom.studio.store import Store
 from fathom.types import FathomError
 from studio_stores import fill, person, review, to_answer_review
@@ -111,15 +112,15 @@ def test_the_audit_command(call: Call, place: str) -> None:
 def test_a_backup_is_restored(place: str, tmp_path: Path) -> None:
     made(place)
     with closing(Store(place)) as store:
-        held = backup(place, tmp_path / "backup")
+        held = backup(place, tmp_path / "backup", KIND)
         head = store.head()
         assert held.samples == 1
         assert held.entries == (head.number if "://" not in place else 0)
         with store.engine.begin() as connection:
             connection.exec_driver_sql("DELETE FROM entries WHERE number > 9")
     with pytest.raises(FathomError, match="--force"):
-        restore(tmp_path / "backup", place)
-    restore(tmp_path / "backup", place, force=True)
+        restore(tmp_path / "backup", place, KIND)
+    restore(tmp_path / "backup", place, KIND, force=True)
     with closing(Store(place)) as store:
         assert store.head() == head
         assert store.sample("s-1").state == "accepted"

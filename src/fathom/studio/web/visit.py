@@ -61,8 +61,7 @@ class Form:
 
     def number(self, name: str) -> int:
         """A whole number; 0 where the field is none."""
-        text = self.fields.get(name, "")
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        return _whole(self.fields.get(name, ""))
 
     @property
     def seconds(self) -> float:
@@ -127,6 +126,10 @@ class Visit:
         """A parameter of the address."""
         return self.request.query_params.get(name, "")[:200].replace("\0", "")
 
+    def number(self, name: str) -> int:
+        """A parameter of the address that is a whole number; 0 where it is none."""
+        return _whole(self.query(name))
+
     def page(self, template: str, code: int = 200, **values: Any) -> Response:
         """A page made from a template."""
         me = self.session.person if self.session else None
@@ -143,6 +146,10 @@ class Visit:
     def to(self, path: str, done: str = "") -> Response:
         """A redirection after a form, with a message."""
         return RedirectResponse(path + (f"?done={done}" if done else ""), 303)
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 @cache
