@@ -60,8 +60,8 @@ def measure_requests(kind: str, count: int, seconds: float, clients: int, rate: 
                 times = _asked(address, path, secret, seconds, clients)
                 server, client = _cpu(process.pid) - server, time.process_time() - client
                 print(f"{path}: {_times(times, seconds)} with {clients} clients")
-                used = [1000 * one / len(times) for one in (server, client)]
-                print("  CPU of each: {:.2f} ms of the server, {:.2f} ms of the clients".format(*used))
+                each = [1000 * one / len(times) for one in (server, client)]
+                print("  CPU of each: {:.2f} ms of the server, {:.2f} ms of the clients".format(*each))
                 paced = _asked(address, path, secret, seconds, clients, rate)
                 print(f"  at {rate:.0f} a second: {_times(paced, seconds)}")
 
