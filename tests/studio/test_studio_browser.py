@@ -180,6 +180,7 @@ def test_two_tabs_on_one_sample(chromium: Browser, tab: Page, place: str) -> Non
         context.close()
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # no page depends on the kind of store
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_passes_axe(chromium: Browser, place: str, width: int, scheme: Any) -> None:
