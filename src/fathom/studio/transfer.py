@@ -26,7 +26,7 @@ from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.suites import write_suite
 from fathom.studio.tasks import StudioTask
 from fathom.studio.types import DocumentState, SetDifficulty
-from fathom.studio.work import collection_of
+from fathom.studio.work import collection_of, settle_intake, store_document
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
@@ -169,24 +169,26 @@ class ImportedSamples:
     problem_count: int
 
 
-def import_samples(store: Store, path: Path, *, tokenizer: str, available: bool = False) -> ImportedSamples:
+def import_samples(
+    store: Store, path: Path, *, tokenizer: str | None = None, available: bool = False
+) -> ImportedSamples:
     """Add samples of LongBench Pro or of an earlier export to a store, to be reviewed.
 
     Args:
         store: The store.
         path: A file, folder or ZIP archive.
-        tokenizer: Measures documents.
+        tokenizer: Measures documents; None for that of the store.
         available: Whether new documents need no compliance review.
 
     Raises:
         FathomError: There is nothing to import.
     """
-    found = read_import(path, get_tokenizer(tokenizer))
-    there = {one.id for one in store.documents()}
+    found = read_import(path, get_tokenizer(settle_intake(store, tokenizer).tokenizer))
+    there = set(store.document_ids())
     for taken in found.documents.values():
         if taken.document.id not in there:
             state: DocumentState = "available" if available else "collected"
-            store.add_document(replace(taken.document, state=state), taken.text)
+            store_document(store, replace(taken, document=replace(taken.document, state=state)))
     known = {one.id for one in store.samples()}
     added, left = [], []
     for sample in found.samples.values():

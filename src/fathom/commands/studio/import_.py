@@ -18,7 +18,9 @@ class ImportOptions(Options):
     ]
     store: Store = STORE
     _: KW_ONLY
-    tokenizer: Annotated[str, opt("Tokenizer that counts lengths of documents.", metavar="NAME")] = "tekken"
+    tokenizer: Annotated[
+        str | None, opt("Tokenizer that counts lengths of documents; by default that of the studio.", metavar="NAME")
+    ] = None
     available: Annotated[bool, opt("Use new documents at once, without a compliance review.")] = False
 
 

@@ -2,7 +2,7 @@
 
 import hmac
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 import anyio
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -20,6 +21,7 @@ from fathom.studio.people import People, Session
 from fathom.studio.states import may
 from fathom.studio.store import MOST_BYTES, Store
 from fathom.studio.types import Person, Role
+from fathom.studio.web.receiving import close, pieces_of, receive_files
 
 if TYPE_CHECKING:
     from fathom.studio.web.settings import Settings
@@ -28,7 +30,6 @@ COOKIE = "fathom-studio"
 PAGES = Path(__file__).parent / "pages"
 STATIC = Path(__file__).parent / "static"
 MOST_FIELDS = 20_000
-IDLE_SECONDS = 30.0
 POLICY = HEADERS | {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -70,6 +71,7 @@ class Visit:
         people: Accounts.
         session: Who it is; None before a login.
         form: Fields of its form.
+        files: Files of its form, for routes that take some.
     """
 
     request: Request
@@ -78,6 +80,7 @@ class Visit:
     people: People
     session: Session | None = None
     form: Form = Form()
+    files: tuple[UploadFile, ...] = ()
 
     @property
     def me(self) -> Person:
@@ -134,8 +137,8 @@ def _record(value: Any) -> str:
     return json.dumps(as_record(value))
 
 
-async def arrived(visit: Visit, least: Role | None) -> Visit:
-    """A request with who sent it and its form, after all checks.
+async def entered(visit: Visit, least: Role | None) -> Visit:
+    """A request with who sent it.
 
     Args:
         visit: The request.
@@ -145,7 +148,6 @@ async def arrived(visit: Visit, least: Role | None) -> Visit:
         AnswerError: They are not logged in, have not the right, or the form is not from a page of this server.
     """
     session = await anyio.to_thread.run_sync(_session, visit)
-    visit = replace(visit, session=session)
     if least is not None:
         if session is None:
             raise AnswerError(401, "log in first")
@@ -153,12 +155,34 @@ async def arrived(visit: Visit, least: Role | None) -> Visit:
             raise AnswerError(403, f"this needs the role {least}; ask an administrator")
     if visit.request.method == "POST":
         _check_origin(visit.request)
+    return replace(visit, session=session)
+
+
+async def with_form(visit: Visit, least: Role | None, *, files: bool = False) -> Visit:
+    """A request with its form.
+
+    Args:
+        visit: The request, as ``entered`` gives it.
+        least: The role it needs; None for none.
+        files: Whether the form may have files, which are to be closed.
+
+    Raises:
+        AnswerError: The form cannot be read, or lacks the secret of the session.
+    """
+    if visit.request.method != "POST":
+        return visit
+    if files and visit.request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        fields, sent_files = await receive_files(visit.request)
+        visit = replace(visit, form=Form(fields), files=sent_files)
+    else:
         visit = replace(visit, form=await _form(visit.request))
-        sent = visit.request.headers.get("x-csrf", "") or visit.form.text("csrf")
-        by_token = "authorization" in visit.request.headers  # browsers do not send that by themselves
-        needed = least is not None and session is not None and not by_token  # the login page has no session yet
-        if needed and session is not None and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
-            raise AnswerError(403, "the form is too old; go back, reload the page and send it again")
+    session = visit.session
+    sent = visit.request.headers.get("x-csrf", "") or visit.form.text("csrf")
+    by_token = "authorization" in visit.request.headers  # browsers do not send that by themselves
+    needed = least is not None and session is not None and not by_token  # the login page has no session yet
+    if needed and session is not None and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
+        close(visit.files)
+        raise AnswerError(403, "the form is too old; go back, reload the page and send it again")
     return visit
 
 
@@ -185,7 +209,7 @@ def _check_origin(request: Request) -> None:
 
 async def _form(request: Request) -> Form:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = await _body(request)
+    body = b"".join([piece async for piece in pieces_of(request, 2 * MOST_BYTES)])
     if not body:
         return Form()
     try:
@@ -200,26 +224,3 @@ async def _form(request: Request) -> Form:
     except (ValueError, RecursionError):
         pass
     raise AnswerError(400, "the form cannot be read; send fields as application/x-www-form-urlencoded or as JSON texts")
-
-
-async def _body(request: Request) -> bytes:
-    received = bytearray()
-    try:
-        async for piece in _timely(request):
-            received += piece
-            if len(received) > 2 * MOST_BYTES:
-                raise AnswerError(413, f"the form has more than {2 * MOST_BYTES:,} bytes; shorten it")
-    except TimeoutError:
-        raise AnswerError(408, "the form did not arrive in time; send it again") from None
-    return bytes(received)
-
-
-async def _timely(request: Request) -> AsyncIterator[bytes]:
-    pieces = request.stream()
-    while True:
-        with anyio.fail_after(IDLE_SECONDS):
-            try:
-                piece = await anext(pieces)
-            except StopAsyncIteration:
-                return
-        yield piece
