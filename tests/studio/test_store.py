@@ -16,11 +16,12 @@ from sqlalchemy import delete, insert, select, text, update
 
 from fathom.server.database import StoreError
 from fathom.studio.auditing import audit
+from fathom.studio.checks import MOST_BYTES
 from fathom.studio.log import Head, head_of
 from fathom.studio.records import RecordError
 from fathom.studio.schema import documents, entries, head, people, samples, texts
 from fathom.studio.states import RefusedError, StaleError
-from fathom.studio.store import MOST_BYTES, MissingError, Store
+from fathom.studio.store import MissingError, Store
 from fathom.studio.types import (
     Adjudicate,
     Component,
@@ -32,6 +33,7 @@ from fathom.studio.types import (
     Person,
     ReviewDocument,
     Select,
+    SetIntake,
     State,
     StudioDocument,
     SubmitReview,
@@ -175,8 +177,12 @@ def test_rights_are_those_in_the_store_and_not_those_that_are_claimed(studio: St
         studio.set_person(Person("bo", "administrator"), person("bo"))
     with pytest.raises(RefusedError, match="last administrator"):
         studio.set_person(Person("ada", "reader"), OPERATOR)
+    with pytest.raises(RefusedError, match="needs the role annotator"):
+        studio.add_document(StudioDocument("d", "t", "en"), "text", person("ray"))
+    with pytest.raises(RefusedError, match="needs the role expert"):
+        studio.add_document(StudioDocument("d", "t", "en", state="available"), "text", person("bo"))
     with pytest.raises(RefusedError, match="needs the role administrator"):
-        studio.add_document(StudioDocument("d", "t", "en"), "text", person("eve"))
+        studio.set_intake(SetIntake("words"), person("eve"))
 
 
 def test_documents_and_notes_are_in_the_log(studio: Store) -> None:

@@ -26,8 +26,8 @@ _LICENCE = re.compile(
     re.IGNORECASE,
 )
 _RIGHTS = re.compile(
-    r"©|\(c\) (?:19|20)\d\d|\bcopyright\b|\ball rights reserved\b|\bconfidential\b|\bproprietary\b|\bdo not distribute\b"
-    r"|版权|著作权|保密|机密|内部资料",
+    r"©|\(c\) (?:19|20)\d\d|\bcopyright\b|\ball rights reserved\b|\bconfidential\b|\bproprietary\b"
+    r"|\bdo not distribute\b|版权|著作权|保密|机密|内部资料",
     re.IGNORECASE,
 )
 
@@ -74,6 +74,7 @@ def _lines(pattern: re.Pattern[str]) -> Callable[[str], Iterator[str]]:
             first = max(start, match.start() - _LONGEST // 2)
             yield text[first : min(end, first + _LONGEST)].strip()
             at = end  # a line counts once
+
     return search
 
 

@@ -71,7 +71,9 @@ def read_limited(path: Path, name: str) -> Corpus:
 
 def reason_of(line: str, path: Path) -> str:
     """What is wrong with an uploaded file, without where it was stored."""
-    line = line.strip().removeprefix(f"{path}: ").removeprefix(f"{path}/").removeprefix(f"{path}:")
+    line = line.strip().removeprefix(f"{path}: ").removeprefix(f"{path}/")
+    if line.startswith(f"{path}:"):
+        line = "line " + line.removeprefix(f"{path}:")
     alone = re.fullmatch(rf"not read \((.*)\): {re.escape(path.name)}", line, re.DOTALL)
     return alone[1] if alone else line
 

@@ -301,8 +301,8 @@ def check_intake(action: SetIntake, present: SetIntake, by: Person, *, filled: b
     check_right("administrator", by, operator=True)
     if filled and action.tokenizer != present.tokenizer:
         raise RefusedError(
-            f"the documents of this studio are measured with the tokenizer {present.tokenizer}; use it, or make another "
-            f"studio: fathom studio init --tokenizer {action.tokenizer}"
+            f"the documents of this studio are measured with the tokenizer {present.tokenizer}; use it, or make "
+            f"another studio: fathom studio init --tokenizer {action.tokenizer}"
         )
 
 

@@ -88,8 +88,13 @@ def tasks_of(place: str, folder: Path | None = None) -> Mapping[str, StudioTask]
         FathomError: A file cannot be read, or the named folder does not exist.
     """
     if folder is not None and not folder.is_dir():
-        raise FathomError(f"--tasks {folder}: no such folder; it holds files like those of `fathom studio init`")
-    return studio_tasks(folder or (Path(place) / TASKS if "://" not in place else None))
+        raise FathomError(f"--tasks {folder}: no such folder; `fathom studio tasks --write all` makes one")
+    return studio_tasks(folder or tasks_folder(place))
+
+
+def tasks_folder(place: str) -> Path | None:
+    """The folder with the task files of a store; None for a PostgreSQL database."""
+    return Path(place) / TASKS if "://" not in place else None
 
 
 def states_of(names: Sequence[str]) -> tuple[State, ...]:
