@@ -8,16 +8,16 @@ from dataclasses import dataclass
 SHOWN = 6
 """Different examples that are shown of each kind."""
 _LONGEST = 120
-# Each pattern needs time in proportion to the text: what repeats is bounded, and does not start in the middle of a word.
-_MAIL = re.compile(r"(?<![\w.+%-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])")
+# The time of each is in proportion to the text: what repeats is bounded, and none starts in the middle of a word.
+_MAIL = re.compile(r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![A-Za-z0-9-])")
 _PHONE = re.compile(
-    r"(?<![\w.,/+-])(?:"
+    r"(?<![A-Za-z0-9.,/+-])(?:"
     r"\+\d[\d ()./-]{6,20}\d"  # +44 20 7946 0000
     r"|\(\d{2,5}\)[ -]?\d[\d -]{4,12}\d"  # (0171) 123456
     r"|\d{3}[ .-]\d{3}[ .-]\d{4}"  # 555-010-9999
     r"|0\d{1,4}[ /-]\d[\d -]{4,10}\d"  # 030/901820
     r"|1[3-9]\d{9}"  # a Chinese mobile number
-    r")(?![\w-])"
+    r")(?![A-Za-z0-9-])"
 )
 _LICENCE = re.compile(
     r"\bCC(?:0|[ -]BY(?:[ -](?:SA|NC|ND)){0,2})(?:[ -]\d\.\d)?\b|Creative Commons|\bMIT License\b|\bApache License\b"

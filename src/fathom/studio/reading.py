@@ -5,19 +5,18 @@ user's own machine. Here a second process reads the whole file, whatever its for
 long, and can write and hold only so much.
 """
 
-import atexit
 import re
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fathom.corpus import Corpus, Problem, read_corpus
 from fathom.records import ARCHIVE, COMPRESSED, READABLE, Unread, format_of
-from fathom.records.extractor import Extractor, serve_limited
+from fathom.records.extractor import TOO_LARGE, Extractor, serve_limited
 from fathom.types import Document, FathomError
 
 SECONDS = 300.0
@@ -25,7 +24,7 @@ SECONDS = 300.0
 MEMORY = 4 << 30
 """Bytes of the process."""
 MOST_UNPACKED = 1 << 30
-"""Bytes of one file that is unpacked from another."""
+"""Bytes of all files that are unpacked from another."""
 MOST_DOCUMENTS = 2000
 """Documents of one file."""
 MOST_CHARACTERS = 60_000_000
@@ -50,17 +49,23 @@ def own_name(name: str) -> str:
     raise FathomError(f"this format is not read; its name should end in {READABLE}")
 
 
-def read_limited(path: Path, name: str) -> Corpus:
+def reader() -> Extractor:
+    """A process that reads files; to be closed."""
+    return Extractor(SECONDS, MEMORY, __name__)
+
+
+def read_limited(process: Extractor, path: Path, name: str) -> Corpus:
     """Reads the documents of an uploaded file.
 
     Args:
+        process: The process that reads it.
         path: Where it is stored, in a folder of its own, under its ``own_name``.
         name: Its name on the machine of the sender, for the sources of its documents.
 
     Raises:
         FathomError: It has no document, takes too long, or is too large.
     """
-    answer = _reader().ask({"path": str(path)})
+    answer = process.ask({"path": str(path)})
     if "fault" in answer:
         raise FathomError(answer["fault"])
     documents = tuple(Document(**one | {"source": _source(one["source"], path, name)}) for one in answer["documents"])
@@ -83,16 +88,10 @@ def _source(source: str, path: Path, name: str) -> str:
     return name + source.removeprefix(stored)
 
 
-@cache
-def _reader() -> Extractor:
-    reader = Extractor(SECONDS, MEMORY, __name__)
-    atexit.register(reader.close)
-    return reader
-
-
 def _answer(path: str) -> Mapping[str, Any]:
     tempfile.tempdir = str(Path(path).parent)  # the server removes that folder, also if this process is killed
     try:
+        _check_archive(Path(path))
         corpus = read_corpus(path)
         size = sum(len(one.text) for one in corpus.documents)
         if len(corpus.documents) > MOST_DOCUMENTS or size > MOST_CHARACTERS:
@@ -104,7 +103,7 @@ def _answer(path: str) -> Mapping[str, Any]:
         first, *others = str(error).splitlines()
         return {"fault": "; ".join(reason_of(line, Path(path)) for line in others or [first])}
     except MemoryError:
-        return {"fault": "it needs too much memory; split it, or convert it to text"}
+        return {"fault": TOO_LARGE}
     except Exception as error:  # whatever a library raises for a damaged file
         return {"fault": f"damaged: {type(error).__name__}: {error}"[:300]}
     return {
@@ -113,6 +112,18 @@ def _answer(path: str) -> Mapping[str, Any]:
         "duplicates": [asdict(one) for one in corpus.duplicates],
         "unread": [asdict(one) for one in corpus.unread],
     }
+
+
+def _check_archive(path: Path) -> None:
+    """Refuses an archive that would keep this process busy until it is ended."""
+    if path.suffix == ARCHIVE and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            sizes = [one.file_size for one in archive.infolist()]
+        if len(sizes) > MOST_DOCUMENTS or sum(sizes) > MOST_UNPACKED:
+            raise FathomError(
+                f"it would unpack to {len(sizes):,} files with {sum(sizes) >> 20:,} MiB; at most {MOST_DOCUMENTS:,} "
+                f"with {MOST_UNPACKED >> 20:,} are read; split it"
+            )
 
 
 def _main() -> None:

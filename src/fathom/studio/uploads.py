@@ -6,14 +6,15 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from fathom.records.extractor import Extractor
 from fathom.server.database import FullStoreError
 from fathom.studio.intake import IntakeRules, read_documents
-from fathom.studio.reading import own_name, read_limited, reason_of
+from fathom.studio.reading import own_name, read_limited, reader, reason_of
 from fathom.studio.store import Store
 from fathom.studio.types import Person, StudioDocument
 from fathom.studio.work import sketches_of, store_document
@@ -86,22 +87,23 @@ def add_uploads(
     """
     added: list[Added] = []
     began, full = clock(), False
-    for upload in uploads:
-        if full:
-            added.append(Added(upload.name, problems=("not stored: no space is left; ask an administrator",)))
-        elif clock() - began > SECONDS:
-            late = f"not read: the files before it took {SECONDS / 60:g} minutes; send it again"
-            added.append(Added(upload.name, problems=(late,)))
-        else:
-            try:
-                added.append(_add(store, upload, rules, by))
-            except FullStoreError as error:
-                full = True
-                added.append(Added(upload.name, problems=(f"{error}; ask an administrator",)))
+    with closing(reader()) as process:
+        for upload in uploads:
+            if full:
+                problem = "not stored: no space is left; ask an administrator"
+            elif clock() - began > SECONDS:
+                problem = f"not read: the files before it took {SECONDS / 60:g} minutes; send it again"
+            else:
+                try:
+                    added.append(_add(store, process, upload, rules, by))
+                    continue
+                except FullStoreError as error:
+                    full, problem = True, f"{error}; ask an administrator"
+            added.append(Added(upload.name, problems=(problem,)))
     return Outcome(tuple(added), full)
 
 
-def _add(store: Store, upload: Upload, rules: IntakeRules, by: Person) -> Added:
+def _add(store: Store, process: Extractor, upload: Upload, rules: IntakeRules, by: Person) -> Added:
     try:
         with _stored(upload) as path:
             found = read_documents(
@@ -109,7 +111,7 @@ def _add(store: Store, upload: Upload, rules: IntakeRules, by: Person) -> Added:
                 get_tokenizer(store.intake().tokenizer),
                 rules=rules,
                 earlier=sketches_of(store),
-                reader=lambda _: read_limited(path, upload.name),
+                reader=lambda _: read_limited(process, path, upload.name),
             )
             problems = [reason_of(line, path) for line in (*found.problems, *found.unread)]
     except FullStoreError:

@@ -28,8 +28,8 @@ class AddDocumentsOptions(Options):
     tokenizer: Annotated[
         str | None,
         opt(
-            "Tokenizer that counts lengths: tekken, tiktoken:NAME, hf:NAME, words, chars, or a path. By default that of "
-            "the studio, which stays once there are documents.",
+            "Tokenizer that counts lengths: tekken, tiktoken:NAME, hf:NAME, words, chars, or a path. By default that "
+            "of the studio, which stays once there are documents.",
             metavar="NAME",
         ),
     ] = None
