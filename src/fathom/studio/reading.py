@@ -83,6 +83,28 @@ def reason_of(line: str, path: Path) -> str:
     return alone[1] if alone else line
 
 
+def check_archive(path: Path, most_files: int, most_bytes: int) -> None:
+    """Refuses an archive that would keep whoever reads it busy for hours.
+
+    Args:
+        path: A file, also of another kind.
+        most_files: Maximum number of files in it.
+        most_bytes: Maximum size of all of them, unpacked.
+
+    Raises:
+        FathomError: It has more.
+    """
+    if path.suffix.lower() != ARCHIVE or not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        sizes = [one.file_size for one in archive.infolist()]
+    if len(sizes) > most_files or sum(sizes) > most_bytes:
+        raise FathomError(
+            f"it would unpack to {len(sizes):,} files with {sum(sizes) >> 20:,} MiB; at most {most_files:,} with "
+            f"{most_bytes >> 20:,} MiB are read; split it"
+        )
+
+
 def _source(source: str, path: Path, name: str) -> str:
     stored = path.name if source.startswith(path.name) else path.name.partition(".")[0]
     return name + source.removeprefix(stored)
@@ -91,7 +113,7 @@ def _source(source: str, path: Path, name: str) -> str:
 def _answer(path: str) -> Mapping[str, Any]:
     tempfile.tempdir = str(Path(path).parent)  # the server removes that folder, also if this process is killed
     try:
-        _check_archive(Path(path))
+        check_archive(Path(path), MOST_DOCUMENTS, MOST_UNPACKED)
         corpus = read_corpus(path)
         size = sum(len(one.text) for one in corpus.documents)
         if len(corpus.documents) > MOST_DOCUMENTS or size > MOST_CHARACTERS:
@@ -112,18 +134,6 @@ def _answer(path: str) -> Mapping[str, Any]:
         "duplicates": [asdict(one) for one in corpus.duplicates],
         "unread": [asdict(one) for one in corpus.unread],
     }
-
-
-def _check_archive(path: Path) -> None:
-    """Refuses an archive that would keep this process busy until it is ended."""
-    if path.suffix == ARCHIVE and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            sizes = [one.file_size for one in archive.infolist()]
-        if len(sizes) > MOST_DOCUMENTS or sum(sizes) > MOST_UNPACKED:
-            raise FathomError(
-                f"it would unpack to {len(sizes):,} files with {sum(sizes) >> 20:,} MiB; at most {MOST_DOCUMENTS:,} "
-                f"with {MOST_UNPACKED >> 20:,} are read; split it"
-            )
 
 
 def _main() -> None:
