@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 from fathom.corpus.text import normalise
+from fathom.server.backup import backup, restore
 from fathom.server.database import FullStoreError
 from fathom.studio import reading, uploads
 from fathom.studio.auditing import audit
-from fathom.studio.backup import backup, restore
+from fathom.studio.backup import KIND
 from fathom.studio.intake import SKETCHES, IntakeRules, sketch_of
 from fathom.studio.reading import own_name, reason_of
 from fathom.studio.states import RefusedError
@@ -64,7 +65,7 @@ def packed(**files: str) -> bytes:
 def test_what_became_of_each_file(store: Store) -> None:
     text = made_text(1)
     rows = json.dumps({"text": made_text(2), "licence": "CC0-1.0"}) + "\nno JSON\n"
-    files = {
+    files: dict[str, bytes | str] = {
         "first__md": text,
         "copy__txt": text,
         "edition__html": f"<main><h1>Another edition</h1><pre>{text}</pre></main>",
@@ -146,13 +147,12 @@ def bomb(kind: str) -> tuple[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gz", "zip", "files", "docx", "parquet"])
-def test_bombs_are_refused_and_the_next_file_is_read(
-    store: Store, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bombs_are_refused_and_the_next_file_is_read(store: Store, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "SECONDS", 20.0)
     name, content = bomb(kind)
     assert len(content) < 8 << 20
-    refused, good = send(store, **{name: content, "good__txt": "A text that is read."}).added
+    sent: dict[str, bytes | str] = {name: content, "good__txt": "A text that is read."}
+    refused, good = send(store, **sent).added
     assert refused.problems
     assert not any(len(store.text(one.id)) > 40 << 20 for one in refused.documents)
     assert [one.title for one in good.documents] == ["A text that is read."]
@@ -188,7 +188,7 @@ def test_a_full_disk_for_the_file_itself_is_said(store: Store, monkeypatch: pyte
     def full(*_: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(uploads.shutil, "copyfileobj", full)
+    monkeypatch.setattr("fathom.studio.uploads.shutil.copyfileobj", full)
     outcome = send(store, a__txt="words")
     assert outcome.full
     assert "No space left on device" in outcome.added[0].problems[0]
@@ -249,13 +249,13 @@ def test_a_store_without_sketches_is_updated_and_a_backup_has_them(store: Store,
     place = tmp_path / "store"
     send(store, a__txt=made_text(1))
     kept = store.sketches(SKETCHES)
-    backup(str(place), tmp_path / "saved")
-    restore(tmp_path / "saved", str(tmp_path / "again"))
+    backup(str(place), tmp_path / "saved", KIND)
+    restore(tmp_path / "saved", str(tmp_path / "again"), KIND)
     with closing(Store(str(tmp_path / "again"))) as opened:
         assert opened.sketches(SKETCHES) == kept
     with closing(sqlite3.connect(tmp_path / "again" / "studio.sqlite")) as connection:
         connection.execute("DROP TABLE sketches")
-        connection.execute("DELETE FROM migrations WHERE number > 1")
+        connection.execute("DELETE FROM migrations WHERE number = 3")
         connection.commit()
     with closing(Store(str(tmp_path / "again"))) as opened:
         assert sketches_of(opened) == kept

@@ -9,7 +9,9 @@ SHOWN = 6
 """Different examples that are shown of each kind."""
 _LONGEST = 120
 # The time of each is in proportion to the text: what repeats is bounded, and none starts in the middle of a word.
-_MAIL = re.compile(r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![A-Za-z0-9-])")
+_MAIL = re.compile(
+    r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![A-Za-z0-9-])"
+)
 _PHONE = re.compile(
     r"(?<![A-Za-z0-9.,/+-])(?:"
     r"\+\d[\d ()./-]{6,20}\d"  # +44 20 7946 0000

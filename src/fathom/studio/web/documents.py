@@ -27,7 +27,7 @@ def listed(visit: Visit) -> Response:
 
 
 def _listed(visit: Visit, wrong: str = "") -> Response:
-    state, language, offset = visit.query("state"), visit.query("language"), _offset(visit)
+    state, language, offset = visit.query("state"), visit.query("language"), visit.number("offset")
     found = visit.store.documents(state=state, language=language, offset=offset, limit=SHOWN + 1)
     return visit.page(
         "documents",
@@ -135,8 +135,3 @@ def _found(visit: Visit, id: str) -> StudioDocument | None:
 def _title(visit: Visit, id: str) -> str:
     found = _found(visit, id)
     return found.title or found.id if found else ""
-
-
-def _offset(visit: Visit) -> int:
-    text = visit.query("offset")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0

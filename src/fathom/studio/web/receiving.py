@@ -91,4 +91,4 @@ def close(files: tuple[UploadFile, ...]) -> None:
 
 
 def _too_large(most: int) -> AnswerError:
-    return AnswerError(413, f"the form has more than {most >> 20} MiB; send fewer files at once, or a shorter text")
+    return AnswerError(413, f"the form has more than {most:,} bytes; shorten it, or send fewer files at once")
