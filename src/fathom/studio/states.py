@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
+from fathom.names import listed
 from fathom.studio.types import (
     OPERATOR,
     ROLES,
@@ -42,6 +43,7 @@ from fathom.studio.types import (
     Sample,
     Select,
     SetDifficulty,
+    SetIntake,
     Standardise,
     State,
     StudioDocument,
@@ -188,7 +190,7 @@ def why_not(sample: Sample, kind: type[Action], by: Person) -> str:
     if reason := _no_right(rule.role, by, rule.operator):
         return reason
     if sample.state not in rule.states:
-        return f"the sample is in state {sample.state}, this needs {_either(sorted(rule.states))}"
+        return f"the sample is in state {sample.state}, this needs {listed(sorted(rule.states), 'or')}"
     return rule.barred(sample, by.name)
 
 
@@ -299,6 +301,35 @@ def review_document(document: StudioDocument, action: ReviewDocument, by: Person
     if action.state == "excluded" and not action.reason.strip():
         raise RefusedError(f"document {document.id}: the reason is missing; write why it is excluded")
     return replace(document, state=action.state, reason=action.reason)
+
+
+def check_new_document(document: StudioDocument, by: Person) -> None:
+    """Check that a person may add a document: annotators may, to have it reviewed; experts also without a review.
+
+    Raises:
+        RefusedError: They may not.
+    """
+    check_right("annotator" if document.state == "collected" else "expert", by, operator=True)
+
+
+def check_intake(action: SetIntake, present: SetIntake, by: Person, *, filled: bool) -> None:
+    """Check that a person may change how documents are measured.
+
+    Args:
+        action: The change.
+        present: How they are measured now.
+        by: Who acts.
+        filled: Whether there are documents.
+
+    Raises:
+        RefusedError: They may not, or lengths of two tokenizers would be mixed.
+    """
+    check_right("administrator", by, operator=True)
+    if filled and action.tokenizer != present.tokenizer:
+        raise RefusedError(
+            f"the documents of this studio are measured with the tokenizer {present.tokenizer}; use it, or make "
+            f"another studio: fathom studio init --tokenizer {action.tokenizer}"
+        )
 
 
 def check_note(note: Note, by: Person) -> None:
@@ -490,7 +521,3 @@ def _check_ids(sample: Sample, action: Create | AddCandidates) -> None:
     ids = [one.id for one in (*sample.candidates, *action.candidates)]
     if "" in ids or len(set(ids)) < len(ids):
         raise RefusedError(f"sample {sample.id}: ids of candidates are empty or not unique; give each another")
-
-
-def _either(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

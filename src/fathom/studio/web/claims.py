@@ -9,7 +9,7 @@ from starlette.responses import Response
 from fathom.studio.critique import (
     CRITIQUE,
     CRITIQUE_DECISION,
-    DECISIONS,
+    OUTCOMES,
     Claim,
     ClaimDecision,
     Critique,
@@ -106,7 +106,7 @@ def decide(visit: Visit) -> Response:
     about = form.number("critique"), form.number("claim")
     if about not in shown:
         raise RefusedError("there is no such claim that you can decide on now; reload the page")
-    decision = next((one for one in DECISIONS if one == form.text("decision")), None)
+    decision = next((one for one in OUTCOMES if one == form.text("decision")), None)
     if decision is None:
         raise RefusedError("choose whether the claim holds")
     if not form.text("reason").strip():

@@ -17,6 +17,7 @@ if (reading) {
     document.getElementById("text").prepend("The reading pane cannot be loaded; reload the page.");
   });
 }
+if (document.getElementById("add") || document.getElementById("compliance")) import("./documents.js");
 
 let prefix = "";
 
