@@ -6,11 +6,8 @@ python performance/studio_progress.py --samples 400 --keep FOLDER    # makes a s
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 import time
-from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,14 +21,13 @@ from fathom.server.database import moment
 from fathom.studio.log import Head, new_entry
 from fathom.studio.people import People
 from fathom.studio.quotas import Design
-from fathom.studio.records import as_record, canonical
+from fathom.studio.records import as_record
 from fathom.studio.schema import entries, head, notes, samples
 from fathom.studio.states import apply
 from fathom.studio.store import AT_SERVER, Store, sample_row
 from fathom.studio.types import (
     Action,
     Adjudicate,
-    Audit,
     Candidate,
     Component,
     ComponentVerdict,
@@ -46,16 +42,14 @@ from fathom.studio.types import (
     Reconstruct,
     Reject,
     ReviewDocument,
-    Role,
     Sample,
     Select,
     Standardise,
-    StudioDocument,
     SubmitForReview,
     SubmitReview,
     Write,
 )
-from studio_stores import DOCUMENT, PASSWORD, PEOPLE, TEXT, fill, quick_hasher
+from studio_stores import DOCUMENT, PASSWORD, PEOPLE, fill, quick_hasher
 
 EXPERTS = [Person(name, "expert") for name in ("eve", "ed", "ella", "emil")]
 ANNOTATORS = [Person(name, "annotator") for name in ("ann", "bo", "cy", "di", "fay", "gus")]
@@ -125,9 +119,7 @@ def live(life: Life, id: str, key: tuple[str, str, int], stop: float) -> None:
     ann, *others = rng.sample(ANNOTATORS, 4)
     eve, ed, emil = rng.sample(EXPERTS, 3)
     origin = rng.choices(("people", "models", "together"), (1, 1, 3))[0]
-    drafts = tuple(
-        Candidate(f"c{at}", f"lab/model-{at}", written(rng), rng.uniform(0.01, 0.2), 9.0) for at in range(3)
-    )
+    drafts = tuple(Candidate(f"c{at}", f"lab/model-{at}", written(rng), rng.uniform(0.01, 0.2), 9.0) for at in range(3))
     now = life.do(Create(id, *key, (DOCUMENT,), drafts if origin != "people" else ()), AT_SERVER)
     if stop < 0.1:
         return

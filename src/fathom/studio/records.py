@@ -48,7 +48,7 @@ def from_record(kind: type[Value], record: Any, where: str = "") -> Value:
         RecordError: A field is missing, unknown, too long, or of another type.
     """
     try:
-        return cast(Value, _reader(kind)(record))
+        return cast(Value, _reader(cast(Any, kind))(record))
     except RecordError as error:
         raise RecordError(f"{where or kind.__name__}{error}") from None
 

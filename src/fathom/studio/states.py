@@ -53,6 +53,10 @@ REVIEWS = 2
 """Reviews of an answer in each round."""
 ACCOUNT = "account"
 """Topic of notes on another password, a new token, or revoked tokens of an account."""
+DONE: frozenset[State] = frozenset({"accepted", "audited"})
+"""States of a sample whose answer was found right."""
+RATING = "rating"
+"""Topic of the notes that hold ratings of the quality study, by experts."""
 _LIVE: frozenset[State] = frozenset(STATES) - {"rejected"}
 
 
@@ -246,6 +250,8 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
         case Audit():
             if action.verdict == "problem":
                 _check_reason(sample, action.reason)
+            elif action.faults:
+                raise RefusedError(f"sample {sample.id}: an audit that passes finds no fault; choose problem")
             ruling = Ruling(by, "audit", sample.round, action.verdict, action.reason, at)
             return _ruling(sample, "audited" if action.verdict == "pass" else "adjudication", ruling)
         case Create():
@@ -282,7 +288,8 @@ def check_note(note: Note, by: Person) -> None:
     Raises:
         RefusedError: They may not.
     """
-    check_right("reader" if note.topic == ACCOUNT else "annotator", by, operator=True)
+    roles: dict[str, Role] = {ACCOUNT: "reader", RATING: "expert"}
+    check_right(roles.get(note.topic, "annotator"), by, operator=note.topic != RATING)
 
 
 def check_right(role: Role, by: Person, *, operator: bool = False) -> None:

@@ -25,7 +25,7 @@ from fathom.studio.imports import read_import
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.suites import write_suite
 from fathom.studio.tasks import StudioTask
-from fathom.studio.types import DocumentState, SetDifficulty
+from fathom.studio.types import IMPORT, DocumentState, SetDifficulty
 from fathom.studio.work import collection_of
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
@@ -190,7 +190,7 @@ def import_samples(store: Store, path: Path, *, tokenizer: str, available: bool 
     known = {one.id for one in store.samples()}
     added, left = [], []
     for sample in found.samples.values():
-        action = replace(sample.action(f"import:{path.name}"), sample=store_id(sample.id))
+        action = replace(sample.action(f"{IMPORT}{path.name}"), sample=store_id(sample.id))
         if action.sample in known:
             left.append(action.sample)
             continue

@@ -14,6 +14,9 @@ ROLES: tuple[Role, ...] = get_args(Role)
 OPERATOR = "operator"
 """Name under which commands on the server's machine act; no account can have it."""
 
+IMPORT = "import:"
+"""Beginning of the drafter's name of a candidate that was imported; the name of the file follows."""
+
 DocumentState: TypeAlias = Literal["collected", "available", "excluded", "exhausted"]
 DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
 
@@ -38,6 +41,10 @@ Requirement: TypeAlias = Literal["full", "partial"]
 
 Mark: TypeAlias = Literal["right", "wrong", "unsure"]
 """A reviewer's verdict on one component of the answer."""
+
+Fault: TypeAlias = Literal["attributes", "answer"]
+"""What an audit finds wrong: task, requirement and the like, or the answer."""
+FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,13 +458,14 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """An expert audits an accepted sample; a problem leads to adjudication."""
+    """An expert audits an accepted sample; a problem leads to adjudication. Without ``faults``, it is of every kind."""
 
     sample: str
     version: int
     verdict: Literal["pass", "problem"]
     reason: str = ""
     seconds: float = 0.0
+    faults: tuple[Fault, ...] = ()
 
 
 # Actions on documents and accounts, which have no version.

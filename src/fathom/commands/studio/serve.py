@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated
 
 from fathom.commands.studio.asking import TasksFolder
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
 from fathom.options.declare import Options, Read, command, given, hidden, opt, unset
 
 
@@ -30,6 +30,7 @@ class ServeOptions(Options):
         ),
     ] = given(())
     tasks: TasksFolder = unset
+    design: DesignFile = unset
     ready: Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")] = None
 
 
@@ -45,6 +46,7 @@ def studio_serve(options: ServeOptions) -> None:
     with libraries():
         import uvicorn  # noqa: F401 - what is missing is said before anything is made
 
+        from fathom.studio.quotas import design_of
         from fathom.studio.tasks import guideline_of, proposed_prompts
         from fathom.studio.web.server import serve
         from fathom.studio.web.settings import Settings
@@ -57,6 +59,7 @@ def studio_serve(options: ServeOptions) -> None:
         tasks=tuple(tasks),
         prompts=partial(proposed_prompts, tasks),
         guideline=partial(guideline_of, tasks),
+        design=design_of(options.store, options.design, tasks),
         secure=options.secure,
     )
     serve(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from fathom.options.declare import opt
+from fathom.options.values import MaybePath
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ Store: TypeAlias = Annotated[
     ),
 ]
 STORE = "studio-store"
+DesignFile: TypeAlias = Annotated[
+    MaybePath, opt("TOML file with the design; by default design.toml in the folder of the store.", metavar="FILE")
+]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fathom.studio.quotas import Design
 from fathom.studio.types import Sample
 
 
@@ -19,6 +20,7 @@ class Settings:
         tasks: Names of the tasks for new samples; any name where it is empty.
         prompts: Proposes the prompts of a sample: with reasoning first, and without.
         guideline: Gives the guideline of a task, "" without one.
+        design: Which samples are wanted, and how many are audited and rated.
         secure: Whether cookies are sent over HTTPS only.
         connections: Open at once.
         per_address: Connections, and running requests, of one address; 0 for no limit.
@@ -31,6 +33,7 @@ class Settings:
     tasks: Sequence[str] = ()
     prompts: Callable[[Sample], tuple[str, str]] = _no_prompts
     guideline: Callable[[str], str] = lambda task: ""
+    design: Design = Design()  # noqa: RUF009 - a frozen value
     secure: bool = False
     connections: int = 512
     per_address: int = 64
