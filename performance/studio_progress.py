@@ -117,7 +117,7 @@ def live(life: Life, id: str, key: tuple[str, str, int], stop: float) -> None:
     """One sample as far as it comes: ``stop`` is the share of its way."""
     rng = life.rng
     ann, *others = rng.sample(ANNOTATORS, 4)
-    eve, ed, emil = rng.sample(EXPERTS, 3)
+    eve, ed = rng.sample(EXPERTS, 2)
     origin = rng.choices(("people", "models", "together"), (1, 1, 3))[0]
     drafts = tuple(Candidate(f"c{at}", f"lab/model-{at}", written(rng), rng.uniform(0.01, 0.2), 9.0) for at in range(3))
     now = life.do(Create(id, *key, (DOCUMENT,), drafts if origin != "people" else ()), AT_SERVER)

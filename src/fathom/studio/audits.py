@@ -59,13 +59,8 @@ class Audits:
 
     def as_records(self) -> list[dict[str, object]]:
         """The shares for a table."""
-        counts: dict[str, object] = {
-            "drawn": self.drawn,
-            "decided": self.decided,
-            "open": self.open,
-            "waiting": len(self.waiting),
-        }
-        counts |= {"lost": self.lost, "beside": self.beside}
+        names = ("drawn", "decided", "open", "lost", "beside")
+        counts: dict[str, object] = {name: getattr(self, name) for name in names} | {"waiting": len(self.waiting)}
         if not self.rights:
             return [{"aspect": None, "right": None, **with_interval("share", None, None), **counts}]
         return [

@@ -131,7 +131,7 @@ class Cell:
     states: Mapping[State, int]
 
     @property
-    def accepted(self) -> int:
+    def done(self) -> int:
         """Samples accepted or audited."""
         return sum(count for state, count in self.states.items() if state in DONE)
 
@@ -143,7 +143,7 @@ class Cell:
     @property
     def missing(self) -> int:
         """Samples still to be accepted."""
-        return max(0, self.wanted - self.accepted)
+        return max(0, self.wanted - self.done)
 
     @property
     def to_begin(self) -> int:
@@ -153,7 +153,7 @@ class Cell:
     def as_record(self) -> dict[str, object]:
         """The combination for a table."""
         key = {"task": self.task, "language": self.language, "length": format_length(self.bucket)}
-        counts = {name: getattr(self, name) for name in ("wanted", "accepted", "under_way", "missing", "to_begin")}
+        counts = {name: getattr(self, name) for name in ("wanted", "done", "under_way", "missing", "to_begin")}
         return key | counts | {state: self.states.get(state, 0) for state in STATES}
 
 
@@ -191,8 +191,10 @@ def next_drafts(cells: Iterable[Cell], documents: Mapping[tuple[str, int], int])
     able = [one for one in cells if one.to_begin and documents.get((one.language, one.bucket))]
     able.sort(key=lambda one: -one.to_begin)
     return [
-        ["fathom", "studio", "draft", "--task", BY_NAME[one.task].code if one.task in BY_NAME else one.task]
-        + ["--language", one.language, "--bucket", format_length(one.bucket), "--samples", str(one.to_begin)]
+        [
+            *("fathom", "studio", "draft", "--task", BY_NAME[one.task].code if one.task in BY_NAME else one.task),
+            *("--language", one.language, "--bucket", format_length(one.bucket), "--samples", str(one.to_begin)),
+        ]
         for one in able[:PROPOSED]
     ]
 
