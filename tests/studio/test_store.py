@@ -16,11 +16,12 @@ from sqlalchemy import delete, insert, select, text, update
 
 from fathom.server.database import StoreError
 from fathom.studio.auditing import audit
+from fathom.studio.checks import MOST_BYTES
 from fathom.studio.log import Head, head_of
 from fathom.studio.records import RecordError
 from fathom.studio.schema import documents, entries, head, people, samples, texts
 from fathom.studio.states import RefusedError, StaleError
-from fathom.studio.store import MOST_BYTES, MissingError, Store
+from fathom.studio.store import MissingError, Store
 from fathom.studio.types import (
     Adjudicate,
     Component,

@@ -10,9 +10,10 @@ from sqlalchemy import Connection, Table, select
 from fathom.printing import readable
 from fathom.server.database import clear_errors
 from fathom.studio.log import BrokenLogError, Head, Replayed, step, verified
+from fathom.studio.projection import document_row, entries_of, sample_row
 from fathom.studio.records import as_record, canonical
 from fathom.studio.schema import documents, head, notes, people, samples, texts
-from fathom.studio.store import Store, document_row, entries_of, sample_row
+from fathom.studio.store import Store
 from fathom.types import FathomError
 
 SHOWN = 20

@@ -10,8 +10,9 @@ from fathom.server.answers import AnswerError
 from fathom.studio.log import Entry
 from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError, StaleError, may, visible, why_not
-from fathom.studio.store import Draft, new_id
+from fathom.studio.store import new_id
 from fathom.studio.types import STATES, Content, Create, Sample, State, SubmitForReview
+from fathom.studio.unsent import Draft
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of
 from fathom.studio.web.visit import Form, Visit

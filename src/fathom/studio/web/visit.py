@@ -16,9 +16,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fathom.printing import printable
 from fathom.server.answers import HEADERS, AnswerError
+from fathom.studio.checks import MOST_BYTES
 from fathom.studio.people import People, Session
 from fathom.studio.states import may
-from fathom.studio.store import MOST_BYTES, Store
+from fathom.studio.store import Store
 from fathom.studio.types import Person, Role
 
 if TYPE_CHECKING:
