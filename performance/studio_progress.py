@@ -123,7 +123,10 @@ def live(life: Life, id: str, key: tuple[str, str, int], stop: float) -> None:
     now = life.do(Create(id, *key, (DOCUMENT,), drafts if origin != "people" else ()), AT_SERVER)
     if stop < 0.1:
         return
-    seconds = lambda minutes: 60 * rng.lognormvariate(0, 0.6) * minutes * (1 + key[2] / 65536)  # noqa: E731
+
+    def seconds(minutes: float) -> float:
+        return 60 * rng.lognormvariate(0, 0.6) * minutes * (1 + key[2] / 65536)
+
     if origin == "people":
         now = life.do(Write(id, now.version, written(rng), seconds(30)), ann)
     else:

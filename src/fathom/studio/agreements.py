@@ -1,14 +1,15 @@
 """Agreement of the two blind reviewers of an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from fathom.stats.agreement import Agreement, agreement
 from fathom.stats.intervals import Interval, generator, mean_interval
-from fathom.studio.histories import Pair
+from fathom.studio.histories import History, Pair
 from fathom.studio.statistics import with_interval
 
 Judged: TypeAlias = Literal["review", "component"]
@@ -47,7 +48,13 @@ class Agreed:
         }
 
 
-def agreements(pairs: Sequence[Pair], seed: int = 0) -> list[Agreed]:
+def pairs_of(histories: Iterable[History]) -> tuple[Pair, ...]:
+    """The blind reviews of all samples."""
+    return tuple(pair for one in histories for pair in one.pairs)
+
+
+@lru_cache(maxsize=4)  # takes a second for thousands of reviews, and most actions add none
+def agreements(pairs: tuple[Pair, ...], seed: int = 0) -> tuple[Agreed, ...]:
     """Agreement of reviewers on verdicts and on components; answers are resampled with all their components.
 
     Args:
@@ -60,7 +67,7 @@ def agreements(pairs: Sequence[Pair], seed: int = 0) -> list[Agreed]:
     verdicts = [(one.verdicts,) for one in pairs]
     marks = [one.marks for one in pairs if one.marks]
     found = [_agreed("review", verdicts, VERDICTS, seed), _agreed("component", marks, MARKS, seed)]
-    return [one for one in found if one is not None]
+    return tuple(one for one in found if one is not None)
 
 
 def _agreed(

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, TypeVar, cast
 from sqlalchemy import select
 
 from fathom.server.database import clear_errors
-from fathom.studio.log import Entry, steps
+from fathom.studio.log import Entry, steps_of_sample
 from fathom.studio.schema import entries
 from fathom.studio.states import DONE, involved
 from fathom.studio.store import PAGE, Store
@@ -219,7 +219,7 @@ def history_of(own: Iterable[Entry]) -> History:
     workers: set[str] = set()
     audit: AuditResult | None = None
     now: Sample | None = None
-    for entry, action, after in steps(own):
+    for entry, action, after in steps_of_sample(own):
         state = (now or after).state
         if entry.person != OPERATOR:
             actions[state] += 1

@@ -218,7 +218,20 @@ def replay(entries: Iterable[Entry]) -> tuple[Replayed, Head]:
     return world, head
 
 
-def steps(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample]]:
+def steps(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample | None, Sample]]:
+    """Each action on a sample with the sample before and after it."""
+    import json
+
+    world = Replayed()
+    for entry in entries:
+        before = world.samples.get(entry.subject)
+        step(world, entry)
+        event = event_of(entry, json.loads(entry.body))
+        if not isinstance(event, AddDocument | ReviewDocument | SetPerson | Note):
+            yield entry, event, before, world.samples[entry.subject]
+
+
+def steps_of_sample(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample]]:
     """Each action on one sample, with the sample after it.
 
     Rights were checked when the entries were written, and ``replay`` checks them again; here names are enough.

@@ -37,10 +37,10 @@ Dimension: TypeAlias = Literal["task", "requirement", "authenticity", "difficult
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 TITLES: Mapping[Dimension, str] = {
     "task": "fits the task",
-    "requirement": "needs the context that it claims to need",
+    "requirement": "needs the context that it says it needs",
     "authenticity": "could be a real question",
     "difficulty": "is hard enough",
-    "correctness": "the answer is right and complete",
+    "correctness": "has a right and complete answer",
 }
 Level: TypeAlias = Literal["no", "partly", "yes"]
 LEVELS: Mapping[Level, float] = {"no": 0.0, "partly": 0.5, "yes": 1.0}

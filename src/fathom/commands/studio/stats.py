@@ -1,7 +1,7 @@
 """Progress, time and cost, agreement, audits and quality of the samples of a studio."""
 
-from dataclasses import replace
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fathom.commands.shared import Json

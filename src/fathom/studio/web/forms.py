@@ -8,6 +8,7 @@ from typing import Literal, cast
 from fathom.server.answers import AnswerError
 from fathom.studio.records import MOST_ITEMS, RecordError, from_record
 from fathom.studio.types import (
+    FAULTS,
     Action,
     Adjudicate,
     Audit,
@@ -93,7 +94,8 @@ def action_of(name: str, sample: Sample, form: Form) -> Action:
             return Reject(id, version, reason, seconds)
         case "audit":
             verdict = _one_of(form.text("verdict"), ("pass", "problem"), "a verdict: pass or problem")
-            return Audit(id, version, verdict, reason, seconds)  # type: ignore[arg-type]
+            faults = tuple(one for one in FAULTS if form.text(f"fault-{one}"))
+            return Audit(id, version, verdict, reason, seconds, faults if verdict == "problem" else ())  # type: ignore[arg-type]
     raise AnswerError(404, "there is no such page")
 
 

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from fathom.printing import printable
 from fathom.server.answers import HEADERS, AnswerError
 from fathom.studio.checks import MOST_BYTES
+from fathom.studio.histories import Histories
 from fathom.studio.people import People, Session
 from fathom.studio.states import may
 from fathom.studio.store import Store
@@ -69,6 +70,7 @@ class Visit:
         settings: What the server was started with.
         store: The store.
         people: Accounts.
+        histories: What happened to samples, for statistics.
         session: Who it is; None before a login.
         form: Fields of its form.
     """
@@ -77,6 +79,7 @@ class Visit:
     settings: "Settings"
     store: Store
     people: People
+    histories: Histories
     session: Session | None = None
     form: Form = Form()
 
