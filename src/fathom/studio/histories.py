@@ -20,7 +20,6 @@ from fathom.studio.states import DONE, involved
 from fathom.studio.store import PAGE, Store
 from fathom.studio.types import (
     ACTIONS,
-    FAULTS,
     IMPORT,
     OPERATOR,
     Action,
@@ -28,9 +27,9 @@ from fathom.studio.types import (
     AddPredictions,
     Adjudicate,
     Audit,
+    AuditVerdict,
     Create,
     Edit,
-    Fault,
     Mark,
     Reject,
     Sample,
@@ -42,6 +41,13 @@ from fathom.studio.types import (
 Kind = TypeVar("Kind")
 Origin: TypeAlias = Literal["people", "models", "together", "imported"]
 """Who made a sample: people without drafts, models without edits, or people who edited a draft."""
+Fault: TypeAlias = Literal["attributes", "answer"]
+_FAULTS: Mapping[AuditVerdict, tuple[Fault, ...]] = {
+    "pass": (),
+    "attributes": ("attributes",),
+    "answer": ("answer",),
+    "problem": ("attributes", "answer"),
+}
 MOST_KEPT = 64
 """Results that are kept until the next action."""
 
@@ -274,8 +280,7 @@ def _origin(origin: Origin | None, action: Action, after: Sample) -> Origin | No
 def _audit(audit: AuditResult | None, action: Action) -> AuditResult | None:
     match action:
         case Audit() if audit is None:
-            problem = action.verdict == "problem"
-            return AuditResult(problem, (action.faults or FAULTS) if problem else ())
+            return AuditResult(action.verdict != "pass", _FAULTS[action.verdict])
         case Adjudicate() if audit is not None and audit.open:
             return AuditResult(False, () if action.decision == "accept" else audit.faults)
         case Reject() if audit is not None and audit.open:

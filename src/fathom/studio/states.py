@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
+from fathom.names import listed
 from fathom.studio.types import (
     OPERATOR,
     ROLES,
@@ -172,7 +173,7 @@ def why_not(sample: Sample, kind: type[Action], by: Person) -> str:
     if reason := _no_right(rule.role, by, rule.operator):
         return reason
     if sample.state not in rule.states:
-        return f"the sample is in state {sample.state}, this needs {_either(sorted(rule.states))}"
+        return f"the sample is in state {sample.state}, this needs {listed(sorted(rule.states), 'or')}"
     return rule.barred(sample, by.name)
 
 
@@ -248,12 +249,10 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             _check_reason(sample, action.reason)
             return _ruling(sample, "rejected", Ruling(by, "rejection", sample.round, "reject", action.reason, at))
         case Audit():
-            if action.verdict == "problem":
-                _check_reason(sample, action.reason)
-            elif action.faults:
-                raise RefusedError(f"sample {sample.id}: an audit that passes finds no fault; choose problem")
-            ruling = Ruling(by, "audit", sample.round, action.verdict, action.reason, at)
-            return _ruling(sample, "audited" if action.verdict == "pass" else "adjudication", ruling)
+            if action.verdict == "pass":
+                return _ruling(sample, "audited", Ruling(by, "audit", sample.round, "pass", action.reason, at))
+            _check_reason(sample, action.reason)
+            return _ruling(sample, "adjudication", Ruling(by, "audit", sample.round, "problem", action.reason, at))
         case Create():
             raise RefusedError(f"sample {sample.id}: it exists already; choose another id")
     assert_never(action)
@@ -421,7 +420,3 @@ def _check_ids(sample: Sample, action: Create | AddCandidates) -> None:
     ids = [one.id for one in (*sample.candidates, *action.candidates)]
     if "" in ids or len(set(ids)) < len(ids):
         raise RefusedError(f"sample {sample.id}: ids of candidates are empty or not unique; give each another")
-
-
-def _either(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias, assert_never, get_args
 
-from fathom.studio.agreements import agreements, pairs_of
+from fathom.studio.agreements import agreements
 from fathom.studio.audits import audits
 from fathom.studio.histories import Histories
 from fathom.studio.quality import makings, rated_samples, study

@@ -4,7 +4,6 @@ import math
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from starlette.responses import Response
 
@@ -51,7 +50,7 @@ class Row:
 def progress_page(visit: Visit) -> Response:
     """What is there and missing, time and cost, agreement, and audits."""
     design, state = visit.settings.design, visit.query("state")
-    shown = cast(State, state) if state in STATES else None
+    shown = state if state in STATES else None
     hourly = _price(visit.query("hourly"), design.hourly)
     cells = visit.histories.kept("quotas", lambda all_: progress(design, all_))
     spent = visit.histories.kept(("efforts", hourly), lambda all_: efforts(all_, hourly=hourly))
