@@ -106,7 +106,7 @@ def _square(cells: Sequence[Cell], state: State | None) -> Square:
     wanted, missing = sum(one.wanted for one in cells), sum(one.missing for one in cells)
     done, under_way = sum(one.done for one in cells), sum(one.under_way for one in cells)
     shade = SHADES if not missing else math.ceil((wanted - missing) / wanted * (SHADES - 1))
-    return Square(f"{done:,}/{wanted:,}", under_way, shade)
+    return Square(f"{done:,}", under_way, shade)
 
 
 def _price(text: str, default: float) -> float:
