@@ -39,7 +39,7 @@ def queue(visit: Visit) -> Response:
     if state in STATES:
         wanted: dict[str, Any] = {"states": [state]}
     elif state == TO_AUDIT and may(visit.me.role, "expert"):
-        return _to_audit(visit, offset)
+        return _to_audit(visit, filters, offset)
     else:
         state = ""
         mine = WAITING if may(visit.me.role, "annotator") else ()
@@ -50,14 +50,13 @@ def queue(visit: Visit) -> Response:
     )
 
 
-def _to_audit(visit: Visit, offset: int) -> Response:
+def _to_audit(visit: Visit, filters: dict[str, Any], offset: int) -> Response:
     """The samples of the audit sample that this person may audit."""
     waiting = audits_of(visit).waiting
     there = visit.histories.all()
     ids = [id for id in waiting if visit.me.name not in there[id].barred]
-    ids = ids[offset : offset + SHOWN + 1]
-    found = visit.store.listed(ids=ids, limit=SHOWN + 1) if ids else []
-    return _queue(visit, found, TO_AUDIT, {"task": "", "language": ""}, offset)
+    found = visit.store.listed(ids=ids, **filters, offset=offset, limit=SHOWN + 1) if ids else []
+    return _queue(visit, found, TO_AUDIT, filters, offset)
 
 
 def _queue(visit: Visit, found: list[Listed], state: str, filters: dict[str, Any], offset: int) -> Response:
