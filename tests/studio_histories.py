@@ -19,9 +19,7 @@ def history(
     workers: tuple[str, ...] = (),
 ) -> History:
     """A history with what matters for a test."""
-    return History(
-        id, *key, state, origin, (), accepted, seconds, audit, pairs, frozenset(workers), frozenset(workers)
-    )
+    return History(id, *key, state, origin, (), accepted, seconds, audit, pairs, frozenset(workers), frozenset(workers))
 
 
 def audited(*faults: Fault, open: bool = False) -> AuditResult:
