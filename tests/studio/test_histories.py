@@ -44,7 +44,7 @@ def test_time_cost_and_people_of_a_sample(studio: Store) -> None:
     studio.note(Note("remark", "s-1", "{}", 99), person("bo"))
     found = of(studio)
     spent = {one.state: (one.actions, one.seconds, one.cost) for one in found.spent}
-    assert spent["drafted"] == (1, 60, pytest.approx(0.03))
+    assert spent["drafted"] == pytest.approx((1, 60, 0.03))
     assert spent["answer_review"] == (2, 60, 0)
     assert spent["accepted"] == (1, 40, 0.5)
     assert (found.state, found.origin, found.seconds) == ("audited", "models", 60 + 120 + 5 + 60)
