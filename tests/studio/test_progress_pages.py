@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -81,7 +82,8 @@ def test_documents_that_are_there_are_proposed(browser: Any, studio: Store) -> N
 
     studio.review_document(ReviewDocument(DOCUMENT, "available"), OPERATOR)
     page = browser("ray").page("/progress")
-    assert "fathom studio draft --task own --language en --bucket 8k --samples 2 --models MODELS" in page
+    words = re.sub(r"<[^>]+>", "", page)
+    assert "fathom studio draft --task own --language en --bucket 8k --samples 2 --models MODELS" in words
     assert "No document is available in: en 16k." in page
 
 

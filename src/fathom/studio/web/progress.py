@@ -67,7 +67,7 @@ def progress_page(visit: Visit) -> Response:
         counts=visit.store.counts(),
         rows=matrix(design, inside, shown),
         lengths=[format_length(one) for one in design.lengths],
-        drafts=[shlex.join(words) for words in next_drafts(inside, available)],
+        drafts=[[shlex.quote(word) for word in words] for words in next_drafts(inside, available)],
         lacking=[f"{language} {format_length(bucket)}" for language, bucket in sorted(wanted - available.keys())],
         spent=[one for one in spent if one.samples or one.actions or one.model_cost],
         total=total(spent),
