@@ -80,8 +80,8 @@ def test_pages_with_figures_pass_axe(chromium: Browser, place: str, width: int, 
         faults: list[str] = []
         tab.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
         log_in(tab, address, "ed")
-        for path in ("progress", "progress?state=accepted&hourly=20", "quality", "quality/s-1", "samples/s-1", "?state=to_audit",
-                     "samples/s-1/history", "samples/s-2/history"):  # fmt: skip
+        for path in ("progress", "progress?state=accepted&hourly=20", "quality", "quality/s-1", "samples/s-1",
+                     "?state=to_audit", "samples/s-1/history", "samples/s-2/history"):  # fmt: skip
             tab.goto(f"{address}/{path}")
             tab.wait_for_load_state("networkidle")
             assert violations(tab) == [], path
