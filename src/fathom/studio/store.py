@@ -261,6 +261,7 @@ class Store(Database):
         bucket: int = 0,
         author: str = "",
         waiting_for: str = "",
+        ids: Collection[str] = (),
         offset: int = 0,
         limit: int = 50,
     ) -> list[Listed]:
@@ -273,15 +274,20 @@ class Store(Database):
             bucket: Only of this length.
             author: Only of this person.
             waiting_for: Without those that this person may not decide on; those that they selected come first.
+            ids: Only these.
             offset: How many to leave out.
             limit: Maximum number.
         """
-        asked = Asked(tuple(states), task, language, bucket, author, waiting_for, offset, min(limit, PAGE))
+        asked = Asked(tuple(states), task, language, bucket, author, waiting_for, tuple(ids), offset, min(limit, PAGE))
         return list(self._at_head(asked, lambda connection: lists.listed(connection, asked)))
 
     def counts(self) -> dict[State, int]:
         """Number of samples by state."""
         return dict(self._at_head("counts", lists.counts))
+
+    def available(self) -> dict[tuple[str, int], int]:
+        """Number of available documents by language and length bucket."""
+        return dict(self._at_head("available", lists.available))
 
     def _at_head(self, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
         with clear_errors(), self.reading.connect() as connection:
