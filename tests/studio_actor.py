@@ -256,14 +256,19 @@ class Actor:
             self.tab.check(f"[name=mark-{at}][value={marks[at] if at < len(marks) else 'right'}]")
         if note:
             self.tab.fill("[name=note-0]", note)
-        if self.tab.locator(".mining").count():
-            self.tab.click(".mining summary")
         if missing:
             self.tab.fill("[name=missing-0]", missing)
         if problem:
             self.tab.check("[name=problem]")
-            self.tab.fill("form[action$=review] [name=reason]", problem)
+            self.tab.fill("[data-draft=review] [name=reason]", problem)
         self.look()
+        if self.tab.locator("text=Send your verdicts").count():
+            self.do("Send your verdicts", "Now look at what models found")
+            self.tab.wait_for_selector("#text section")
+            for at in range(self.tab.locator(".mined").count()):
+                self.tab.check(f".mined >> nth={at} >> [value='not missing']")
+            self.tab.click("text=The models' whole answers")
+            self.look()
         self.do("Send the review", "Your review is stored")
 
     def _has_evidence(self, field: str) -> None:

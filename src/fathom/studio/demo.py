@@ -19,10 +19,11 @@ from fathom.studio.asking import Asking
 from fathom.studio.intake import IntakeRules
 from fathom.studio.offline import right_answer
 from fathom.studio.people import People
-from fathom.studio.quality import RATING, Rating
+from fathom.studio.quality import Rating
+from fathom.studio.quotas import FILE as DESIGN
 from fathom.studio.records import as_record, canonical
 from fathom.studio.schema import STUDIO
-from fathom.studio.states import involved
+from fathom.studio.states import RATING, involved
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.tasks import StudioTask, proposed_prompts, studio_tasks
 from fathom.studio.types import (
@@ -45,6 +46,7 @@ from fathom.studio.types import (
     Standardise,
     SubmitForReview,
     SubmitReview,
+    SubmitVerdicts,
 )
 from fathom.studio.work import DraftPlan, add_documents, draft_samples, predict_samples
 from fathom.types import FathomError
@@ -66,6 +68,14 @@ _PLANS = (
     DraftPlan("T3.2", "zh", 32768, samples=1, candidates=2),
     DraftPlan("T3.1", "en", 32768, samples=1, candidates=2, several=True),
 )
+_DESIGN = """# Which samples this studio wants, and how many of the accepted ones are audited and rated.
+tasks = ["T3.1", "T3.2", "T8.2"]
+lengths = ["8k", "16k", "32k"]
+each = 2
+audit_one_in = 2
+rate_one_in = 1
+raters = 2
+"""
 _NUMBER = re.compile(r"\d[\d,]*")
 
 
@@ -106,6 +116,7 @@ def _make(folder: Path, tell: Callable[[str], None]) -> None:
         try:
             with closing(Store(str(part))) as store:
                 _fill(store, studio_tasks(), tell)
+            (part / DESIGN).write_text(_DESIGN, "utf-8")
             part.replace(folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -196,7 +207,10 @@ class _Work:
         if fault:
             marks[0] = ComponentVerdict("wrong", fault, sample.content.components[0].evidence)
         verdict = "problem" if fault or note else "pass"
-        return self.act(by, SubmitReview, sample, tuple(marks), (), verdict, note)
+        said = tuple(marks), (), verdict, note
+        if sample.answered:
+            sample = self.act(by, SubmitVerdicts, sample, *said)
+        return self.act(by, SubmitReview, sample, *said)
 
 
 def _write(work: _Work) -> list[Sample]:
