@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from test_states import ONWARD, made
-from test_web import Browser, Forms
 
 from fathom.studio.auditing import audit
 from fathom.studio.critique import CRITIQUE, CRITIQUE_DECISION, Claim, Critique, Objection
@@ -42,6 +41,7 @@ from fathom.studio.types import (
 from fathom.studio.web.app import make_app
 from fathom.studio.web.forms import mined_key
 from fathom.studio.web.settings import Settings
+from studio_browser import Browser, Forms
 from studio_stores import (
     DOCUMENT,
     OPERATOR,
