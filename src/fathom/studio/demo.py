@@ -208,7 +208,7 @@ class _Work:
             marks[0] = ComponentVerdict("wrong", fault, sample.content.components[0].evidence)
         verdict = "problem" if fault or note else "pass"
         said = tuple(marks), (), verdict, note
-        if sample.answered:
+        if self.store.sample(sample.id).answered:
             sample = self.act(by, SubmitVerdicts, sample, *said)
         return self.act(by, SubmitReview, sample, *said)
 
