@@ -70,6 +70,7 @@ def studio_serve(options: ServeOptions) -> None:
         prompts=partial(proposed_prompts, tasks),
         guideline=partial(guideline_of, tasks),
         design=design_of(place, options.design, tasks),
+        task=tasks.get,
         secure=options.secure,
     )
     serve(
