@@ -22,7 +22,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ from fathom.studio.store import Store
 from fathom.studio.types import (
     DOCUMENT_STATES,
     STATES,
-    Adjudicate,
     AddPredictions,
+    Adjudicate,
     Prediction,
     Reject,
     ReviewDocument,
@@ -291,10 +291,8 @@ def _send_all(requests: int, seed: int, address: str, senders: Senders) -> Found
 
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")
-                        try:
+                        with suppress(Unsatisfiable):  # nothing breaks a description without fields
                             send()
-                        except Unsatisfiable:  # nothing breaks a description without fields
-                            pass
             turn += 1
             assert found.requests > before
     found.seconds = time.monotonic() - began

@@ -181,7 +181,7 @@ def as_action(case: Case, raised: set[str], seconds: float) -> SubmitReview:
     verdicts = tuple(ComponentVerdict("wrong" if one.text in raised else "right") for one in there)
     missing = tuple(Component(text) for text in sorted(raised - {one.text for one in there}))
     return SubmitReview(
-        case.sample.id, case.sample.version, verdicts, missing, "problem" if raised else "pass", "", seconds
+        case.sample.id, case.sample.version, verdicts, missing, "problem" if raised else "pass", seconds=seconds
     )
 
 

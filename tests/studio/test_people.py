@@ -175,7 +175,7 @@ def test_tokens(accounts: People, clock: Clock) -> None:
     assert accounts.holder(accounts.make_token("ann", days=1)) is not None
     assert accounts.revoke_tokens("ann") == 2
     for days in (0, -1, 4000, float("nan")):
-        with pytest.raises(RefusedError, match="expected more than 0"):
+        with pytest.raises(FathomError, match="expected more than 0"):
             accounts.make_token("ann", days)
 
 

@@ -7,6 +7,7 @@ elsewhere from time to time, and compare with ``check_head``.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +24,7 @@ from fathom.studio.types import (
     Person,
     ReviewDocument,
     Sample,
+    SampleAction,
     SetPerson,
     StudioDocument,
 )
@@ -169,8 +171,6 @@ def step(world: Replayed, entry: Entry) -> None:
     Raises:
         BrokenLogError: It is not permitted.
     """
-    import json
-
     event = event_of(entry, json.loads(entry.body))
     try:
         _apply(world, entry, event)
@@ -216,14 +216,12 @@ def replay(entries: Iterable[Entry]) -> tuple[Replayed, Head]:
 
 def steps(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample | None, Sample]]:
     """Each action on a sample with the sample before and after it."""
-    import json
-
     world = Replayed()
     for entry in entries:
         before = world.samples.get(entry.subject)
         step(world, entry)
         event = event_of(entry, json.loads(entry.body))
-        if not isinstance(event, AddDocument | ReviewDocument | SetPerson | Note):
+        if isinstance(event, SampleAction):
             yield entry, event, before, world.samples[entry.subject]
 
 

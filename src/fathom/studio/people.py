@@ -4,16 +4,13 @@ Passwords are stored as argon2id hashes, sessions and tokens as SHA-256 of rando
 """
 
 import calendar
-import hashlib
-import hmac
 import ipaddress
 import logging
-import re
 import secrets
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,6 +18,7 @@ from sqlalchemy import Row, delete, func, insert, select, update
 
 from fathom.printing import printable
 from fathom.server.database import clear_errors, moment, now
+from fathom.server.tokens import NAME, hash_of, is_same, key_of, new_token
 from fathom.studio.records import canonical, checked_text
 from fathom.studio.schema import failures, people, sessions, tokens
 from fathom.studio.states import ACCOUNT, RefusedError
@@ -48,13 +46,10 @@ RECENT_SECONDS = 30 * 60
 MOST_SESSIONS = 20
 """Sessions of one account; the oldest ends when there are more."""
 TOKEN_DAYS = 90.0
-_MOST_DAYS = 3650
 WINDOW_SECONDS = 15 * 60
 MOST_FAILURES, MOST_FAILURES_OF_ADDRESS = 10, 50
 """Failed logins of one account, and of one address, in that time."""
 _MOST_CHECKED = 72
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-_TOKEN = re.compile(r"fathom-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
 
 
 class LoginError(FathomError):
@@ -153,7 +148,7 @@ class People:
         Raises:
             FathomError: The name is invalid or taken, the role unknown, the password too short or long.
         """
-        if not _NAME.fullmatch(name) or name.casefold() == OPERATOR:
+        if not NAME.fullmatch(name) or name.casefold() == OPERATOR:
             raise RefusedError(
                 f"name {name[:70]!r}: expected letters, digits and ._@- (64 at most), and not {OPERATOR}"
             )
@@ -252,7 +247,7 @@ class People:
             LoginError: Name or password is wrong, or the account is switched off.
             ThrottledError: Too many failures.
         """
-        name = name if _NAME.fullmatch(name) else ""
+        name = name if NAME.fullmatch(name) else ""
         address = _network(address)
         with clear_errors(), self.store.reading.connect() as connection:
             row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
@@ -279,7 +274,7 @@ class People:
     def new_session(self, name: str) -> str:
         """Begins a session of somebody whose password was checked, and returns its secret."""
         secret, present = secrets.token_urlsafe(32), int(self._clock())
-        values = {"hash": _sha256(secret), "person": name, "csrf": secrets.token_urlsafe(32)}
+        values = {"hash": hash_of(secret), "person": name, "csrf": secrets.token_urlsafe(32)}
         with clear_errors(), self.store.engine.begin() as connection:
             old = (sessions.c.used < present - IDLE_SECONDS) | (sessions.c.made < present - SESSION_SECONDS)
             connection.execute(delete(sessions).where(old))
@@ -296,7 +291,7 @@ class People:
         account = people.c["role", "active", "initial", "changed"]
         query = select(sessions, *account).join(people, people.c.name == sessions.c.person)
         with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(query.where(sessions.c.hash == _sha256(secret))).one_or_none()
+            row = connection.execute(query.where(sessions.c.hash == hash_of(secret))).one_or_none()
         if row is None or not row.active:
             return None
         if row.used < present - IDLE_SECONDS or row.made < present - SESSION_SECONDS:
@@ -321,12 +316,12 @@ class People:
     def log_out(self, secret: str) -> None:
         """Ends a session."""
         with clear_errors(), self.store.engine.begin() as connection:
-            connection.execute(delete(sessions).where(sessions.c.hash == _sha256(secret)))
+            connection.execute(delete(sessions).where(sessions.c.hash == hash_of(secret)))
 
     def log_out_everywhere(self, name: str, but: str = "") -> None:
         """Ends all sessions of an account, except that of the secret ``but``."""
         with clear_errors(), self.store.engine.begin() as connection:
-            others = sessions.c.hash != _sha256(but)
+            others = sessions.c.hash != hash_of(but)
             connection.execute(delete(sessions).where(sessions.c.person == name, others))
 
     def change_password(self, name: str, old: str, new: str, address: str) -> str:
@@ -348,14 +343,10 @@ class People:
             FathomError: There is no account, or the days are out of range.
         """
         self.person(name)
-        if not 0 < days <= _MOST_DAYS:
-            raise RefusedError(f"--days {days:g}: expected more than 0, and at most {_MOST_DAYS:,}")
-        key = secrets.token_hex(8)
-        token = f"fathom-{key}-{secrets.token_urlsafe(32)}"
+        token, stored = new_token(days, self._clock())
         self._log(name, "token", AT_SERVER)
-        times = {"made": now(), "expires": moment(self._clock() + days * 86_400)}
         with clear_errors(), self.store.engine.begin() as connection:
-            connection.execute(insert(tokens).values(key=key, person=name, hash=_sha256(token), **times))
+            connection.execute(insert(tokens).values(person=name, **asdict(stored)))
         return token
 
     def revoke_tokens(self, name: str) -> int:
@@ -367,12 +358,12 @@ class People:
 
     def holder(self, token: str) -> Session | None:
         """Who has a token; None if it is unknown, expired or revoked, or the account is switched off."""
-        if not (match := _TOKEN.fullmatch(token)):
+        if (key := key_of(token)) is None:
             return None
         query = select(tokens, people.c.role, people.c.active).join(people, people.c.name == tokens.c.person)
         with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(query.where(tokens.c.key == match[1])).one_or_none()
-        if row is None or not row.active or not hmac.compare_digest(row.hash, _sha256(token)):
+            row = connection.execute(query.where(tokens.c.key == key)).one_or_none()
+        if row is None or not row.active or not is_same(row.hash, token):
             return None
         return Session(Person(row.person, row.role), "") if row.expires > moment(self._clock()) else None
 
@@ -455,7 +446,3 @@ def _network(address: str) -> str:
     except ValueError:
         return printable(address[:64])  # a proxy may send anything
     return str(found) if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))
-
-
-def _sha256(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

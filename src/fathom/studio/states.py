@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
+from fathom.names import listed
 from fathom.studio.types import (
     OPERATOR,
     ROLES,
@@ -168,7 +169,7 @@ def why_not(sample: Sample, kind: type[Action], by: Person) -> str:
     if reason := _no_right(rule.role, by, rule.operator):
         return reason
     if sample.state not in rule.states:
-        return f"the sample is in state {sample.state}, this needs {_either(sorted(rule.states))}"
+        return f"the sample is in state {sample.state}, this needs {listed(sorted(rule.states), 'or')}"
     return rule.barred(sample, by.name)
 
 
@@ -414,7 +415,3 @@ def _check_ids(sample: Sample, action: Create | AddCandidates) -> None:
     ids = [one.id for one in (*sample.candidates, *action.candidates)]
     if "" in ids or len(set(ids)) < len(ids):
         raise RefusedError(f"sample {sample.id}: ids of candidates are empty or not unique; give each another")
-
-
-def _either(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

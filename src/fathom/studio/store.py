@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists, unsent
-from fathom.studio.checks import check_action, check_document, check_draft, check_evidence, check_names, evidence_of
+from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
 from fathom.studio.lists import Asked, Kept, Listed
 from fathom.studio.log import Entry, Head, NoteEntry, new_entry
 from fathom.studio.projection import document_row, entries_of, sample_row, value_of
@@ -140,7 +140,7 @@ class Store(Database):
             end = _locked(connection)
             row = connection.execute(select(documents.c.body).where(documents.c.id == action.document)).one_or_none()
             if row is None:
-                raise MissingError(f"there is no document {action.document[:60]!r}; look for it in the list")
+                raise _no_document(action.document)
             after = review_document(value_of(StudioDocument, row.body), action, _person(connection, by))
             _append(connection, new_entry(end, now(), by.name, action))
             _put(connection, documents, document_row(after))
@@ -268,7 +268,7 @@ class Store(Database):
         with clear_errors(), self.reading.connect() as connection:
             row = connection.execute(select(documents.c.body).where(documents.c.id == id)).one_or_none()
         if row is None:
-            raise MissingError(f"there is no document {id[:60]!r}; look for it in the list")
+            raise _no_document(id)
         return value_of(StudioDocument, row.body)
 
     def documents(
@@ -366,7 +366,7 @@ class Store(Database):
 
     def _check(self, action: Action) -> None:
         check_action(action)
-        if found := evidence_of(action):
+        if found := added_evidence(action):
             own = action.documents if isinstance(action, Create) else self.sample(action.sample).documents
             for one in found:
                 check_evidence(one, own, self.text)
@@ -375,13 +375,17 @@ class Store(Database):
         with clear_errors(), self.reading.connect() as connection:
             row = connection.execute(select(texts.c.content).where(texts.c.document == document)).one_or_none()
         if row is None:
-            raise MissingError(f"there is no document {document[:60]!r}; look for it in the list")
+            raise _no_document(document)
         return bytes(row.content).decode()
 
 
 def new_id() -> str:
     """An id for a new sample."""
     return f"s-{secrets.token_hex(6)}"
+
+
+def _no_document(id: str) -> MissingError:
+    return MissingError(f"there is no document {id[:60]!r}; look for it in the list")
 
 
 def _locked(connection: Connection) -> Head:

@@ -1,6 +1,5 @@
 """Exports of a store's accepted samples, and imports into it."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -8,7 +7,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from fathom.atomic import whole_file
-from fathom.names import folder_name
+from fathom.names import chosen, folder_name
+from fathom.studio.checks import is_id
 from fathom.studio.exports import (
     CARD,
     DOCUMENTS,
@@ -27,13 +27,13 @@ from fathom.studio.suites import write_suite
 from fathom.studio.tasks import StudioTask
 from fathom.studio.types import DocumentState, SetDifficulty
 from fathom.studio.work import collection_of
+from fathom.suitefile import check_contents
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
 ExportFormat: TypeAlias = Literal["pro", "suite", "jsonl", "card"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 SUITE = "suite"
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")  # what a store accepts
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,7 @@ def formats_of(names: Sequence[str]) -> tuple[ExportFormat, ...]:
     Raises:
         FathomError: One is unknown, or none is given.
     """
-    if unknown := [name for name in names if name not in EXPORT_FORMATS]:
-        raise FathomError(f"--formats {unknown[0]}: expected some of {', '.join(EXPORT_FORMATS)}")
-    if not names:
-        raise FathomError(f"--formats: expected some of {', '.join(EXPORT_FORMATS)}")
-    return tuple(one for one in EXPORT_FORMATS if one in names)
+    return chosen("--formats", names, EXPORT_FORMATS)
 
 
 def export_samples(
@@ -110,7 +106,7 @@ def export_samples(
     collection = collection_of(store, tasks, states=("accepted", "audited"))
     if not collection.samples:
         raise FathomError("no sample is accepted yet; `fathom studio stats` says where they are")
-    _check_folder(out)
+    check_contents(out, (RECORDS, SAMPLES, DOCUMENTS, SUITE, CARD), "an export")
     left_out, files, lines = LeftOut(), [], list[str]()
     if "pro" in options.formats:
         pro = LeftOut()
@@ -138,16 +134,6 @@ def export_samples(
             stream.write(dataset_card(collection, title=options.title, licence=options.licence))
         files.append(CARD)
     return Exported(out, tuple(files), len(collection.samples), (*lines, *left_out.lines()))
-
-
-def _check_folder(out: Path) -> None:
-    ours = {RECORDS, SAMPLES, DOCUMENTS, SUITE, CARD}
-    try:
-        there = {entry.name for entry in out.iterdir()} if out.is_dir() else ({out.name} if out.exists() else set())
-    except OSError as error:
-        raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
-    if others := sorted(there - ours):
-        raise FathomError(f"{out} contains other files than an export ({others[0]}); choose another --out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,4 +190,4 @@ def import_samples(store: Store, path: Path, *, tokenizer: str, available: bool 
 
 def store_id(id: str) -> str:
     """An id that a store accepts, equal for those that are accepted."""
-    return id if _ID.fullmatch(id) else f"s-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return id if is_id(id) else f"s-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

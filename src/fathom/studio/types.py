@@ -4,7 +4,7 @@ All are frozen and can be written as JSON (see ``fathom.studio.records``). Ids a
 with seconds, offsets are in characters.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 Role: TypeAlias = Literal["reader", "annotator", "expert", "administrator"]
@@ -35,9 +35,19 @@ STATES: tuple[State, ...] = get_args(State)
 
 Requirement: TypeAlias = Literal["full", "partial"]
 """Whether the question needs the whole context or parts of it."""
+REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 
 Mark: TypeAlias = Literal["right", "wrong", "unsure"]
 """A reviewer's verdict on one component of the answer."""
+MARKS: tuple[Mark, ...] = get_args(Mark)
+
+Verdict: TypeAlias = Literal["pass", "problem"]
+"""A verdict on a sample, of a reviewer or an audit."""
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+Decision: TypeAlias = Literal["accept", "reconstruct"]
+"""An expert's decision on a sample with a negative review."""
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +223,7 @@ class Review:
     round: int
     verdicts: tuple[ComponentVerdict, ...]
     missing: tuple[Component, ...]
-    verdict: Literal["pass", "problem"]
+    verdict: Verdict
     note: str = ""
     seconds: float = 0.0
     at: str = ""
@@ -289,175 +299,141 @@ class Sample:
         return tuple(one for one in self.reviews if one.round == self.round)
 
 
-# Actions on a sample. ``version`` is the version that the person saw; ``seconds`` is the time that they spent.
+# Actions on a sample
 
 
 @dataclass(frozen=True, slots=True)
-class Create:
-    """A new sample with its first candidates; version 0."""
+class SampleAction:
+    """What all actions on a sample have.
+
+    Attributes:
+        sample: Id of the sample.
+        version: The version that the person saw.
+        seconds: Time that they spent.
+    """
 
     sample: str
+    version: int
+    seconds: float = field(default=0.0, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Create(SampleAction):
+    """A new sample with its first candidates; version 0."""
+
+    version: int = field(default=0, kw_only=True)
     task: str
     language: str
     bucket: int
     documents: tuple[str, ...]
     candidates: tuple[Candidate, ...] = ()
-    version: int = 0
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class AddCandidates:
+class AddCandidates(SampleAction):
     """Further candidates."""
 
-    sample: str
-    version: int
     candidates: tuple[Candidate, ...]
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class AddPredictions:
+class AddPredictions(SampleAction):
     """Answers of models to the question."""
 
-    sample: str
-    version: int
     predictions: tuple[Prediction, ...]
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class SetDifficulty:
+class SetDifficulty(SampleAction):
     """The difficulty tier."""
 
-    sample: str
-    version: int
     difficulty: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class Select(SampleAction):
     """Chooses a candidate."""
 
-    sample: str
-    version: int
     candidate: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class Write(SampleAction):
     """Writes a sample without a candidate."""
 
-    sample: str
-    version: int
     content: Content
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(SampleAction):
     """Changes the content."""
 
-    sample: str
-    version: int
     content: Content
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class SubmitForReview:
+class SubmitForReview(SampleAction):
     """Hands the sample to an expert."""
 
-    sample: str
-    version: int
-    seconds: float = 0.0
-
 
 @dataclass(frozen=True, slots=True)
-class ExpertPass:
+class ExpertPass(SampleAction):
     """The expert finds no fault with question, answer and evidence."""
 
-    sample: str
-    version: int
     note: str = ""
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class ExpertReturn:
+class ExpertReturn(SampleAction):
     """The expert returns the sample for revision."""
 
-    sample: str
-    version: int
     reason: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standardise:
+class Standardise(SampleAction):
     """Confirms both prompts, which begins the answer review."""
 
-    sample: str
-    version: int
     prompt_thinking: str
     prompt_answering: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class SubmitReview:
+class SubmitReview(SampleAction):
     """A blind review of the answer; see ``Review``."""
 
-    sample: str
-    version: int
     verdicts: tuple[ComponentVerdict, ...]
     missing: tuple[Component, ...]
-    verdict: Literal["pass", "problem"]
+    verdict: Verdict
     note: str = ""
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Adjudicate:
+class Adjudicate(SampleAction):
     """An expert decides on a sample with a negative review."""
 
-    sample: str
-    version: int
-    decision: Literal["accept", "reconstruct"]
+    decision: Decision
     reason: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reconstruct:
+class Reconstruct(SampleAction):
     """Begins the next round of a sample that must be reconstructed."""
 
-    sample: str
-    version: int
-    seconds: float = 0.0
-
 
 @dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(SampleAction):
     """An expert rejects the sample."""
 
-    sample: str
-    version: int
     reason: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(SampleAction):
     """An expert audits an accepted sample; a problem leads to adjudication."""
 
-    sample: str
-    version: int
-    verdict: Literal["pass", "problem"]
+    verdict: Verdict
     reason: str = ""
-    seconds: float = 0.0
 
 
 # Actions on documents and accounts, which have no version.

@@ -13,6 +13,8 @@ from random import Random
 import polars as pl
 
 from fathom.length import format_length
+from fathom.names import chosen
+from fathom.run.prices import total_cost
 from fathom.studio.asking import Asking
 from fathom.studio.candidates import Drafted
 from fathom.studio.critique import Critique, criticise
@@ -86,11 +88,7 @@ def states_of(names: Sequence[str]) -> tuple[State, ...]:
     Raises:
         FathomError: One is unknown, or none is given.
     """
-    if unknown := [name for name in names if name not in STATES]:
-        raise FathomError(f"--states {unknown[0]}: expected some of {', '.join(STATES)}")
-    if not names:
-        raise FathomError(f"--states: expected some of {', '.join(STATES)}")
-    return tuple(state for state in STATES if state in names)
+    return chosen("--states", names, STATES)
 
 
 def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequence[State] = ()) -> Collection:
@@ -305,7 +303,7 @@ def predict_samples(
                 costs.append(prediction.cost)
         if progress:
             progress(min(start + TOGETHER, len(waiting)), len(waiting))
-    return Asked(done, tuple(failed), _total(costs))
+    return Asked(done, tuple(failed), total_cost(costs))
 
 
 def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:
@@ -377,8 +375,3 @@ def set_difficulties(
 
 def _version_of(note: Note) -> int:
     return int(json.loads(note.body).get("version", 0))
-
-
-def _total(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None

@@ -123,9 +123,7 @@ def change_user(visit: Visit) -> Response:
 
 def log_page(visit: Visit) -> Response:
     """What everybody did, the newest first, and the head of the chain."""
-    before = visit.query("before")
-    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 10 else 0
-    entries = visit.store.log(before=number, limit=LOGGED)
+    entries = visit.store.log(before=visit.number("before"), limit=LOGGED)
     return visit.page("log", entries=hidden(visit, entries), head=str(visit.store.head()), more=len(entries) == LOGGED)
 
 

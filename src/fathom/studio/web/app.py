@@ -23,7 +23,7 @@ from fathom.studio.store import MissingError, Store
 from fathom.studio.types import Role
 from fathom.studio.web import accounts, documents, samples
 from fathom.studio.web.settings import Settings
-from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Visit, arrived
+from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Visit, known, with_form
 from fathom.types import FathomError
 
 log = logging.getLogger("fathom.studio")
@@ -100,16 +100,19 @@ def make_app(store: Store, people: People, settings: Settings = Settings()) -> A
 def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
     slow = route.path in ("/login", "/account/password", "/account/confirm", "/users", "/users/{name}")
 
+    def look(visit: Visit) -> Response:
+        return route.handler(known(visit, route.least))
+
     async def endpoint(request: Request) -> Response:
         visit = replace(request.app.state.common, request=request)
         request.state.visit = visit
-        visit = await arrived(visit, route.least)
-        request.state.visit = visit
-        request.state.holder = visit.session.person.name if visit.session else "-"
-        if visit.session and route.method == "POST" and (wait := request.app.state.rate.take(visit.me.name)):
+        if route.method == "GET":
+            return await anyio.to_thread.run_sync(look, visit)
+        visit = await with_form(await anyio.to_thread.run_sync(known, visit, route.least), route.least)
+        if visit.session and (wait := request.app.state.rate.take(visit.me.name)):
             words = "you sent too many forms in the last hour; wait, and send it again"
             raise AnswerError(429, words, headers={"Retry-After": str(wait)})
-        limiter = request.app.state.hashing if slow and route.method == "POST" else None
+        limiter = request.app.state.hashing if slow else None
         return await anyio.to_thread.run_sync(route.handler, visit, limiter=limiter)
 
     return endpoint

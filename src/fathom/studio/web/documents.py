@@ -12,7 +12,7 @@ EXCERPT = 4000
 
 def listed(visit: Visit) -> Response:
     """Documents, filtered by state and language."""
-    state, language, offset = visit.query("state"), visit.query("language"), _offset(visit)
+    state, language, offset = visit.query("state"), visit.query("language"), visit.number("offset")
     found = visit.store.documents(state=state, language=language, offset=offset, limit=SHOWN + 1)
     return visit.page(
         "documents",
@@ -57,8 +57,3 @@ def review(visit: Visit) -> Response:
     action = ReviewDocument(id, state, visit.form.text("reason"), visit.form.seconds)
     visit.store.review_document(action, visit.me)
     return visit.to(f"/documents/{id}", "saved")
-
-
-def _offset(visit: Visit) -> int:
-    text = visit.query("offset")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0

@@ -27,7 +27,7 @@ EMPTY_ROWS = 2
 
 def queue(visit: Visit) -> Response:
     """What waits for this person, or all samples of one state."""
-    state, offset = visit.query("state"), _offset(visit)
+    state, offset = visit.query("state"), visit.number("offset")
     filters: dict[str, Any] = {"task": visit.query("task"), "language": visit.query("language")}
     if state in STATES:
         wanted: dict[str, Any] = {"states": [state]}
@@ -66,7 +66,7 @@ def history(visit: Visit) -> Response:
 def create(visit: Visit) -> Response:
     """Begins a sample about a document."""
     form = visit.form
-    document = visit.store.document(form.text("document"))
+    document = visit.store.document(form.text("document").replace("\0", ""))
     task = form.text("task").strip()
     if not task or (visit.settings.tasks and task not in visit.settings.tasks):
         raise AnswerError(400, "choose a task from the list")
@@ -192,8 +192,3 @@ def _missing(form: Form | None) -> list[Any]:
         return list(components_of(form, "missing")) if form else []
     except FathomError:
         return []
-
-
-def _offset(visit: Visit) -> int:
-    text = visit.query("offset")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0

@@ -4,19 +4,21 @@ import hmac
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import anyio
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fathom.printing import printable
 from fathom.server.answers import HEADERS, AnswerError
 from fathom.studio.checks import MOST_BYTES
+from fathom.studio.lists import Listed
 from fathom.studio.people import People, Session
 from fathom.studio.states import may
 from fathom.studio.store import Store
@@ -29,6 +31,7 @@ COOKIE = "fathom-studio"
 PAGES = Path(__file__).parent / "pages"
 STATIC = Path(__file__).parent / "static"
 MOST_FIELDS = 20_000
+KEPT_ROWS = 10_000
 MOST_BEFORE_LOGIN = 1 << 16
 """Maximum bytes of a form of somebody who is not logged in."""
 IDLE_SECONDS = 30.0
@@ -58,8 +61,7 @@ class Form:
 
     def number(self, name: str) -> int:
         """A whole number; 0 where the field is none."""
-        text = self.fields.get(name, "")
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        return _whole(self.fields.get(name, ""))
 
     @property
     def seconds(self) -> float:
@@ -124,6 +126,10 @@ class Visit:
         """A parameter of the address."""
         return self.request.query_params.get(name, "")[:200].replace("\0", "")
 
+    def number(self, name: str) -> int:
+        """A parameter of the address that is a whole number; 0 where it is none."""
+        return _whole(self.query(name))
+
     def page(self, template: str, code: int = 200, **values: Any) -> Response:
         """A page made from a template."""
         me = self.session.person if self.session else None
@@ -142,16 +148,28 @@ class Visit:
         return RedirectResponse(path + (f"?done={done}" if done else ""), 303)
 
 
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
 @cache
 def templates() -> Environment:
     """Templates, in which every value is escaped."""
-    found = Environment(loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    rules: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
+    found = Environment(loader=FileSystemLoader(PAGES), auto_reload=False, **rules)
     found.filters["plain"] = printable
     found.filters["thousands"] = lambda number: f"{number:,}"
     found.filters["label"] = lambda name: str(name).replace("_", " ")
     found.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
     found.filters["record"] = _record
+    found.filters["row"] = _row
     return found
+
+
+@lru_cache(maxsize=KEPT_ROWS)
+def _row(one: Listed, state: str) -> Markup:
+    """A sample in the queue. Rows are kept because most requests show the same; they show nothing but these values."""
+    return Markup(templates().get_template("row.html").render(one=one, state=state))
 
 
 def _record(value: Any) -> str:
@@ -160,32 +178,44 @@ def _record(value: Any) -> str:
     return json.dumps(as_record(value))
 
 
-async def arrived(visit: Visit, least: Role | None) -> Visit:
-    """A request with who sent it and its form, after all checks.
+def known(visit: Visit, least: Role | None) -> Visit:
+    """A request with who sent it.
 
     Args:
         visit: The request.
         least: The role it needs; None for none.
 
     Raises:
-        AnswerError: They are not logged in, have not the right, or the form is not from a page of this server.
+        AnswerError: They are not logged in, or have not the right.
     """
-    session = await anyio.to_thread.run_sync(_session, visit)
-    visit = replace(visit, session=session)
-    if least is not None:
-        if session is None:
-            raise AnswerError(401, "log in first")
-        if not may(session.person.role, least):
-            raise AnswerError(403, f"this needs the role {least}; ask an administrator")
-    if visit.request.method == "POST":
-        _check_origin(visit.request)
-        most = 2 * MOST_BYTES if session is not None else MOST_BEFORE_LOGIN
-        visit = replace(visit, form=await _form(visit.request, most))
-        sent = visit.request.headers.get("x-csrf", "") or visit.form.text("csrf")
-        by_token = "authorization" in visit.request.headers  # browsers do not send that by themselves
-        needed = least is not None and session is not None and not by_token  # the login page has no session yet
-        if needed and session is not None and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
-            raise AnswerError(403, "the form is too old; go back, reload the page and send it again")
+    visit = replace(visit, session=_session(visit))
+    visit.request.state.visit = visit
+    visit.request.state.holder = visit.session.person.name if visit.session else "-"
+    if least is not None and not may(visit.me.role, least):
+        raise AnswerError(403, f"this needs the role {least}; ask an administrator")
+    return visit
+
+
+async def with_form(visit: Visit, least: Role | None) -> Visit:
+    """A request with its form.
+
+    Args:
+        visit: The request with who sent it.
+        least: The role it needs; None for none.
+
+    Raises:
+        AnswerError: The form cannot be read, or is not from a page of this server.
+    """
+    session = visit.session
+    _check_origin(visit.request)
+    most = 2 * MOST_BYTES if session is not None else MOST_BEFORE_LOGIN
+    visit = replace(visit, form=await _form(visit.request, most))
+    sent = visit.request.headers.get("x-csrf", "") or visit.form.text("csrf")
+    by_token = "authorization" in visit.request.headers  # browsers do not send that by themselves
+    needed = least is not None and session is not None and not by_token  # the login page has no session yet
+    if needed and session is not None and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
+        raise AnswerError(403, "the form is too old; go back, reload the page and send it again")
+    visit.request.state.visit = visit
     return visit
 
 
