@@ -168,30 +168,30 @@ def _part(path: str, name: str) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": _either(*known.get(name, SAMPLES))}
 
 
-SAMPLES = tuple(f"s-{number}" for number in range(12))
+SAMPLES = tuple(f"s-{number}" for number in range(48))
+KINDS = 12
 
 
 def fill_all(store: Store) -> None:
-    """A sample in each state, and some to begin with."""
+    """Samples in each state, most of them at the beginning or in review."""
     fill(store)
     store.review_document(ReviewDocument(DOCUMENT, "available"), OPERATOR)
-    store.add_document(StudioDocument("no-text", "No text", "zh", "made", "", 0, 0), "")
+    store.add_document(StudioDocument("no-text", "No text", "zh", "made"), "")
     for at, id in enumerate(SAMPLES):
-        if at < 4:
-            create(store, id)
-            continue
-        now = to_answer_review(store, id)
-        if at > 5:
+        kind = at % KINDS
+        now = create(store, id) if kind < 4 else to_answer_review(store, id)
+        if kind > 5:
             now = store.act(AddPredictions(id, now.version, (Prediction("m", ("Ida",), False, 1.0),)), OPERATOR)
-        if at > 6:
+        if kind > 6:
             now = store.act(review(now), person("bo"))
-        if at > 7:
-            now = store.act(review(now, good=at < 10), person("cy"))
-    now = store.sample("s-8")
-    store.act(AuditSample("s-8", now.version, "pass"), person("ed"))
-    now = store.sample("s-11")
-    store.act(Adjudicate("s-11", now.version, "reconstruct", "Bo is right."), person("ed"))
-    store.act(Reject("s-3", 1, "Not about the text."), person("eve"))
+        if kind > 7:
+            now = store.act(review(now, good=kind < 10), person("cy"))
+        if kind == 3:
+            store.act(Reject(id, now.version, "Not about the text."), person("eve"))
+        if kind == 8:
+            store.act(AuditSample(id, now.version, "pass"), person("ed"))
+        if kind == 11:
+            store.act(Adjudicate(id, now.version, "reconstruct", "Bo is right."), person("ed"))
 
 
 @dataclass
