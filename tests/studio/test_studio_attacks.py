@@ -349,7 +349,7 @@ def test_hostile_texts_do_not_run_in_a_browser(chromium: Any, tmp_path: Path) ->
             for element in tab.query_selector_all("summary"):
                 element.click()
             assert tab.evaluate("window.__owned") is None, path
-            assert "__owned" in tab.content() or path in ("/account", "/users", "/log"), path
+            assert "__owned" in tab.content() or path.endswith(("/account", "/users", "/log", "/history")), path
         assert [one for one in asked if not one.startswith(address)] == []
         context.close()
 
@@ -389,7 +389,7 @@ def test_raw_paths_lead_nowhere(tmp_path: Path) -> None:
             connection.endheaders()
             answer = connection.getresponse()
             text = answer.read().decode("utf-8", "replace")
-            assert answer.status in (400, 404), path
+            assert answer.status in (400, 401, 404, 405), path
             assert "evil.test" not in str(answer.headers), "no redirection to what the request names"
             assert "import" not in text
             assert "root:" not in text
