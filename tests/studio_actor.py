@@ -79,7 +79,7 @@ class Witness:
                 self.faults += [f"{kind} at {width}, {scheme}: {one}" for one in violations(tab)]
             if tab.evaluate("document.documentElement.scrollWidth") > width:
                 self.faults.append(f"{kind} is wider than {width}")
-        tab.emulate_media(color_scheme="null")  # type: ignore[arg-type]
+        tab.emulate_media(color_scheme="null")
         tab.set_viewport_size(before)
 
     def _requested(self, request: Any) -> None:
