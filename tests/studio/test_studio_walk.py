@@ -45,7 +45,7 @@ class Group:
         call: Calls commands on the server's machine.
         store: The store, to see what really happened.
         ann: An annotator.
-        ben: An annotator who prefers the dark.
+        ben: Another annotator.
         eve: An expert.
         ada: The administrator, with a phone.
     """
@@ -84,7 +84,7 @@ def test_from_an_empty_database_to_ten_samples(chromium: Browser, call: Call, tm
             call,
             store,
             ann=Actor(chromium, witness, "ann", passwords["ann"]),
-            ben=Actor(chromium, witness, "ben", passwords["ben"], scheme="dark"),
+            ben=Actor(chromium, witness, "ben", passwords["ben"]),
             eve=Actor(chromium, witness, "eve", passwords["eve"]),
             ada=Actor(chromium, witness, "ada", passwords["ada"], width=390),
         )
@@ -266,9 +266,11 @@ def one_is_reviewed_by_keyboard(ben: Actor, sample: str) -> None:
     ben.press("?")
     ben.look()
     ben.press("Escape", "e", "1")
-    ben.tab_to("form[action$=review] summary")
+    ben.tab_to("form:has(.judged) button.main")
     ben.press("Enter")
-    ben.tab_to("form[action$=review] button.main")
+    ben.read("Your verdicts are stored")
+    ben.press(*["2"] * ben.tab.locator(".mined").count())
+    ben.tab_to("form:has(.judged) button.main")
     ben.press("Enter")
     ben.read("Your review is stored")
 

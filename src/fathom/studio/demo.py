@@ -172,9 +172,7 @@ class _Work:
         chosen = min(sample.candidates, key=lambda one: _is_right(one.content) != right)
         sample = self.act(by, Select, sample, chosen.id)
         if right and not _is_right(sample.content):
-            (component,) = sample.content.components
-            corrected = replace(component, text=right_answer(sample.content))
-            sample = self.act(by, Edit, sample, replace(sample.content, components=(corrected,)))
+            sample = self.act(by, Edit, sample, _corrected(sample.content))
         return sample
 
     def join(self, by: Person, code: str, language: str) -> Sample:
@@ -269,6 +267,14 @@ def _is_right(content: Content) -> bool:
     """Whether the answer of a draft is right."""
     text, right = content.components[0].text, right_answer(content)
     return right == text or right in _NUMBER.findall(text)
+
+
+def _corrected(content: Content) -> Content:
+    """A draft with the right answer."""
+    (component,), right = content.components, right_answer(content)
+    before, found, after = content.solution.rpartition(component.text)
+    solution = f"{before}{right}{after}" if found else content.solution
+    return replace(content, components=(replace(component, text=right),), solution=solution)
 
 
 def _fault(sample: Sample) -> str:
