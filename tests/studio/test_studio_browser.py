@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,8 +36,7 @@ chromium = pytest.fixture(scope="module")(browsers)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> str:
-    place = str(tmp_path / "store")
+def place(place: str) -> str:
     with closing(Store(place)) as store:
         fill(store)
         people = People(store, hasher=quick_hasher())

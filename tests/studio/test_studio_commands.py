@@ -47,8 +47,7 @@ def test_a_studio_is_made_once(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_
     assert Path("studio-store/studio.sqlite").stat().st_mode & 0o777 == 0o600
 
 
-def test_accounts(call: Call, tmp_path: Path) -> None:
-    place = str(tmp_path / "store")
+def test_accounts(call: Call, place: str) -> None:
     password = api.studio_init(place, administrator="ada")
     store = ("--store", place)
     code, out, err = call("studio", "users", "add", "ann", *store)
@@ -75,8 +74,7 @@ def test_accounts(call: Call, tmp_path: Path) -> None:
         assert (code, expected in err) == (2, True), (words, err)
 
 
-def test_stats_are_from_the_log(call: Call, tmp_path: Path) -> None:
-    place = str(tmp_path / "store")
+def test_stats_are_from_the_log(call: Call, place: str) -> None:
     made(place)
     code, out, _ = call("studio", "stats", "--store", place, "--json", "--hourly", "60")
     assert code == 0
@@ -92,16 +90,15 @@ def test_stats_are_from_the_log(call: Call, tmp_path: Path) -> None:
     assert [one.group for one in api.studio_stats(place, by="task")] == ["qa"]
 
 
-def test_the_audit_command(call: Call, tmp_path: Path) -> None:
-    place = str(tmp_path / "store")
+def test_the_audit_command(call: Call, place: str) -> None:
     made(place)
     code, out, _ = call("studio", "audit", "--store", place)
     assert code == 0
     head = out.partition("head: ")[2].strip()
     assert call("studio", "audit", "--store", place, "--head", head)[0] == 0
     assert call("studio", "audit", "--store", place, "--head", "x")[0] == 2
-    with closing(sqlite3.connect(tmp_path / "store" / "studio.sqlite")) as connection, connection:
-        connection.execute("UPDATE samples SET state = 'rejected'")
+    with closing(Store(place)) as store, store.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE samples SET state = 'rejected'")
     code, out, _ = call("studio", "audit", "--store", place)
     assert code == 1
     assert "differs: samples: s-1" in out

@@ -50,12 +50,12 @@ LEXICAL, GUESS = Asking("fathom/lexical"), Asking("fathom/guess")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
     for number in range(3):
         (tmp_path / "documents").mkdir(exist_ok=True)
         (tmp_path / "documents" / f"{number}.txt").write_text(made_text(number, articles=10), encoding="utf-8")
-    with closing(Store(str(tmp_path / "store"))) as opened:
+    with closing(Store(place)) as opened:
         for name, role in PEOPLE.items():
             opened.set_person(Person(name, role), AT_SERVER)
         add_documents(opened, [str(tmp_path / "documents")], tokenizer="words", rules=RULES)
@@ -247,9 +247,9 @@ def test_strange_ids_of_an_import_are_replaced(store: Store, tmp_path: Path) -> 
     assert all(id.startswith("s-") and id.isascii() for id in found.samples)
 
 
-def test_own_tasks_lie_in_the_folder_of_the_store(store: Store, tmp_path: Path) -> None:
+def test_own_tasks_lie_in_the_folder_of_the_store(tmp_path: Path) -> None:
     folder = tmp_path / "store" / "tasks"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     text = (
         f'name = "{OWN.name}"\nmetric = "F1_Score"\nrequirement = "full"\nguideline = "Mine."\n'
         '[en]\ntask = "Find."\noutput = "One a line."\nexample = ["x"]\n'
@@ -284,11 +284,10 @@ def test_what_came_before_a_failure_is_kept(store: Store, monkeypatch: pytest.Mo
     assert [one.candidates[0].content.question[:9] for one in store.samples()] == ["Question "] * 2
 
 
-def test_the_commands_from_documents_to_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_from_documents_to_an_import(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("argon2", reason="pip install 'fathom-eval[studio]'")
     monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "a.txt").write_text(made_text(1, articles=20), encoding="utf-8")
-    place = str(tmp_path / "store")
     api.studio_init(place)
     added = api.studio_add_documents(tmp_path / "a.txt", place, tokenizer="words", tolerance=0.5, available=True)
     bucket = added.taken[0].document.bucket

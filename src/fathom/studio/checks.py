@@ -23,6 +23,8 @@ MOST_BYTES = 4 << 20
 """Maximum size of one action, as JSON."""
 MOST_CHARACTERS = 20_000_000
 """Maximum size of the text of a document."""
+MOST_BUCKET = 1_000_000_000
+"""Maximum length bucket, in tokens."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 _DOCUMENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 
@@ -36,7 +38,7 @@ def check_action(action: Action) -> None:
     """Checks the size of an action, and the id of its sample.
 
     Raises:
-        RefusedError: It is too large, or the id is none.
+        RefusedError: It is too large, or the id or the length bucket is none.
         RecordError: The name of a task or language is too long.
     """
     if len(canonical(as_record(action))) > MOST_BYTES:
@@ -45,7 +47,7 @@ def check_action(action: Action) -> None:
         raise RefusedError(f"sample {action.sample[:60]!r}: expected an id of letters, digits and ._:-, at most 64")
     if isinstance(action, Create):
         checked_text(action.task, "task", 128)
-        checked_text(action.language, "language", 16)
+        _check_length(action.language, action.bucket)
 
 
 def added_evidence(action: Action) -> list[Evidence]:
@@ -90,12 +92,19 @@ def check_document(document: StudioDocument, content: str) -> None:
     """Checks the id of a document, and its text.
 
     Raises:
-        RefusedError: The id is none.
-        RecordError: The text is too long, or contains a character that is no text.
+        RefusedError: The id or the bucket is none.
+        RecordError: The text or the language is too long, or contains a character that is no text.
     """
     if not _DOCUMENT_ID.fullmatch(document.id):
         raise RefusedError(f"document {document.id[:60]!r}: expected an id of letters, digits and ._:-")
+    _check_length(document.language, document.bucket)
     checked_text(content, f"document {document.id}: the text", MOST_CHARACTERS)
+
+
+def _check_length(language: str, bucket: int) -> None:
+    checked_text(language, "language", 16)
+    if bucket > MOST_BUCKET:
+        raise RefusedError(f"length bucket {bucket}: expected at most {MOST_BUCKET:,} tokens")
 
 
 def check_names(note: Note) -> None:

@@ -1,7 +1,7 @@
 """The tables as a projection of the log: entries and values as rows, and back."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select
@@ -15,10 +15,12 @@ from fathom.studio.types import Sample, StudioDocument
 Kind = TypeVar("Kind")
 
 
-def entries_of(connection: Connection) -> Iterator[Entry]:
+def entries_of(connection: Connection) -> Generator[Entry, None, None]:
     """All entries of the log in order."""
-    for row in connection.execute(select(entries).order_by(entries.c.number).execution_options(yield_per=1000)):
-        yield Entry(**row._mapping)
+    query = select(entries).order_by(entries.c.number).execution_options(yield_per=1000)
+    with connection.execute(query) as rows:  # also closed where the reader stops early
+        for row in rows:
+            yield Entry(**row._mapping)
 
 
 def sample_row(sample: Sample) -> dict[str, Any]:

@@ -181,7 +181,8 @@ class Store(Database):
             _append(connection, new_entry(end, now(), by.name, SetPerson(person)))
             values = {"role": person.role, "active": int(person.active)}
             if not connection.execute(update(people).where(people.c.name == person.name).values(**values)).rowcount:
-                connection.execute(insert(people).values(name=person.name, password="", changed="", **values))
+                unset = {"password": "", "changed": "", "initial": 0}
+                connection.execute(insert(people).values(name=person.name, **unset, **values))
 
     # Reading
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from fathom.printing import printable
 from fathom.server.answers import AnswerError, file_answer
 from fathom.server.database import FullStoreError, StoreError
+from fathom.server.limits import Rate
 from fathom.server.requests import Logged
 from fathom.studio.people import LoginError, People, ThrottledError
 from fathom.studio.states import RefusedError
@@ -22,7 +23,7 @@ from fathom.studio.store import MissingError, Store
 from fathom.studio.types import Role
 from fathom.studio.web import accounts, documents, samples
 from fathom.studio.web.settings import Settings
-from fathom.studio.web.visit import POLICY, STATIC, Visit, arrived
+from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Visit, known, with_form
 from fathom.types import FathomError
 
 log = logging.getLogger("fathom.studio")
@@ -52,6 +53,8 @@ ROUTES = (
     Route("POST", "/logout", "reader", accounts.logout),
     Route("GET", "/account", "reader", accounts.account_page),
     Route("POST", "/account/password", "reader", accounts.change_password),
+    Route("POST", "/account/confirm", "reader", accounts.confirm),
+    Route("POST", "/account/sessions", "reader", accounts.end_sessions),
     Route("GET", "/users", "administrator", accounts.users_page),
     Route("POST", "/users", "administrator", accounts.add_user),
     Route("POST", "/users/{name}", "administrator", accounts.change_user),
@@ -79,7 +82,9 @@ def make_app(store: Store, people: People, settings: Settings = Settings()) -> A
         settings: Title, tasks, limits.
     """
     # No API documentation pages: they would load scripts from other sites.
-    app = FastAPI(title="fathom studio", docs_url=None, redoc_url=None, openapi_url=None)
+    # Redirections of "/users/" would lead to the host that the request names.
+    app = FastAPI(title="fathom studio", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.state.rate = Rate(settings.per_hour)
     app.state.hashing = anyio.CapacityLimiter(settings.hashes)
     app.add_api_route("/healthz", lambda: _health(store), methods=["GET"], response_model=None)
     app.add_api_route("/static/{name}", _static, methods=["GET"], response_model=None)
@@ -88,19 +93,26 @@ def make_app(store: Store, people: People, settings: Settings = Settings()) -> A
         app.add_api_route(route.path, _endpoint(route), methods=[route.method], response_model=None)
     for kind in (AnswerError, ClientDisconnect, HTTPException, FathomError, Exception):
         app.add_exception_handler(kind, _answer)
-    return Logged(app, settings.per_address, POLICY)  # outermost, so that it sees error responses too
+    headers = POLICY | (HTTPS_ONLY if settings.secure else {})
+    return Logged(app, settings.per_address, headers)  # outermost, so that it sees error responses too
 
 
 def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
-    slow = route.path in ("/login", "/account/password", "/users", "/users/{name}")
+    slow = route.path in ("/login", "/account/password", "/account/confirm", "/users", "/users/{name}")
+
+    def look(visit: Visit) -> Response:
+        return route.handler(known(visit, route.least))
 
     async def endpoint(request: Request) -> Response:
         visit = replace(request.app.state.common, request=request)
         request.state.visit = visit
-        visit = await arrived(visit, route.least)
-        request.state.visit = visit
-        request.state.holder = visit.session.person.name if visit.session else "-"
-        limiter = request.app.state.hashing if slow and route.method == "POST" else None
+        if route.method == "GET":
+            return await anyio.to_thread.run_sync(look, visit)
+        visit = await with_form(await anyio.to_thread.run_sync(known, visit, route.least), route.least)
+        if visit.session and (wait := request.app.state.rate.take(visit.me.name)):
+            words = "you sent too many forms in the last hour; wait, and send it again"
+            raise AnswerError(429, words, headers={"Retry-After": str(wait)})
+        limiter = request.app.state.hashing if slow else None
         return await anyio.to_thread.run_sync(route.handler, visit, limiter=limiter)
 
     return endpoint

@@ -15,7 +15,7 @@ from fathom.studio.types import STATES, Content, Create, Sample, State, SubmitFo
 from fathom.studio.unsent import Draft
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of
-from fathom.studio.web.visit import Form, Visit
+from fathom.studio.web.visit import Form, Visit, texts_of
 from fathom.types import FathomError
 
 SHOWN = 50
@@ -66,7 +66,7 @@ def history(visit: Visit) -> Response:
 def create(visit: Visit) -> Response:
     """Begins a sample about a document."""
     form = visit.form
-    document = visit.store.document(form.text("document"))
+    document = visit.store.document(form.text("document").replace("\0", ""))
     task = form.text("task").strip()
     if not task or (visit.settings.tasks and task not in visit.settings.tasks):
         raise AnswerError(400, "choose a task from the list")
@@ -101,11 +101,11 @@ def save_draft(visit: Visit) -> Response:
     """Keeps what somebody typed."""
     body, subject, form = visit.form.text("body"), visit.path("subject"), visit.path("form")
     try:
-        values = json.loads(body)
+        values = texts_of(body)
     except (ValueError, RecursionError):
-        values = None
-    if not isinstance(values, dict) or not all(isinstance(one, str) for one in values.values()):
-        raise AnswerError(400, "a draft is the fields of a form as JSON; reload the page")
+        raise AnswerError(400, "a draft is the fields of a form as JSON; reload the page") from None
+    if form not in FORMS:
+        raise AnswerError(404, "there is no such form; reload the page")
     visit.store.sample(subject)
     at = visit.store.save_draft(visit.me.name, subject, form, visit.form.number("version"), json.dumps(values))
     return JSONResponse({"saved": at})

@@ -22,6 +22,7 @@ class Settings(ConnectionLimits):
         guideline: Gives the guideline of a task, "" without one.
         secure: Whether cookies are sent over HTTPS only.
         hashes: Passwords that are checked at once; others wait.
+        per_hour: Forms that one person may send in an hour.
     """
 
     title: str = "fathom studio"
@@ -30,3 +31,4 @@ class Settings(ConnectionLimits):
     guideline: Callable[[str], str] = lambda task: ""
     secure: bool = False
     hashes: int = 2
+    per_hour: int = 10_000
