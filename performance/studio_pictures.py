@@ -55,9 +55,10 @@ def open_help(tab: Page) -> None:
     tab.keyboard.press("?")
 
 
-def scroll_to(selector: str) -> Act:
-    """Scrolls to a part of the page."""
-    return lambda tab: tab.locator(selector).first.scroll_into_view_if_needed()
+def to_the_form(tab: Page) -> None:
+    """Moves the text to the first evidence, and the sample to the form of the review."""
+    show_evidence(tab)
+    tab.locator("form:has(.judged)").evaluate("form => form.scrollIntoView()")
 
 
 def main() -> None:
@@ -156,12 +157,15 @@ class Desk:
 def pictures(desk: Desk, store: Store) -> Iterator[tuple[str, Image.Image]]:
     """The pictures of the docs."""
     views = views_of(store)
-    for name, height in (("queue", 720), ("drafted", 820), ("answer_review", 820), ("adjudication", 820)):
-        yield f"studio-{name.replace('_', '-')}", desk.shot(views[name], 1280, height)
+    review = View("ann", views["answer_review"].path, to_the_form)
+    yield "studio-queue", desk.shot(views["queue"], 1280, 720)
+    yield "studio-drafted", desk.shot(views["drafted"], 1280, 760)
+    yield "studio-review", desk.shot(review, 1280, 760)
+    yield "studio-adjudication", desk.shot(views["adjudication"], 1280, 900)
     phone = [
         desk.shot(views["queue"], 390, 740),
         desk.shot(views["answer_review"], 390, 740),
-        desk.shot(View("ben", views["answer_review"].path, scroll_to(".judged")), 390, 740, "dark"),
+        desk.shot(review, 390, 740, "dark"),
     ]
     gap = 12
     whole = Image.new("RGB", (sum(one.width for one in phone) + gap * (len(phone) - 1), phone[0].height), "#c5cad3")

@@ -104,7 +104,7 @@ class Actor:
         browser: Chromium.
         witness: Watches what the pages do.
         name: Their account.
-        password: Its password.
+        password: Its first password; they choose another one.
         width: Width of their screen; 390 is a phone.
     """
 
@@ -112,6 +112,7 @@ class Actor:
         self.name, self._browser, self._witness, self._password = name, browser, witness, password
         self._width = width
         self.sit_down()
+        self.choose_password()
 
     def sit_down(self) -> None:
         """Opens the browser and logs in."""
@@ -125,6 +126,14 @@ class Actor:
         self.tab.keyboard.press("Enter")
         self.tab.wait_for_selector("h1:text('What waits for you')")
         self.look()
+
+    def choose_password(self) -> None:
+        """Chooses a password of their own, instead of the one that was made for them."""
+        old, self._password = self._password, f"{self.name} at the harbour"
+        self.go("/account")
+        for field, password in (("old", old), ("new", self._password), ("again", self._password)):
+            self.tab.fill(f"[name={field}]", password)
+        self.do("Change", "The password is changed")
 
     def leave(self) -> None:
         """Closes the browser, whatever was typed."""
