@@ -34,6 +34,7 @@ from fathom.studio.types import (
     Person,
     ReviewDocument,
     Select,
+    SetIntake,
     State,
     StudioDocument,
     SubmitReview,
@@ -227,8 +228,12 @@ def test_rights_are_those_in_the_store_and_not_those_that_are_claimed(studio: St
         studio.set_person(Person("bo", "administrator"), person("bo"))
     with pytest.raises(RefusedError, match="last administrator"):
         studio.set_person(Person("ada", "reader"), OPERATOR)
+    with pytest.raises(RefusedError, match="needs the role annotator"):
+        studio.add_document(StudioDocument("d", "t", "en"), "text", person("ray"))
+    with pytest.raises(RefusedError, match="needs the role expert"):
+        studio.add_document(StudioDocument("d", "t", "en", state="available"), "text", person("bo"))
     with pytest.raises(RefusedError, match="needs the role administrator"):
-        studio.add_document(StudioDocument("d", "t", "en"), "text", person("eve"))
+        studio.set_intake(SetIntake("words"), person("eve"))
 
 
 def test_documents_and_notes_are_in_the_log(studio: Store) -> None:

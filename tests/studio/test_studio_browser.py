@@ -180,6 +180,7 @@ def test_two_tabs_on_one_sample(chromium: Browser, tab: Page, place: str) -> Non
         context.close()
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # no page depends on the kind of store
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_passes_axe(chromium: Browser, place: str, width: int, scheme: Any) -> None:
@@ -193,8 +194,8 @@ def test_every_page_passes_axe(chromium: Browser, place: str, width: int, scheme
         tab.goto(f"{address}/login")
         assert violations(tab) == []
         log_in(tab, address, "ada")
-        for path in ("", "users", "log", "documents", f"documents/{DOCUMENT}", "account", "none", "samples/none",
-                     "samples/s-1/history",
+        for path in ("", "users", "log", "documents", f"documents/{DOCUMENT}", "compliance", "account", "none",
+                     "samples/none", "samples/s-1/history",
                      "samples/s-1", "samples/s-2", "samples/s-3", "?state=rejected"):  # fmt: skip
             tab.goto(f"{address}/{path}")
             tab.wait_for_load_state("networkidle")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from fathom.studio.auditing import audit
 from fathom.studio.people import MOST_FAILURES, People
 from fathom.studio.store import Store
-from fathom.studio.types import Create, ReviewDocument, Role, StudioDocument
+from fathom.studio.types import Adjudicate, Create, ReviewDocument, Role, StudioDocument
 from fathom.studio.web.app import ROUTES, make_app
 from fathom.studio.web.settings import Settings
 from studio_stores import (
@@ -32,6 +32,7 @@ from studio_stores import (
     create,
     person,
     quick_hasher,
+    review,
     to_answer_review,
 )
 
@@ -227,6 +228,22 @@ def test_of_many_edits_at_two_servers_one_wins_and_the_others_merge(app: Any, st
             assert "Somebody else changed this sample" in one.text
             assert f"Question {winner}?" in one.text
             assert Forms(one.text).found["/samples/s-1/edit"]["question"] == f"Question {number}?"
+
+
+def test_rows_of_the_queue_show_the_present(browser: Any, store: Store) -> None:
+    sample = to_answer_review(store)
+    ed = browser("ed")
+    path = "/?state=adjudication"
+    for one in ("bo", "cy"):
+        assert "/samples/s-1" not in ed.page(path)
+        store.act(review(sample, good=one == "bo"), person(one))
+    assert "<td></td>" in ed.page(path), "names are hidden until it is decided"
+    now = store.sample("s-1")
+    store.act(Adjudicate("s-1", now.version, "reconstruct", "Bo is right."), person("ed"))
+    assert "/samples/s-1" not in ed.page(path)
+    page = ed.page("/?state=reconstruct")
+    assert "<td>ann</td>" in page
+    assert "?state=reconstruct&amp;task=qa" in page
 
 
 def test_drafts_are_restored_and_forgotten_when_sent(browser: Any, store: Store) -> None:
@@ -517,8 +534,6 @@ def test_the_queue_shows_what_waits_for_each_person(browser: Any, store: Store) 
     sample = to_answer_review(store)
     create(store, "s-2")
     assert "/samples/s-1" in browser("bo").page("/")
-    from studio_stores import review
-
     store.act(review(sample), person("bo"))
     assert "/samples/s-1" not in browser("bo").page("/")
     assert "/samples/s-1" in browser("cy").page("/")

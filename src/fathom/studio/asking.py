@@ -212,18 +212,24 @@ def read_json(reply: str) -> Json:
     return value
 
 
-def read_list(reply: str, name: str, *, least: int = 0, most: int) -> list[Json]:
-    """The list in a reply that is an object with this field only.
+def read_list(reply: str, name: str, *, most: int, empty: bool = True) -> list[Json]:
+    """The list in a reply that is a JSON object with one field.
+
+    Args:
+        reply: The reply.
+        name: The field.
+        most: Maximum length of the list.
+        empty: Whether it may be empty.
 
     Raises:
-        UnreadableReplyError: It is something else, or too short or long.
+        UnreadableReplyError: The reply is something else.
     """
     value = read_json(reply)
     if not isinstance(value, dict) or set(value) != {name}:
         raise UnreadableReplyError(f'expected an object with the field "{name}" only')
     listed = value[name]
-    if not isinstance(listed, list) or len(listed) < least:
-        raise UnreadableReplyError(f"{name}: expected a list" + (f" of at least {least}" if least else ""))
+    if not isinstance(listed, list) or not (listed or empty):
+        raise UnreadableReplyError(f"{name}: expected a list" + ("" if empty else " of at least one"))
     if len(listed) > most:
         raise UnreadableReplyError(f"{name}: {len(listed):,} of them; at most {most} are read")
     return listed

@@ -207,7 +207,7 @@ def read_candidates(
     if reason := failure_of(answer):
         return Drafted(rejected=(Rejected(drafter, reason),), cost=answer.cost)
     try:
-        listed = read_list(answer.text, "candidates", least=1, most=MOST_CANDIDATES)
+        listed = read_list(answer.text, "candidates", most=MOST_CANDIDATES, empty=False)
     except UnreadableReplyError as error:
         return Drafted(rejected=(Rejected(drafter, str(error), shortened_text(answer.text)),), cost=answer.cost)
     task = find_task(collection.tasks, sample.task)

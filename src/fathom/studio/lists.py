@@ -13,6 +13,7 @@ from fathom.studio.types import State
 Kind = TypeVar("Kind")
 MOST_KEPT = 256
 """Lists that are kept until the next action."""
+_HEAD = select(head.c.hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Kept:
             asked: A name for it.
             read: Reads it.
         """
-        key = (connection.execute(select(head.c.hash)).scalar_one(), asked)
+        key = (connection.execute(_HEAD).scalar_one(), asked)
         if (found := self._found.get(key)) is None:
             found = read(connection)
             if len(self._found) >= MOST_KEPT:

@@ -13,7 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fathom.studio.records import RecordError, as_record, canonical, from_record
-from fathom.studio.states import RefusedError, StaleError, apply, check_note, check_right, review_document
+from fathom.studio.states import (
+    RefusedError,
+    StaleError,
+    apply,
+    check_intake,
+    check_new_document,
+    check_note,
+    check_right,
+    review_document,
+)
 from fathom.studio.types import (
     EVENTS,
     OPERATOR,
@@ -25,11 +34,14 @@ from fathom.studio.types import (
     ReviewDocument,
     Sample,
     SampleAction,
+    SetIntake,
     SetPerson,
     StudioDocument,
 )
 from fathom.types import FathomError
 
+INTAKE = "intake"
+"""Subject of entries on how documents are measured."""
 START = "0" * 64
 """The hash before the first entry."""
 
@@ -93,6 +105,7 @@ class Replayed:
     digests: dict[str, str] = field(default_factory=dict)
     people: dict[str, Person] = field(default_factory=dict)
     notes: list[NoteEntry] = field(default_factory=list)
+    intake: SetIntake = field(default_factory=SetIntake)
 
     def person(self, name: str) -> Person:
         """Who acts under a name; an unknown one may do nothing."""
@@ -130,6 +143,8 @@ def subject_of(event: Event) -> str:
             return event.document
         case SetPerson():
             return event.person.name
+        case SetIntake():
+            return INTAKE
         case Note():
             return event.subject
     return event.sample
@@ -182,7 +197,7 @@ def _apply(world: Replayed, entry: Entry, event: Event) -> None:
     by = world.person(entry.person)
     match event:
         case AddDocument():
-            check_right("administrator", by, operator=True)
+            check_new_document(event.document, by)
             if event.document.id in world.documents:
                 raise RefusedError(f"document {event.document.id}: it exists already")
             world.documents[event.document.id] = event.document
@@ -191,6 +206,9 @@ def _apply(world: Replayed, entry: Entry, event: Event) -> None:
             if (document := world.documents.get(event.document)) is None:
                 raise RefusedError(f"document {event.document}: there is none")
             world.documents[event.document] = review_document(document, event, by)
+        case SetIntake():
+            check_intake(event, world.intake, by, filled=bool(world.documents))
+            world.intake = event
         case SetPerson():
             check_right("administrator", by, operator=True)
             world.people[event.person.name] = event.person

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 
 from fathom.printing import printable
 from fathom.server.database import clear_errors, moment, now
@@ -50,6 +50,12 @@ WINDOW_SECONDS = 15 * 60
 MOST_FAILURES, MOST_FAILURES_OF_ADDRESS = 10, 50
 """Failed logins of one account, and of one address, in that time."""
 _MOST_CHECKED = 72
+_SESSION = (
+    select(sessions, *people.c["role", "active", "initial", "changed"])
+    .join(people, people.c.name == sessions.c.person)
+    .where(sessions.c.hash == bindparam("secret"))
+)
+"""A session with its account: every request asks for one, and composing the query would take longer than its answer."""
 
 
 class LoginError(FathomError):
@@ -287,10 +293,8 @@ class People:
     def session(self, secret: str) -> Session | None:
         """Who has a session; None if it ended."""
         present = int(self._clock())
-        account = people.c["role", "active", "initial", "changed"]
-        query = select(sessions, *account).join(people, people.c.name == sessions.c.person)
         with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(query.where(sessions.c.hash == hash_of(secret))).one_or_none()
+            row = connection.execute(_SESSION, {"secret": hash_of(secret)}).one_or_none()
         if row is None or not row.active:
             return None
         if row.used < present - IDLE_SECONDS or row.made < present - SESSION_SECONDS:

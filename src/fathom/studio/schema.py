@@ -2,7 +2,7 @@
 
 The log (``entries``) is what happened; ``samples``, ``documents``, ``notes`` and the roles in ``people`` are a
 projection of it, which ``fathom studio audit`` compares with a replay. Passwords, sessions and unsent drafts are not in
-the log.
+the log. Neither are ``sketches``, which follow from the texts and can be made again.
 """
 
 from sqlalchemy import BigInteger, Column, Connection, Integer, LargeBinary, MetaData, String, Table, Text, text
@@ -43,6 +43,13 @@ texts = Table(
     metadata,
     Column("document", String(128), primary_key=True),
     Column("content", LargeBinary, nullable=False),  # UTF-8
+)
+sketches = Table(
+    "sketches",
+    metadata,
+    Column("document", String(128), primary_key=True),
+    Column("version", Integer, nullable=False),  # of the way in which it was made
+    Column("content", LargeBinary, nullable=False),
 )
 samples = Table(
     "samples",
@@ -161,5 +168,11 @@ def _with_initial_passwords(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE people ADD COLUMN initial INTEGER NOT NULL DEFAULT 0"))
 
 
-MIGRATIONS = (_first, _with_initial_passwords)
+def _with_sketches(connection: Connection) -> None:
+    content = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    table = "document VARCHAR(128) PRIMARY KEY, version INTEGER NOT NULL"
+    connection.execute(text(f"CREATE TABLE sketches ({table}, content {content} NOT NULL)"))
+
+
+MIGRATIONS = (_first, _with_initial_passwords, _with_sketches)
 STUDIO = Schema("studio", metadata, MIGRATIONS, lock=7_201_406_111)

@@ -41,6 +41,7 @@ from fathom.studio.types import (
     Sample,
     Select,
     SetDifficulty,
+    SetIntake,
     Standardise,
     State,
     StudioDocument,
@@ -275,6 +276,35 @@ def review_document(document: StudioDocument, action: ReviewDocument, by: Person
     if action.state == "excluded" and not action.reason.strip():
         raise RefusedError(f"document {document.id}: the reason is missing; write why it is excluded")
     return replace(document, state=action.state, reason=action.reason)
+
+
+def check_new_document(document: StudioDocument, by: Person) -> None:
+    """Check that a person may add a document: annotators may, to have it reviewed; experts also without a review.
+
+    Raises:
+        RefusedError: They may not.
+    """
+    check_right("annotator" if document.state == "collected" else "expert", by, operator=True)
+
+
+def check_intake(action: SetIntake, present: SetIntake, by: Person, *, filled: bool) -> None:
+    """Check that a person may change how documents are measured.
+
+    Args:
+        action: The change.
+        present: How they are measured now.
+        by: Who acts.
+        filled: Whether there are documents.
+
+    Raises:
+        RefusedError: They may not, or lengths of two tokenizers would be mixed.
+    """
+    check_right("administrator", by, operator=True)
+    if filled and action.tokenizer != present.tokenizer:
+        raise RefusedError(
+            f"the documents of this studio are measured with the tokenizer {present.tokenizer}; use it, or make "
+            f"another studio: fathom studio init --tokenizer {action.tokenizer}"
+        )
 
 
 def check_note(note: Note, by: Person) -> None:

@@ -7,27 +7,38 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists, unsent
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
 from fathom.studio.lists import Asked, Kept, Listed
-from fathom.studio.log import Entry, Head, NoteEntry, new_entry
+from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
 from fathom.studio.projection import document_row, entries_of, sample_row, value_of
 from fathom.studio.records import as_record, canonical, from_record
-from fathom.studio.schema import STUDIO, documents, entries, head, notes, people, samples, texts
-from fathom.studio.states import RefusedError, StaleError, apply, check_note, check_right, review_document
+from fathom.studio.schema import STUDIO, documents, entries, head, notes, people, samples, sketches, texts
+from fathom.studio.states import (
+    RefusedError,
+    StaleError,
+    apply,
+    check_intake,
+    check_new_document,
+    check_note,
+    check_right,
+    review_document,
+)
 from fathom.studio.types import (
     OPERATOR,
     Action,
     AddDocument,
     Create,
+    DocumentState,
     Note,
     Person,
     ReviewDocument,
     Sample,
+    SetIntake,
     SetPerson,
     State,
     StudioDocument,
@@ -101,13 +112,16 @@ class Store(Database):
             raise StoreError("the action was not stored; send it again") from None
         return after
 
-    def add_document(self, document: StudioDocument, content: str, by: Person = AT_SERVER) -> StudioDocument:
+    def add_document(
+        self, document: StudioDocument, content: str, by: Person = AT_SERVER, sketch: tuple[int, bytes] | None = None
+    ) -> StudioDocument:
         """Adds a document with its text.
 
         Args:
             document: Its facts.
             content: Its text.
-            by: Who adds it: an administrator.
+            by: Who adds it; see ``states.check_new_document``.
+            sketch: Version and content of its sketch; None for none.
 
         Returns:
             The document; the earlier one if one with this id exists.
@@ -120,20 +134,41 @@ class Store(Database):
         data = content.encode()
         with clear_errors(), self.engine.begin() as connection:
             end = _locked(connection)
-            check_right("administrator", _person(connection, by), operator=True)
+            check_new_document(document, _person(connection, by))
             row = connection.execute(select(documents.c.body).where(documents.c.id == document.id)).one_or_none()
             if row is not None:
                 return value_of(StudioDocument, row.body)
             _append(connection, new_entry(end, now(), by.name, AddDocument(document, hashlib.sha256(data).hexdigest())))
             _put(connection, documents, document_row(document))
             connection.execute(insert(texts).values(document=document.id, content=data))
+            if sketch is not None:
+                _put_sketch(connection, document.id, *sketch)
         return document
 
-    def review_document(self, action: ReviewDocument, by: Person) -> StudioDocument:
-        """Records the compliance review of a document, or that it is exhausted.
+    def set_intake(self, action: SetIntake, by: Person = AT_SERVER) -> None:
+        """Records how documents are measured from now on.
 
         Raises:
-            RefusedError: It is not allowed, or there is no such document.
+            RefusedError: It is not allowed.
+        """
+        action = from_record(SetIntake, as_record(action))
+        with clear_errors(), self.engine.begin() as connection:
+            end = _locked(connection)
+            filled = connection.execute(select(documents.c.id).limit(1)).one_or_none() is not None
+            check_intake(action, _intake(connection), _person(connection, by), filled=filled)
+            _append(connection, new_entry(end, now(), by.name, action))
+
+    def review_document(self, action: ReviewDocument, by: Person, was: DocumentState | None = None) -> StudioDocument:
+        """Records the compliance review of a document, or that it is exhausted.
+
+        Args:
+            action: The review.
+            by: Who acts.
+            was: The state that they saw; None if it does not matter.
+
+        Raises:
+            RefusedError: It is not allowed, or somebody else has reviewed it since.
+            MissingError: There is no such document.
         """
         action = from_record(ReviewDocument, as_record(action))
         with clear_errors(), self.engine.begin() as connection:
@@ -141,7 +176,10 @@ class Store(Database):
             row = connection.execute(select(documents.c.body).where(documents.c.id == action.document)).one_or_none()
             if row is None:
                 raise _no_document(action.document)
-            after = review_document(value_of(StudioDocument, row.body), action, _person(connection, by))
+            before = value_of(StudioDocument, row.body)
+            if was is not None and before.state != was:
+                raise RefusedError(f"document {before.id}: somebody else has reviewed it: it is {before.state} now")
+            after = review_document(before, action, _person(connection, by))
             _append(connection, new_entry(end, now(), by.name, action))
             _put(connection, documents, document_row(after))
         return after
@@ -290,6 +328,34 @@ class Store(Database):
         with clear_errors(), self.reading.connect() as connection:
             return [value_of(StudioDocument, row.body) for row in connection.execute(query)]
 
+    def document_ids(self, *, state: str = "") -> list[str]:
+        """Ids of documents in order.
+
+        Args:
+            state: Only in this state.
+        """
+        query = select(documents.c.id).order_by(documents.c.id)
+        if state:
+            query = query.where(documents.c.state == state)
+        key = ("document ids", state)
+        return list(self._at_head(key, lambda connection: list(connection.execute(query).scalars())))
+
+    def intake(self) -> SetIntake:
+        """How documents are measured."""
+        with clear_errors(), self.reading.connect() as connection:
+            return _intake(connection)
+
+    def sketches(self, version: int) -> dict[str, bytes]:
+        """Stored sketches of one version by the document's id; those of other documents are to be made."""
+        query = select(sketches.c.document, sketches.c.content).where(sketches.c.version == version)
+        with clear_errors(), self.reading.connect() as connection:
+            return {row.document: bytes(row.content) for row in connection.execute(query)}
+
+    def keep_sketch(self, document: str, version: int, content: bytes) -> None:
+        """Stores the sketch of a document."""
+        with clear_errors(), self.engine.begin() as connection:
+            _put_sketch(connection, document, version, content)
+
     def text(self, document: str) -> str:
         """The text of a document.
 
@@ -425,3 +491,15 @@ def _there(connection: Connection, table: Table, id: str) -> bool:
 def _put(connection: Connection, table: Table, columns: dict[str, Any]) -> None:
     if not connection.execute(update(table).where(table.c.id == columns["id"]).values(**columns)).rowcount:
         connection.execute(insert(table).values(**columns))
+
+
+def _put_sketch(connection: Connection, document: str, version: int, content: bytes) -> None:
+    connection.execute(delete(sketches).where(sketches.c.document == document))
+    connection.execute(insert(sketches).values(document=document, version=version, content=content))
+
+
+def _intake(connection: Connection) -> SetIntake:
+    own = (entries.c.subject == INTAKE) & (entries.c.kind == SetIntake.__name__)
+    query = select(entries.c.body).where(own).order_by(entries.c.number.desc()).limit(1)
+    body = connection.execute(query).scalar_one_or_none()
+    return SetIntake() if body is None else value_of(SetIntake, body)

@@ -1,6 +1,7 @@
 """Exports of a store's accepted samples, and imports into it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 from fathom.atomic import whole_file
 from fathom.names import chosen, folder_name
+from fathom.records import path_text
 from fathom.studio.checks import is_id
 from fathom.studio.exports import (
     CARD,
@@ -21,12 +23,14 @@ from fathom.studio.exports import (
     sample_lines,
     write_lines,
 )
-from fathom.studio.imports import read_import
+from fathom.studio.imports import Imported, read_import
+from fathom.studio.records import RecordError
+from fathom.studio.states import RefusedError
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.suites import write_suite
 from fathom.studio.tasks import StudioTask
 from fathom.studio.types import DocumentState, SetDifficulty
-from fathom.studio.work import collection_of
+from fathom.studio.work import collection_of, settle_intake, store_document
 from fathom.suitefile import check_contents
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
@@ -155,37 +159,52 @@ class ImportedSamples:
     problem_count: int
 
 
-def import_samples(store: Store, path: Path, *, tokenizer: str, available: bool = False) -> ImportedSamples:
+def import_samples(
+    store: Store, path: Path, *, tokenizer: str | None = None, available: bool = False
+) -> ImportedSamples:
     """Add samples of LongBench Pro or of an earlier export to a store, to be reviewed.
 
     Args:
         store: The store.
         path: A file, folder or ZIP archive.
-        tokenizer: Measures documents.
+        tokenizer: Measures documents; None for that of the store.
         available: Whether new documents need no compliance review.
 
     Raises:
         FathomError: There is nothing to import.
     """
-    found = read_import(path, get_tokenizer(tokenizer))
-    there = {one.id for one in store.documents()}
+    found = read_import(path, get_tokenizer(settle_intake(store, tokenizer).tokenizer))
+    there = set(store.document_ids())
+    new = 0
     for taken in found.documents.values():
         if taken.document.id not in there:
             state: DocumentState = "available" if available else "collected"
-            store.add_document(replace(taken.document, state=state), taken.text)
+            document = replace(taken.document, state=state)
+            with _told(found, f"document {document.id}"):
+                store_document(store, replace(taken, document=document))
+                new += 1
     known = {one.id for one in store.samples()}
     added, left = [], []
     for sample in found.samples.values():
-        action = replace(sample.action(f"import:{path.name}"), sample=store_id(sample.id))
+        action = replace(sample.action(f"import:{path_text(path.name)}"), sample=store_id(sample.id))
         if action.sample in known:
             left.append(action.sample)
             continue
-        made = store.act(action, AT_SERVER)
-        if sample.difficulty:
-            store.act(SetDifficulty(made.id, made.version, sample.difficulty), AT_SERVER)
-        added.append(made.id)
-    new = len(found.documents.keys() - there)
+        with _told(found, sample.place):
+            made = store.act(action, AT_SERVER)
+            added.append(made.id)
+            if sample.difficulty:
+                store.act(SetDifficulty(made.id, made.version, sample.difficulty), AT_SERVER)
     return ImportedSamples(tuple(added), tuple(left), new, tuple(found.problems), found.problem_count)
+
+
+@contextmanager
+def _told(found: Imported, place: str) -> Iterator[None]:
+    """What the store refuses is told, and the rest is imported."""
+    try:
+        yield
+    except (RefusedError, RecordError) as error:
+        found.tell(place, str(error))
 
 
 def store_id(id: str) -> str:

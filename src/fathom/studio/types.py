@@ -7,6 +7,8 @@ with seconds, offsets are in characters.
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
+from fathom.benchmarks.pro.secondary_tasks import LENGTHS
+
 Role: TypeAlias = Literal["reader", "annotator", "expert", "administrator"]
 """Roles in ascending order: each may do what the roles before it may."""
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -16,6 +18,14 @@ OPERATOR = "operator"
 
 DocumentState: TypeAlias = Literal["collected", "available", "excluded", "exhausted"]
 DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
+
+TOKENIZER = "tekken"
+"""Measures documents where nobody chose another one."""
+BUCKETS = tuple(LENGTHS.values())
+TOLERANCE = 0.2
+"""Share of a bucket by which a text may be shorter or longer; the paper does not give its own."""
+NEAR = 0.8
+"""Share of the shorter text from which two texts are nearly equal."""
 
 State: TypeAlias = Literal[
     "drafted",
@@ -458,6 +468,23 @@ class ReviewDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class SetIntake:
+    """How documents are measured from now on; the tokenizer stays once there are documents.
+
+    Attributes:
+        tokenizer: Counts their lengths.
+        buckets: Length buckets in tokens.
+        tolerance: Share of a bucket by which a text may be shorter or longer.
+        near: Share of the shorter text from which two texts are nearly equal.
+    """
+
+    tokenizer: str = TOKENIZER
+    buckets: tuple[int, ...] = BUCKETS
+    tolerance: float = TOLERANCE
+    near: float = NEAR
+
+
+@dataclass(frozen=True, slots=True)
 class SetPerson:
     """A new account, or another role or activity of one."""
 
@@ -501,6 +528,6 @@ Action: TypeAlias = (
 ACTIONS: dict[str, type[Action]] = {kind.__name__: kind for kind in get_args(Action)}
 """Actions by name, as in the log."""
 
-Event: TypeAlias = Action | AddDocument | ReviewDocument | SetPerson | Note
+Event: TypeAlias = Action | AddDocument | ReviewDocument | SetIntake | SetPerson | Note
 EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 """Everything that the log records, by name."""

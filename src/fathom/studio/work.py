@@ -6,7 +6,7 @@ Everything that comes is stored at once, so that an interrupted command loses on
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -21,7 +21,17 @@ from fathom.studio.critique import Critique, criticise
 from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
 from fathom.studio.drafting import TOGETHER, Wanted, draft
 from fathom.studio.exports import Collection, item_name
-from fathom.studio.intake import Intake, IntakeRules, groups, read_documents, sketch_of
+from fathom.studio.intake import (
+    SKETCHES,
+    Intake,
+    IntakeRules,
+    Sketch,
+    Taken,
+    groups,
+    read_documents,
+    rules_of,
+    sketch_of,
+)
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
 from fathom.studio.store import AT_SERVER, Store, new_id
@@ -32,9 +42,11 @@ from fathom.studio.types import (
     AddPredictions,
     Create,
     Note,
+    Person,
     Requirement,
     Sample,
     SetDifficulty,
+    SetIntake,
     State,
     StudioDocument,
 )
@@ -78,8 +90,13 @@ def tasks_of(place: str, folder: Path | None = None) -> Mapping[str, StudioTask]
         FathomError: A file cannot be read, or the named folder does not exist.
     """
     if folder is not None and not folder.is_dir():
-        raise FathomError(f"--tasks {folder}: no such folder; it holds files like those of `fathom studio init`")
-    return studio_tasks(folder or (Path(place) / TASKS if "://" not in place else None))
+        raise FathomError(f"--tasks {folder}: no such folder; `fathom studio tasks --write all` makes one")
+    return studio_tasks(folder or tasks_folder(place))
+
+
+def tasks_folder(place: str) -> Path | None:
+    """The folder with the task files of a store; None for a PostgreSQL database."""
+    return Path(place) / TASKS if "://" not in place else None
 
 
 def states_of(names: Sequence[str]) -> tuple[State, ...]:
@@ -106,20 +123,58 @@ def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequ
 # ------------------------------------------------------------------------------------------------------------ documents
 
 
+def sketches_of(store: Store) -> dict[str, Sketch]:
+    """Sketches of all documents of a store; missing ones are made and stored."""
+    found = store.sketches(SKETCHES)
+    for id in store.document_ids():
+        if id not in found:
+            found[id] = sketch_of(store.text(id))
+            store.keep_sketch(id, SKETCHES, found[id])
+    return found
+
+
+def settle_intake(store: Store, tokenizer: str | None = None, rules: IntakeRules | None = None) -> SetIntake:
+    """How a store measures documents; what is given is recorded for later documents.
+
+    Args:
+        store: The store.
+        tokenizer: Name of the tokenizer; None for that of the store.
+        rules: Buckets and limits; None for those of the store.
+
+    Raises:
+        FathomError: The tokenizer is unknown, or the documents of the store are measured with another one.
+    """
+    present = store.intake()
+    wanted = replace(present, tokenizer=tokenizer or present.tokenizer)
+    if rules is not None:
+        wanted = replace(wanted, buckets=rules.buckets, tolerance=rules.tolerance, near=rules.near)
+    if wanted != present:
+        get_tokenizer(wanted.tokenizer)
+        store.set_intake(wanted)
+    return wanted
+
+
 def add_documents(
     store: Store,
     specs: Sequence[str],
     *,
-    tokenizer: str,
+    tokenizer: str | None = None,
     rules: IntakeRules | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Intake:
-    """Read documents and add them to a store; see ``fathom.studio.intake.read_documents``."""
-    earlier = {one.id: sketch_of(store.text(one.id)) for one in store.documents()}
-    found = read_documents(specs, get_tokenizer(tokenizer), rules=rules, earlier=earlier, progress=progress)
+    """Read documents and add them to a store; see ``fathom.studio.intake.read_documents`` and ``settle_intake``."""
+    intake = settle_intake(store, tokenizer, rules)
+    rules = rules or rules_of(intake)
+    earlier = sketches_of(store)
+    found = read_documents(specs, get_tokenizer(intake.tokenizer), rules=rules, earlier=earlier, progress=progress)
     for one in found.taken:
-        store.add_document(one.document, one.text)
+        store_document(store, one)
     return found
+
+
+def store_document(store: Store, taken: Taken, by: Person = AT_SERVER) -> StudioDocument:
+    """Add a document that was read, with its sketch."""
+    return store.add_document(taken.document, taken.text, by, (SKETCHES, taken.sketch))
 
 
 # ------------------------------------------------------------------------------------------------------------- drafting

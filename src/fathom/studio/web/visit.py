@@ -2,16 +2,16 @@
 
 import hmac
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-import anyio
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -23,6 +23,7 @@ from fathom.studio.people import People, Session
 from fathom.studio.states import may
 from fathom.studio.store import Store
 from fathom.studio.types import Person, Role
+from fathom.studio.web.receiving import close, pieces_of, receive_files
 
 if TYPE_CHECKING:
     from fathom.studio.web.settings import Settings
@@ -34,7 +35,6 @@ MOST_FIELDS = 20_000
 KEPT_ROWS = 10_000
 MOST_BEFORE_LOGIN = 1 << 16
 """Maximum bytes of a form of somebody who is not logged in."""
-IDLE_SECONDS = 30.0
 POLICY = HEADERS | {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -80,6 +80,7 @@ class Visit:
         people: Accounts.
         session: Who it is; None before a login.
         form: Fields of its form.
+        files: Files of its form, for routes that take some.
     """
 
     request: Request
@@ -88,6 +89,7 @@ class Visit:
     people: People
     session: Session | None = None
     form: Form = Form()
+    files: tuple[UploadFile, ...] = ()
 
     @property
     def me(self) -> Person:
@@ -196,12 +198,13 @@ def known(visit: Visit, least: Role | None) -> Visit:
     return visit
 
 
-async def with_form(visit: Visit, least: Role | None) -> Visit:
+async def with_form(visit: Visit, least: Role | None, *, files: bool = False) -> Visit:
     """A request with its form.
 
     Args:
         visit: The request with who sent it.
         least: The role it needs; None for none.
+        files: Whether the form may have files, which are to be closed.
 
     Raises:
         AnswerError: The form cannot be read, or is not from a page of this server.
@@ -209,11 +212,16 @@ async def with_form(visit: Visit, least: Role | None) -> Visit:
     session = visit.session
     _check_origin(visit.request)
     most = 2 * MOST_BYTES if session is not None else MOST_BEFORE_LOGIN
-    visit = replace(visit, form=await _form(visit.request, most))
+    if files and visit.request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        fields, received = await receive_files(visit.request)
+        visit = replace(visit, form=Form(fields), files=received)
+    else:
+        visit = replace(visit, form=await _form(visit.request, most))
     sent = visit.request.headers.get("x-csrf", "") or visit.form.text("csrf")
     by_token = "authorization" in visit.request.headers  # browsers do not send that by themselves
     needed = least is not None and session is not None and not by_token  # the login page has no session yet
     if needed and session is not None and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
+        close(visit.files)
         raise AnswerError(403, "the form is too old; go back, reload the page and send it again")
     visit.request.state.visit = visit
     return visit
@@ -242,7 +250,7 @@ def _check_origin(request: Request) -> None:
 
 async def _form(request: Request, most: int) -> Form:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = await _body(request, most)
+    body = b"".join([piece async for piece in pieces_of(request, most)])
     if not body:
         return Form()
     try:
@@ -272,26 +280,3 @@ def texts_of(text: str) -> dict[str, str]:
     for one in (*values, *values.values()):
         one.encode()
     return values
-
-
-async def _body(request: Request, most: int) -> bytes:
-    received = bytearray()
-    try:
-        async for piece in _timely(request):
-            received += piece
-            if len(received) > most:
-                raise AnswerError(413, f"the form has more than {most:,} bytes; shorten it")
-    except TimeoutError:
-        raise AnswerError(408, "the form did not arrive in time; send it again") from None
-    return bytes(received)
-
-
-async def _timely(request: Request) -> AsyncIterator[bytes]:
-    pieces = request.stream()
-    while True:
-        with anyio.fail_after(IDLE_SECONDS):
-            try:
-                piece = await anext(pieces)
-            except StopAsyncIteration:
-                return
-        yield piece

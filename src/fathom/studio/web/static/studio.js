@@ -15,6 +15,7 @@ const reading = document.getElementById("reading");
 if (reading) {
   import("./reading.js").then((module) => module.startReading(reading));
 }
+if (document.getElementById("add") || document.getElementById("compliance")) import("./documents.js");
 
 let prefix = "";
 
