@@ -50,6 +50,11 @@ def show_evidence(tab: Page) -> None:
     tab.locator("a.evidence").first.click()
 
 
+def open_adding(tab: Page) -> None:
+    """Opens the form for files."""
+    tab.locator("summary").first.click()
+
+
 def open_help(tab: Page) -> None:
     """Opens the sheet of keys."""
     tab.keyboard.press("?")
@@ -199,6 +204,8 @@ def views_of(store: Store) -> dict[str, View]:
         "queue_state": View("ben", "/?state=drafted"),
         "help": View("ann", "/", open_help),
         "documents": View("ann", "/documents"),
+        "adding": View("ann", "/documents", open_adding),
+        "compliance": View("eve", "/compliance"),
         "document": View("ann", f"/documents/{documents['available']}"),
         "document_collected": View("eve", f"/documents/{documents['collected']}"),
         "account": View("ann", "/account"),

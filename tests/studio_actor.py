@@ -131,8 +131,8 @@ class Actor:
         """Chooses a password of their own, instead of the one that was made for them."""
         old, self._password = self._password, f"{self.name} at the harbour"
         self.go("/account")
-        for field, password in (("old", old), ("new", self._password), ("again", self._password)):
-            self.tab.fill(f"[name={field}]", password)
+        for name, password in (("old", old), ("new", self._password), ("again", self._password)):
+            self.tab.fill(f"[name={name}]", password)
         self.do("Change", "The password is changed")
 
     def leave(self) -> None:
