@@ -19,10 +19,11 @@ from fathom.studio.asking import Asking
 from fathom.studio.intake import IntakeRules
 from fathom.studio.offline import right_answer
 from fathom.studio.people import People
-from fathom.studio.quality import RATING, Rating
+from fathom.studio.quality import Rating
+from fathom.studio.quotas import FILE as DESIGN
 from fathom.studio.records import as_record, canonical
 from fathom.studio.schema import STUDIO
-from fathom.studio.states import involved
+from fathom.studio.states import RATING, involved
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.tasks import StudioTask, proposed_prompts, studio_tasks
 from fathom.studio.types import (
@@ -65,6 +66,14 @@ _PLANS = (
     DraftPlan("T3.2", "zh", 32768, samples=1, candidates=2),
     DraftPlan("T3.1", "en", 32768, samples=1, candidates=2, several=True),
 )
+_DESIGN = """# Which samples this studio wants, and how many of the accepted ones are audited and rated.
+tasks = ["T3.1", "T3.2", "T8.2"]
+lengths = ["8k", "16k", "32k"]
+each = 2
+audit_one_in = 2
+rate_one_in = 1
+raters = 2
+"""
 _NUMBER = re.compile(r"\d[\d,]*")
 
 
@@ -105,6 +114,7 @@ def _make(folder: Path, tell: Callable[[str], None]) -> None:
         try:
             with closing(Store(str(part))) as store:
                 _fill(store, studio_tasks(), tell)
+            (part / DESIGN).write_text(_DESIGN, "utf-8")
             part.replace(folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)

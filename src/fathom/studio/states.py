@@ -55,6 +55,10 @@ REVIEWS = 2
 """Reviews of an answer in each round."""
 ACCOUNT = "account"
 """Topic of notes on another password, a new token, or revoked tokens of an account."""
+DONE: frozenset[State] = frozenset({"accepted", "audited"})
+"""States of a sample whose answer was found right."""
+RATING = "rating"
+"""Topic of the notes that hold ratings of the quality study, by experts."""
 _LIVE: frozenset[State] = frozenset(STATES) - {"rejected"}
 
 
@@ -246,10 +250,10 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             _check_reason(sample, action.reason)
             return _ruling(sample, "rejected", Ruling(by, "rejection", sample.round, "reject", action.reason, at))
         case Audit():
-            if action.verdict == "problem":
-                _check_reason(sample, action.reason)
-            ruling = Ruling(by, "audit", sample.round, action.verdict, action.reason, at)
-            return _ruling(sample, "audited" if action.verdict == "pass" else "adjudication", ruling)
+            if action.verdict == "pass":
+                return _ruling(sample, "audited", Ruling(by, "audit", sample.round, "pass", action.reason, at))
+            _check_reason(sample, action.reason)
+            return _ruling(sample, "adjudication", Ruling(by, "audit", sample.round, "problem", action.reason, at))
         case Create():
             raise RefusedError(f"sample {sample.id}: it exists already; choose another id")
     assert_never(action)
@@ -313,7 +317,8 @@ def check_note(note: Note, by: Person) -> None:
     Raises:
         RefusedError: They may not.
     """
-    check_right("reader" if note.topic == ACCOUNT else "annotator", by, operator=True)
+    roles: dict[str, Role] = {ACCOUNT: "reader", RATING: "expert"}
+    check_right(roles.get(note.topic, "annotator"), by, operator=note.topic != RATING)
 
 
 def check_right(role: Role, by: Person, *, operator: bool = False) -> None:

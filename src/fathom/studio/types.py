@@ -16,6 +16,9 @@ ROLES: tuple[Role, ...] = get_args(Role)
 OPERATOR = "operator"
 """Name under which commands on the server's machine act; no account can have it."""
 
+IMPORT = "import:"
+"""Beginning of the drafter's name of a candidate that was imported; the name of the file follows."""
+
 DocumentState: TypeAlias = Literal["collected", "available", "excluded", "exhausted"]
 DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
 
@@ -58,6 +61,10 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Decision: TypeAlias = Literal["accept", "reconstruct"]
 """An expert's decision on a sample with a negative review."""
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
+
+AuditVerdict: TypeAlias = Literal["pass", "attributes", "answer", "problem"]
+"""The verdict of an audit: what is wrong, attributes (task, requirement and the like), the answer, or both."""
+AUDIT_VERDICTS: tuple[AuditVerdict, ...] = get_args(AuditVerdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,9 +447,9 @@ class Reject(SampleAction):
 
 @dataclass(frozen=True, slots=True)
 class Audit(SampleAction):
-    """An expert audits an accepted sample; a problem leads to adjudication."""
+    """An expert audits an accepted sample; every verdict but ``pass`` leads to adjudication."""
 
-    verdict: Verdict
+    verdict: AuditVerdict
     reason: str = ""
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from fathom.server.answers import AnswerError
 from fathom.studio.records import MOST_ITEMS, RecordError, from_record
 from fathom.studio.types import (
+    AUDIT_VERDICTS,
     DECISIONS,
     MARKS,
     REQUIREMENTS,
@@ -102,7 +103,8 @@ def _action(name: str, sample: Sample, form: Form) -> Action:
             return Reject(id, version, reason)
         case "audit":
             verdict = _one_of(form.text("verdict"), VERDICTS, "a verdict: pass or problem")
-            return Audit(id, version, verdict, reason)
+            wrong = _one_of(form.text("wrong", "problem"), AUDIT_VERDICTS[1:], "what is wrong")
+            return Audit(id, version, "pass" if verdict == "pass" else wrong, reason)
     raise AnswerError(404, "there is no such page")
 
 

@@ -7,20 +7,27 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
+from fathom.studio.lists import Listed
 from fathom.studio.log import Entry
+from fathom.studio.quality import without_origin
 from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError, StaleError, may, visible, why_not
+from fathom.studio.statistics import efforts, total
 from fathom.studio.store import new_id
 from fathom.studio.types import STATES, Content, Create, Sample, State, SubmitForReview
 from fathom.studio.unsent import Draft
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of
+from fathom.studio.web.progress import audits_of
+from fathom.studio.web.ratings import rates
 from fathom.studio.web.visit import Form, Visit, texts_of
 from fathom.types import FathomError
 
 SHOWN = 50
 WAITING: tuple[State, ...] = ("drafted", "selected", "revision", "standardised", "answer_review", "reconstruct")
 WAITING_FOR_EXPERTS: tuple[State, ...] = ("expert_review", "adjudication")
+TO_AUDIT = "to_audit"
+"""Accepted samples that are drawn for an audit, as a filter of the queue beside the states."""
 EMPTY_ROWS = 2
 """Empty components at the end of a form, for browsers without scripts."""
 
@@ -31,12 +38,28 @@ def queue(visit: Visit) -> Response:
     filters: dict[str, Any] = {"task": visit.query("task"), "language": visit.query("language")}
     if state in STATES:
         wanted: dict[str, Any] = {"states": [state]}
+    elif state == TO_AUDIT and may(visit.me.role, "expert"):
+        return _to_audit(visit, filters, offset)
     else:
         state = ""
         mine = WAITING if may(visit.me.role, "annotator") else ()
         mine += WAITING_FOR_EXPERTS if may(visit.me.role, "expert") else ()
         wanted = {"states": mine or STATES, "waiting_for": visit.me.name}
-    found = visit.store.listed(**wanted, **filters, offset=offset, limit=SHOWN + 1)
+    return _queue(
+        visit, visit.store.listed(**wanted, **filters, offset=offset, limit=SHOWN + 1), state, filters, offset
+    )
+
+
+def _to_audit(visit: Visit, filters: dict[str, Any], offset: int) -> Response:
+    """The samples of the audit sample that this person may audit."""
+    waiting = audits_of(visit).waiting
+    there = visit.histories.all()
+    ids = [id for id in waiting if visit.me.name not in there[id].barred]
+    found = visit.store.listed(ids=ids, **filters, offset=offset, limit=SHOWN + 1) if ids else []
+    return _queue(visit, found, TO_AUDIT, filters, offset)
+
+
+def _queue(visit: Visit, found: list[Listed], state: str, filters: dict[str, Any], offset: int) -> Response:
     return visit.page(
         "queue",
         samples=found[:SHOWN],
@@ -60,7 +83,18 @@ def history(visit: Visit) -> Response:
     entries: list[Entry] = hidden(visit, visit.store.log(subject=sample.id))
     if sample.state == "adjudication":
         entries = [replace(one, person="(hidden)") for one in entries]
-    return visit.page("history", sample=visible(sample, visit.me), entries=entries)
+    blind = rates(visit, sample)
+    spent = efforts([visit.histories.all()[sample.id]], hourly=visit.settings.design.hourly)
+    # The time in a state is that of one reviewer until the other one is done.
+    spent = [one for one in spent if one.actions + one.model_cost and one.group != sample.state]
+    return visit.page(
+        "history",
+        sample=visible(sample, visit.me),
+        blind=blind,
+        entries=[] if blind else entries,
+        spent=[] if blind else [*spent, total(spent)],
+        hourly=visit.settings.design.hourly,
+    )
 
 
 def create(visit: Visit) -> Response:
@@ -114,7 +148,8 @@ def save_draft(visit: Visit) -> Response:
 def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> Response:
     reasons = {name: why_not(sample, kind, visit.me) for name, kind in FORMS.items()}
     may_do = {name: not reason for name, reason in reasons.items()}
-    seen = visible(sample, visit.me)
+    blind = rates(visit, sample)
+    seen = without_origin(sample) if blind else visible(sample, visit.me)
     drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name]}
     form = {name: _restored(draft, sample) for name, draft in drafts.items()} | values.pop("forms", {})
     edited = _edited(form.get("edit") or form.get("write"), seen)
@@ -123,6 +158,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         "sample",
         status,
         sample=seen,
+        blind=blind,
         documents=[visit.store.document(id) for id in sample.documents],
         can=may_do,
         reasons=reasons,

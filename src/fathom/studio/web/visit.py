@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from fathom.printing import printable
 from fathom.server.answers import HEADERS, AnswerError
 from fathom.studio.checks import MOST_BYTES
+from fathom.studio.histories import Histories
 from fathom.studio.lists import Listed
 from fathom.studio.people import People, Session
 from fathom.studio.states import may
@@ -78,6 +79,7 @@ class Visit:
         settings: What the server was started with.
         store: The store.
         people: Accounts.
+        histories: What happened to samples, for statistics.
         session: Who it is; None before a login.
         form: Fields of its form.
         files: Files of its form, for routes that take some.
@@ -87,6 +89,7 @@ class Visit:
     settings: "Settings"
     store: Store
     people: People
+    histories: Histories
     session: Session | None = None
     form: Form = Form()
     files: tuple[UploadFile, ...] = ()

@@ -38,6 +38,7 @@ document.addEventListener("keydown", (event) => {
   if (typing || event.ctrlKey || event.metaKey || event.altKey || help?.open) return;
   if (prefix === "g" && event.key === "q") location.href = "/";
   else if (prefix === "g" && event.key === "d") location.href = "/documents";
+  else if (prefix === "g" && event.key === "p") location.href = "/progress";
   else if (event.key === "?") help?.showModal();
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);
