@@ -29,12 +29,12 @@ from fathom.types import FathomError
 SHOWN = 50
 WAITING: tuple[State, ...] = ("drafted", "selected", "revision", "standardised", "answer_review", "reconstruct")
 WAITING_FOR_EXPERTS: tuple[State, ...] = ("expert_review", "adjudication")
+TO_AUDIT = "to_audit"
+"""Accepted samples that are drawn for an audit, as a filter of the queue beside the states."""
 MOST_MINED = 50
 """Components of models that a reviewer decides on; the models' whole answers have the rest."""
 STAYING = ("select", "write", "edit", "verdicts", "reconstruct")
 """Forms after which the same sample goes on."""
-TO_AUDIT = "to_audit"
-"""Accepted samples that are drawn for an audit, as a filter of the queue beside the states."""
 EMPTY_ROWS = 2
 """Empty components at the end of a form, for browsers without scripts."""
 
