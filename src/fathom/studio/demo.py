@@ -57,7 +57,6 @@ PEOPLE: Mapping[str, Role] = {"ann": "annotator", "ben": "annotator", "eve": "ex
 ANN, BEN, EVE, ADA = (Person(name, role) for name, role in PEOPLE.items())
 BASELINES = ("fathom/lexical", "fathom/guess")
 _WORLDS = ("world?seed=7", "world?seed=7&language=zh")
-_BUCKETS = (8192, 16384, 32768)
 _PLANS = (
     DraftPlan("T3.2", "en", 8192, samples=6, candidates=2),
     DraftPlan("T8.2", "en", 8192, samples=8, candidates=2),
@@ -128,7 +127,7 @@ def _fill(store: Store, tasks: Mapping[str, StudioTask], tell: Callable[[str], N
     for person in (ADA, EVE, ANN, BEN):
         store.set_person(person)
     tell("generating documents")
-    add_documents(store, _WORLDS, tokenizer="tekken", rules=IntakeRules(_BUCKETS, format="articles"))
+    add_documents(store, _WORLDS, tokenizer="tekken", rules=IntakeRules(format="articles"))
     _review_documents(store)
     tell("drafting samples with offline baselines")
     baselines = [Asking(name) for name in BASELINES]
@@ -182,9 +181,7 @@ class _Work:
         chosen = min(sample.candidates, key=lambda one: _is_right(one.content) != right)
         sample = self.act(by, Select, sample, chosen.id)
         if right and not _is_right(sample.content):
-            (component,) = sample.content.components
-            corrected = replace(component, text=right_answer(sample.content))
-            sample = self.act(by, Edit, sample, replace(sample.content, components=(corrected,)))
+            sample = self.act(by, Edit, sample, _corrected(sample.content))
         return sample
 
     def join(self, by: Person, code: str, language: str) -> Sample:
@@ -237,29 +234,29 @@ def _write(work: _Work) -> list[Sample]:
 def _review(work: _Work, samples: Sequence[Sample]) -> None:
     """Reviews that agree and others that do not, with what follows; two samples are left to review."""
     *sound, disputed, wrong, doubted, half, _, _ = samples
+    finished = []
     for sample in sound:
-        first, second = _reviewers(sample)
-        work.judge(first, sample)
-        work.judge(second, work.store.sample(sample.id))
-    audited = work.store.sample(sound[-1].id)
-    work.act(_decider(audited), Audit, audited, "pass", "")
+        for person in _reviewers(sample):
+            now = work.judge(person, sample)
+        finished.append(now)
+    work.act(_decider(finished[-1]), Audit, finished[-1], "pass", "")
 
     first, second = _reviewers(disputed)
     work.judge(first, disputed)
     work.judge(second, disputed, fault=_fault(disputed))
 
     for person in _reviewers(wrong):
-        wrong_now = work.judge(person, wrong, fault=_fault(wrong))
-    work.act(_decider(wrong_now), Adjudicate, wrong_now, "reconstruct", "Both are right: the answer is another number.")
+        now = work.judge(person, wrong, fault=_fault(wrong))
+    work.act(_decider(now), Adjudicate, now, "reconstruct", "Both are right: the answer is another number.")
 
     first, second = _reviewers(doubted)
     work.judge(first, doubted)
     now = work.judge(second, doubted, note="The question quotes the sentence. Is it hard enough?")
     reason = f"The sentence has to be found among {format_length(doubted.bucket)} tokens; that is what the task asks."
-    accepted = work.act(_decider(now), Adjudicate, now, "accept", reason)
+    finished.append(work.act(_decider(now), Adjudicate, now, "accept", reason))
 
     work.judge(_reviewers(half)[0], half)
-    for number, sample in enumerate((*sound, accepted)):
+    for number, sample in enumerate(finished):
         for person in (EVE, ADA):
             rating = Rating("yes", "yes", "partly", "no" if person == EVE or number else "partly", "yes")
             work.store.note(Note(RATING, sample.id, canonical(as_record(rating)), 60), person)
@@ -279,6 +276,14 @@ def _is_right(content: Content) -> bool:
     """Whether the answer of a draft is right."""
     text, right = content.components[0].text, right_answer(content)
     return right == text or right in _NUMBER.findall(text)
+
+
+def _corrected(content: Content) -> Content:
+    """A draft with the right answer."""
+    (component,), right = content.components, right_answer(content)
+    before, found, after = content.solution.rpartition(component.text)
+    solution = f"{before}{right}{after}" if found else content.solution
+    return replace(content, components=(replace(component, text=right),), solution=solution)
 
 
 def _fault(sample: Sample) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, delete, func, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
@@ -465,8 +465,8 @@ def _locked(connection: Connection) -> Head:
 
 
 def _append(connection: Connection, entry: Entry) -> None:
-    connection.execute(insert(entries).values(as_record(entry)))
-    connection.execute(update(head).values(number=entry.number, hash=entry.hash))
+    connection.execute(insert(entries), as_record(entry))
+    connection.execute(update(head), {"number": entry.number, "hash": entry.hash})
 
 
 def _is_repeated(connection: Connection, entry: Entry) -> bool:
@@ -493,8 +493,9 @@ def _there(connection: Connection, table: Table, id: str) -> bool:
 
 
 def _put(connection: Connection, table: Table, columns: dict[str, Any]) -> None:
-    if not connection.execute(update(table).where(table.c.id == columns["id"]).values(**columns)).rowcount:
-        connection.execute(insert(table).values(**columns))
+    change = update(table).where(table.c.id == bindparam("there"))
+    if not connection.execute(change, columns | {"there": columns["id"]}).rowcount:
+        connection.execute(insert(table), columns)
 
 
 def _put_sketch(connection: Connection, document: str, version: int, content: bytes) -> None:
