@@ -207,8 +207,8 @@ def to_rate(
 
 def without_origin(sample: Sample) -> Sample:
     """A sample without what shows who made it and what others said of it."""
-    unsaid = replace(sample, predictions=(), first_verdicts=(), reviews=(), rulings=())
-    return replace(unsaid, author="", writers=(), candidates=())
+    people = replace(sample, author="", writers=(), first_verdicts=(), reviews=(), rulings=())
+    return replace(people, candidates=(), predictions=(), difficulty="")
 
 
 def study(drawn: Sequence[History], notes: Sequence[NoteEntry], design: Design) -> Study:
