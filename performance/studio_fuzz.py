@@ -117,6 +117,13 @@ FIELDS: Mapping[str, Fields] = {
         "role": _either("reader", "expert"),
     },
     "/samples": {"document": _either(DOCUMENT), "task": _either("qa")},
+    "/documents": {
+        "source": _ANY,
+        "licence": _ANY,
+        "domain": _ANY,
+        "format": _ANY,
+        "language": _either("en", "zh", ""),
+    },
     "/documents/{id}": {"state": _either(*DOCUMENT_STATES), "reason": _ANY, "seconds": _NUMBER},
     "/drafts/{subject}/{form}": {"version": _VERSION, "body": _either('{"question": "Half"}', "{}", "[]", "{")},
 }
@@ -159,6 +166,9 @@ def _operation(route: Route, path: str, fields: Fields) -> dict[str, Any]:
         schema = {"type": "object", "properties": dict(fields), "additionalProperties": _ANY}
         whole = schema | {"required": list(fields)}
         kinds = {"application/x-www-form-urlencoded": whole, "application/json": schema}
+        if route.files:
+            files = {"type": "array", "items": {"type": "string", "format": "binary"}}
+            kinds["multipart/form-data"] = whole | {"properties": {**fields, "files": files}}
         made["requestBody"] = {"content": {kind: {"schema": one} for kind, one in kinds.items()}}
     return made
 
@@ -236,6 +246,8 @@ class Senders:
     def _log_in(self, name: str) -> dict[str, str]:
         if name == "token":
             return {"authorization": f"Bearer {self.people.make_token('cy')}"}
+        if name == GUEST:
+            self.people.change(name, role="annotator", active=True)
         secret = self.people.new_session(name)
         session = self.people.session(secret)
         assert session is not None
