@@ -134,10 +134,10 @@ def test_unsent_drafts_are_of_one_person(browser: Any, studio: Store) -> None:
 
 
 def test_a_known_tag_and_a_cookie_of_nobody_open_nothing(app: Any, studio: Store) -> None:
-    for path in PAGES + FORMS:
-        to_answer_review(studio)
-        path = re.sub(r"{\w+}", "s-1" if "samples" in path else DOCUMENT, path)
-        client = TestClient(app, follow_redirects=False)
+    to_answer_review(studio)
+    client = TestClient(app, follow_redirects=False)
+    for route in PAGES + FORMS:
+        path = re.sub(r"{\w+}", "s-1" if "samples" in route else DOCUMENT, route)
         headers = {
             "if-none-match": f'"{DOCUMENT}"',
             "cookie": "fathom-studio=; fathom-studio=x",

@@ -10,7 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "performance"))
 
-from studio_fuzz import FIELDS, FORMS, ROUTES, description, fuzz
+from fathom.studio.web.app import ROUTES
+from fathom.studio.web.forms import FORMS
+from studio_fuzz import FIELDS, description, fuzz
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "studio-security.md"
