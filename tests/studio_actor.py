@@ -9,21 +9,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from chromium import violations
+from chromium import COLOURS, violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-WIDTHS, SCHEMES = (1440, 390), ("light", "dark")
+WIDTHS = (1440, 390)
 HEIGHT = 900
 _ID = re.compile(r"/(samples|documents)/[^/?]+")
 # What a page is: its address without ids, the state of its sample, and the forms that it offers to this person.
 _KIND = """() => [
     document.querySelector(".work .state")?.textContent ?? "",
-    ...new Set([...document.querySelectorAll("main form")].map((form) => form.action.split("/").at(-1))),
+    ...new Set([...document.querySelectorAll("main form")].map((form) => {
+        const parts = new URL(form.action).pathname.split("/");
+        return parts[3] ?? parts[1];
+    })),
     ...(document.querySelector(".conflict") ? ["conflict"] : []),
     ...(document.querySelector("dialog[open]") ? ["help"] : []),
-].filter((word) => !/^s-/.test(word))"""
+]"""
 # The rectangle of words in the text pane, which are scrolled into sight.
 _PLACE = """(words) => {
     const walker = document.createTreeWalker(document.getElementById("text"), NodeFilter.SHOW_TEXT);
@@ -50,7 +53,7 @@ class Witness:
         host: Address of the studio; a request to any other is a fault.
         requests: Number of requests.
         faults: Errors and warnings of the console, and requests elsewhere.
-        checked: Kinds of pages that were checked with axe, at every width and in every colour scheme.
+        checked: Kinds of pages that were checked with axe, wide and narrow, in light and in dark.
     """
 
     host: str
@@ -74,9 +77,11 @@ class Witness:
         before: Any = tab.viewport_size
         for width in WIDTHS:
             tab.set_viewport_size({"width": width, "height": HEIGHT})
-            for scheme in SCHEMES:
-                tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-                self.faults += [f"{kind} at {width}, {scheme}: {one}" for one in violations(tab)]
+            tab.emulate_media(color_scheme="light")
+            found = violations(tab)
+            tab.emulate_media(color_scheme="dark")
+            found += violations(tab, *COLOURS)
+            self.faults += [f"{kind} at {width}: {one}" for one in found]
             if tab.evaluate("document.documentElement.scrollWidth") > width:
                 self.faults.append(f"{kind} is wider than {width}")
         tab.emulate_media(color_scheme="null")
@@ -99,21 +104,19 @@ class Actor:
         browser: Chromium.
         witness: Watches what the pages do.
         name: Their account.
-        password: Its password.
+        password: Its first password; they choose another one.
         width: Width of their screen; 390 is a phone.
-        scheme: ``light`` or ``dark``.
     """
 
-    def __init__(
-        self, browser: Browser, witness: Witness, name: str, password: str, width: int = 1440, scheme: str = "light"
-    ) -> None:
+    def __init__(self, browser: Browser, witness: Witness, name: str, password: str, width: int = 1440) -> None:
         self.name, self._browser, self._witness, self._password = name, browser, witness, password
-        self._screen: dict[str, Any] = {"viewport": {"width": width, "height": HEIGHT}, "color_scheme": scheme}
+        self._width = width
         self.sit_down()
+        self.choose_password()
 
     def sit_down(self) -> None:
         """Opens the browser and logs in."""
-        self._context = self._browser.new_context(**self._screen)
+        self._context = self._browser.new_context(viewport={"width": self._width, "height": HEIGHT})
         self._context.set_default_timeout(60_000)
         self._witness.watch(self._context)
         self.tab = self._context.new_page()
@@ -123,6 +126,14 @@ class Actor:
         self.tab.keyboard.press("Enter")
         self.tab.wait_for_selector("h1:text('What waits for you')")
         self.look()
+
+    def choose_password(self) -> None:
+        """Chooses a password of their own, instead of the one that was made for them."""
+        old, self._password = self._password, f"{self.name} at the harbour"
+        self.go("/account")
+        for name, password in (("old", old), ("new", self._password), ("again", self._password)):
+            self.tab.fill(f"[name={name}]", password)
+        self.do("Change", "The password is changed")
 
     def leave(self) -> None:
         """Closes the browser, whatever was typed."""
@@ -242,7 +253,7 @@ class Actor:
         self.do(button, then)
 
     def review(self, sample: str, *marks: str, note: str = "", missing: str = "", problem: str = "") -> None:
-        """Reviews an answer blindly.
+        """Reviews an answer blindly; nothing that models found beyond it is missing.
 
         Args:
             sample: The sample.
@@ -256,14 +267,15 @@ class Actor:
             self.tab.check(f"[name=mark-{at}][value={marks[at] if at < len(marks) else 'right'}]")
         if note:
             self.tab.fill("[name=note-0]", note)
-        if self.tab.locator(".mining").count():
-            self.tab.click(".mining summary")
         if missing:
             self.tab.fill("[name=missing-0]", missing)
         if problem:
             self.tab.check("[name=problem]")
-            self.tab.fill("form[action$=review] [name=reason]", problem)
-        self.look()
+            self.tab.fill("form:has(.judged) [name=reason]", problem)
+        if self.tab.locator("button:text-is('Send your verdicts')").count():
+            self.do("Send your verdicts", "Your verdicts are stored")
+            for found in self.tab.locator(".mined [value='not missing']").all():
+                found.check()
         self.do("Send the review", "Your review is stored")
 
     def _has_evidence(self, field: str) -> None:

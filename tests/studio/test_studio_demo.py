@@ -14,9 +14,13 @@ from command_line import Call
 from fathom import api
 from fathom.studio.auditing import audit
 from fathom.studio.demo import DEMO, PEOPLE, open_demo
+from fathom.studio.histories import Histories
 from fathom.studio.offline import right_answer
 from fathom.studio.people import LoginError, People
+from fathom.studio.quality import rated_samples, study
+from fathom.studio.quotas import design_of, progress
 from fathom.studio.store import Store
+from fathom.studio.tasks import studio_tasks
 from fathom.studio.types import STATES, Component, Content, Evidence
 from fathom.types import FathomError
 
@@ -46,6 +50,11 @@ def test_every_page_has_something_to_show(demo: tuple[str, str]) -> None:
         assert books == {False, True}
         assert {one.person for one in store.notes(topic="rating")} == {"eve", "ada"}
         assert {one.person for one in store.log()} == {"operator", *PEOPLE}
+        design = design_of(demo[0], None, studio_tasks())
+        histories = Histories(store)
+        assert all(one.wanted for one in progress(design, histories.all().values()))
+        drawn = rated_samples(histories.all().values(), design, histories.start)
+        assert study(drawn, store.notes(topic="rating"), design).complete
 
 
 @pytest.mark.slow

@@ -19,10 +19,11 @@ from fathom.studio.asking import Asking
 from fathom.studio.intake import IntakeRules
 from fathom.studio.offline import right_answer
 from fathom.studio.people import People
-from fathom.studio.quality import RATING, Rating
+from fathom.studio.quality import Rating
+from fathom.studio.quotas import FILE as DESIGN
 from fathom.studio.records import as_record, canonical
 from fathom.studio.schema import STUDIO
-from fathom.studio.states import involved
+from fathom.studio.states import RATING, involved
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.tasks import StudioTask, proposed_prompts, studio_tasks
 from fathom.studio.types import (
@@ -56,7 +57,6 @@ PEOPLE: Mapping[str, Role] = {"ann": "annotator", "ben": "annotator", "eve": "ex
 ANN, BEN, EVE, ADA = (Person(name, role) for name, role in PEOPLE.items())
 BASELINES = ("fathom/lexical", "fathom/guess")
 _WORLDS = ("world?seed=7", "world?seed=7&language=zh")
-_BUCKETS = (8192, 16384, 32768)
 _PLANS = (
     DraftPlan("T3.2", "en", 8192, samples=6, candidates=2),
     DraftPlan("T8.2", "en", 8192, samples=8, candidates=2),
@@ -66,6 +66,14 @@ _PLANS = (
     DraftPlan("T3.2", "zh", 32768, samples=1, candidates=2),
     DraftPlan("T3.1", "en", 32768, samples=1, candidates=2, several=True),
 )
+_DESIGN = """# Which samples this studio wants, and how many of the accepted ones are audited and rated.
+tasks = ["T3.1", "T3.2", "T8.2"]
+lengths = ["8k", "16k", "32k"]
+each = 2
+audit_one_in = 2
+rate_one_in = 1
+raters = 2
+"""
 _NUMBER = re.compile(r"\d[\d,]*")
 
 
@@ -106,6 +114,7 @@ def _make(folder: Path, tell: Callable[[str], None]) -> None:
         try:
             with closing(Store(str(part))) as store:
                 _fill(store, studio_tasks(), tell)
+            (part / DESIGN).write_text(_DESIGN, "utf-8")
             part.replace(folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -118,7 +127,7 @@ def _fill(store: Store, tasks: Mapping[str, StudioTask], tell: Callable[[str], N
     for person in (ADA, EVE, ANN, BEN):
         store.set_person(person)
     tell("generating documents")
-    add_documents(store, _WORLDS, tokenizer="tekken", rules=IntakeRules(_BUCKETS, format="articles"))
+    add_documents(store, _WORLDS, tokenizer="tekken", rules=IntakeRules(format="articles"))
     _review_documents(store)
     tell("drafting samples with offline baselines")
     baselines = [Asking(name) for name in BASELINES]
@@ -172,9 +181,7 @@ class _Work:
         chosen = min(sample.candidates, key=lambda one: _is_right(one.content) != right)
         sample = self.act(by, Select, sample, chosen.id)
         if right and not _is_right(sample.content):
-            (component,) = sample.content.components
-            corrected = replace(component, text=right_answer(sample.content))
-            sample = self.act(by, Edit, sample, replace(sample.content, components=(corrected,)))
+            sample = self.act(by, Edit, sample, _corrected(sample.content))
         return sample
 
     def join(self, by: Person, code: str, language: str) -> Sample:
@@ -227,29 +234,29 @@ def _write(work: _Work) -> list[Sample]:
 def _review(work: _Work, samples: Sequence[Sample]) -> None:
     """Reviews that agree and others that do not, with what follows; two samples are left to review."""
     *sound, disputed, wrong, doubted, half, _, _ = samples
+    finished = []
     for sample in sound:
-        first, second = _reviewers(sample)
-        work.judge(first, sample)
-        work.judge(second, work.store.sample(sample.id))
-    audited = work.store.sample(sound[-1].id)
-    work.act(_decider(audited), Audit, audited, "pass", "")
+        for person in _reviewers(sample):
+            now = work.judge(person, sample)
+        finished.append(now)
+    work.act(_decider(finished[-1]), Audit, finished[-1], "pass", "")
 
     first, second = _reviewers(disputed)
     work.judge(first, disputed)
     work.judge(second, disputed, fault=_fault(disputed))
 
     for person in _reviewers(wrong):
-        wrong_now = work.judge(person, wrong, fault=_fault(wrong))
-    work.act(_decider(wrong_now), Adjudicate, wrong_now, "reconstruct", "Both are right: the answer is another number.")
+        now = work.judge(person, wrong, fault=_fault(wrong))
+    work.act(_decider(now), Adjudicate, now, "reconstruct", "Both are right: the answer is another number.")
 
     first, second = _reviewers(doubted)
     work.judge(first, doubted)
     now = work.judge(second, doubted, note="The question quotes the sentence. Is it hard enough?")
     reason = f"The sentence has to be found among {format_length(doubted.bucket)} tokens; that is what the task asks."
-    accepted = work.act(_decider(now), Adjudicate, now, "accept", reason)
+    finished.append(work.act(_decider(now), Adjudicate, now, "accept", reason))
 
     work.judge(_reviewers(half)[0], half)
-    for number, sample in enumerate((*sound, accepted)):
+    for number, sample in enumerate(finished):
         for person in (EVE, ADA):
             rating = Rating("yes", "yes", "partly", "no" if person == EVE or number else "partly", "yes")
             work.store.note(Note(RATING, sample.id, canonical(as_record(rating)), 60), person)
@@ -269,6 +276,14 @@ def _is_right(content: Content) -> bool:
     """Whether the answer of a draft is right."""
     text, right = content.components[0].text, right_answer(content)
     return right == text or right in _NUMBER.findall(text)
+
+
+def _corrected(content: Content) -> Content:
+    """A draft with the right answer."""
+    (component,), right = content.components, right_answer(content)
+    before, found, after = content.solution.rpartition(component.text)
+    solution = f"{before}{right}{after}" if found else content.solution
+    return replace(content, components=(replace(component, text=right),), solution=solution)
 
 
 def _fault(sample: Sample) -> str:

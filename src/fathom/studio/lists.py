@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
-from fathom.studio.schema import head, samples
+from fathom.studio.schema import documents, head, samples
 from fathom.studio.states import DECIDED_BY_OTHERS
 from fathom.studio.types import State
 
@@ -55,6 +55,7 @@ class Asked:
     bucket: int
     author: str
     waiting_for: str
+    ids: tuple[str, ...]
     offset: int
     limit: int
 
@@ -88,12 +89,21 @@ def counts(connection: Connection) -> dict[State, int]:
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
+def available(connection: Connection) -> dict[tuple[str, int], int]:
+    """Number of available documents by language and length bucket."""
+    key = (documents.c.language, documents.c.bucket)
+    query = select(*key, func.count()).where(documents.c.state == "available").group_by(*key)
+    return {(row[0], row[1]): row[2] for row in connection.execute(query)}
+
+
 def listed(connection: Connection, asked: Asked) -> list[Listed]:
     """Samples as lists show them, the longest untouched first."""
     wanted = {"task": asked.task, "language": asked.language, "bucket": asked.bucket, "author": asked.author}
     chosen = [samples.c[name] == value for name, value in wanted.items() if value]
     if asked.author:
         chosen.append(samples.c.state != "adjudication")
+    if asked.ids:
+        chosen.append(samples.c.id.in_(asked.ids))
     if asked.waiting_for:
         return _waiting(connection, asked, chosen)
     if asked.states:

@@ -29,12 +29,12 @@ _TEXTS = {
     "en": (
         "How much or how many, or which number, stands at the gap in this sentence? “{sentence}”",
         "The number stands in one sentence of the text.",
-        "Find the sentence; the number is {answer}.",
+        "Find the sentence; the answer is {answer}.",
     ),
     "zh": (
         "下面句子的空缺处是哪个数字？“{sentence}”",
         "该数字出现在文中的一个句子里。",
-        "找到该句，数字为{answer}。",
+        "找到该句，答案为{answer}。",
     ),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, delete, func, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
@@ -261,6 +261,7 @@ class Store(Database):
         bucket: int = 0,
         author: str = "",
         waiting_for: str = "",
+        ids: Collection[str] = (),
         offset: int = 0,
         limit: int = 50,
     ) -> list[Listed]:
@@ -273,15 +274,20 @@ class Store(Database):
             bucket: Only of this length.
             author: Only of this person.
             waiting_for: Without those that this person may not decide on; those that they selected come first.
+            ids: Only these.
             offset: How many to leave out.
             limit: Maximum number.
         """
-        asked = Asked(tuple(states), task, language, bucket, author, waiting_for, offset, min(limit, PAGE))
+        asked = Asked(tuple(states), task, language, bucket, author, waiting_for, tuple(ids), offset, min(limit, PAGE))
         return list(self._at_head(asked, lambda connection: lists.listed(connection, asked)))
 
     def counts(self) -> dict[State, int]:
         """Number of samples by state."""
         return dict(self._at_head("counts", lists.counts))
+
+    def available(self) -> dict[tuple[str, int], int]:
+        """Number of available documents by language and length bucket."""
+        return dict(self._at_head("available", lists.available))
 
     def _at_head(self, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
         with clear_errors(), self.reading.connect() as connection:
@@ -461,8 +467,8 @@ def _locked(connection: Connection) -> Head:
 
 
 def _append(connection: Connection, entry: Entry) -> None:
-    connection.execute(insert(entries).values(as_record(entry)))
-    connection.execute(update(head).values(number=entry.number, hash=entry.hash))
+    connection.execute(insert(entries), as_record(entry))
+    connection.execute(update(head), {"number": entry.number, "hash": entry.hash})
 
 
 def _is_repeated(connection: Connection, entry: Entry) -> bool:
@@ -489,8 +495,9 @@ def _there(connection: Connection, table: Table, id: str) -> bool:
 
 
 def _put(connection: Connection, table: Table, columns: dict[str, Any]) -> None:
-    if not connection.execute(update(table).where(table.c.id == columns["id"]).values(**columns)).rowcount:
-        connection.execute(insert(table).values(**columns))
+    change = update(table).where(table.c.id == bindparam("there"))
+    if not connection.execute(change, columns | {"there": columns["id"]}).rowcount:
+        connection.execute(insert(table), columns)
 
 
 def _put_sketch(connection: Connection, document: str, version: int, content: bytes) -> None:

@@ -29,7 +29,7 @@ from fathom.studio.states import RefusedError
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.suites import write_suite
 from fathom.studio.tasks import StudioTask
-from fathom.studio.types import DocumentState, SetDifficulty
+from fathom.studio.types import IMPORT, DocumentState, SetDifficulty
 from fathom.studio.work import collection_of, settle_intake, store_document
 from fathom.suitefile import check_contents
 from fathom.tokens import get_tokenizer
@@ -186,7 +186,7 @@ def import_samples(
     known = {one.id for one in store.samples()}
     added, left = [], []
     for sample in found.samples.values():
-        action = replace(sample.action(f"import:{path_text(path.name)}"), sample=store_id(sample.id))
+        action = replace(sample.action(f"{IMPORT}{path_text(path.name)}"), sample=store_id(sample.id))
         if action.sample in known:
             left.append(action.sample)
             continue

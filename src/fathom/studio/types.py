@@ -16,6 +16,9 @@ ROLES: tuple[Role, ...] = get_args(Role)
 OPERATOR = "operator"
 """Name under which commands on the server's machine act; no account can have it."""
 
+IMPORT = "import:"
+"""Beginning of the drafter's name of a candidate that was imported; the name of the file follows."""
+
 DocumentState: TypeAlias = Literal["collected", "available", "excluded", "exhausted"]
 DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
 
@@ -58,6 +61,10 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Decision: TypeAlias = Literal["accept", "reconstruct"]
 """An expert's decision on a sample with a negative review."""
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
+
+AuditVerdict: TypeAlias = Literal["pass", "attributes", "answer", "problem"]
+"""The verdict of an audit: what is wrong, attributes (task, requirement and the like), the answer, or both."""
+AUDIT_VERDICTS: tuple[AuditVerdict, ...] = get_args(AuditVerdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +234,7 @@ class Review:
         note: Reason, for problems of the question.
         seconds: Time spent.
         at: Time of submission.
+        not_missing: Components that models give and that do not belong to the answer.
     """
 
     reviewer: str
@@ -237,6 +245,7 @@ class Review:
     note: str = ""
     seconds: float = 0.0
     at: str = ""
+    not_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +288,7 @@ class Sample:
         writers: Everybody who wrote or edited the content of this round or an earlier one; they never review it.
         candidates: Drafts.
         predictions: Answers of models.
+        first_verdicts: What reviewers of all rounds said before they saw the models' answers; complete like a review.
         reviews: Reviews of all rounds.
         rulings: Experts' decisions of all rounds.
         difficulty: Tier from runs of models; "" before.
@@ -298,6 +308,7 @@ class Sample:
     writers: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     predictions: tuple[Prediction, ...] = ()
+    first_verdicts: tuple[Review, ...] = ()
     reviews: tuple[Review, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     difficulty: str = ""
@@ -307,6 +318,16 @@ class Sample:
     def current_reviews(self) -> tuple[Review, ...]:
         """Reviews of the present round."""
         return tuple(one for one in self.reviews if one.round == self.round)
+
+    def judged_by(self, name: str) -> Review | None:
+        """What somebody said of the answer in this round, without the models' answers; None before."""
+        mine = (one for one in (*self.first_verdicts, *self.reviews) if one.reviewer == name)
+        return next((one for one in mine if one.round == self.round), None)
+
+    @property
+    def answered(self) -> bool:
+        """Whether models have answered from the documents, so that reviewers can look for missing components."""
+        return any(one.components and not one.closed_book for one in self.predictions)
 
 
 # Actions on a sample
@@ -409,6 +430,16 @@ class Standardise(SampleAction):
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitVerdicts(SampleAction):
+    """What a reviewer says before they see the models' answers: the first step of a review; see ``Review``."""
+
+    verdicts: tuple[ComponentVerdict, ...]
+    missing: tuple[Component, ...]
+    verdict: Verdict
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SubmitReview(SampleAction):
     """A blind review of the answer; see ``Review``."""
 
@@ -416,6 +447,7 @@ class SubmitReview(SampleAction):
     missing: tuple[Component, ...]
     verdict: Verdict
     note: str = ""
+    not_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,9 +472,9 @@ class Reject(SampleAction):
 
 @dataclass(frozen=True, slots=True)
 class Audit(SampleAction):
-    """An expert audits an accepted sample; a problem leads to adjudication."""
+    """An expert audits an accepted sample; every verdict but ``pass`` leads to adjudication."""
 
-    verdict: Verdict
+    verdict: AuditVerdict
     reason: str = ""
 
 
@@ -519,6 +551,7 @@ Action: TypeAlias = (
     | ExpertPass
     | ExpertReturn
     | Standardise
+    | SubmitVerdicts
     | SubmitReview
     | Adjudicate
     | Reconstruct

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fathom.commands.servers import Host, Port, Proxies, Ready
 from fathom.commands.studio.asking import TasksFolder
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
 from fathom.names import listed
 from fathom.options.declare import Options, command, given, hidden, opt, unset
 from fathom.types import FathomError
@@ -32,6 +32,7 @@ class ServeOptions(Options):
     ] = False
     proxies: Proxies = given(())
     tasks: TasksFolder = unset
+    design: DesignFile = unset
     ready: Ready = None
     making: Annotated[Callable[[str], None] | None, hidden("Called with what is done to make a demo.")] = None
     accounts: Annotated[
@@ -52,8 +53,10 @@ def studio_serve(options: ServeOptions) -> None:
     Needs the extra studio of fathom-eval.
     """
     with libraries():
-        import uvicorn  # noqa: F401 - what is missing is said before anything is made
+        import python_multipart  # noqa: F401 - what is missing is said before anything is made
+        import uvicorn  # noqa: F401
 
+        from fathom.studio.quotas import design_of
         from fathom.studio.tasks import guideline_of, proposed_prompts
         from fathom.studio.web.server import serve
         from fathom.studio.web.settings import Settings
@@ -67,6 +70,8 @@ def studio_serve(options: ServeOptions) -> None:
         tasks=tuple(tasks),
         prompts=partial(proposed_prompts, tasks),
         guideline=partial(guideline_of, tasks),
+        design=design_of(place, options.design, tasks),
+        task=tasks.get,
         secure=options.secure,
     )
     serve(

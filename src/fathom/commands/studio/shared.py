@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from fathom.commands.servers import libraries_of, store_option
+from fathom.options.declare import opt
+from fathom.options.values import MaybePath
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
 Store: TypeAlias = Annotated[str, store_option("FATHOM_STUDIO_STORE")]
 STORE = "studio-store"
+DesignFile: TypeAlias = Annotated[
+    MaybePath, opt("TOML file with the design; by default design.toml in the folder of the store.", metavar="FILE")
+]
 libraries = partial(libraries_of, "the studio", "studio")
 
 

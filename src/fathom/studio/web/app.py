@@ -17,11 +17,12 @@ from fathom.server.answers import AnswerError, file_answer
 from fathom.server.database import FullStoreError, StoreError
 from fathom.server.limits import Rate, Shares
 from fathom.server.requests import Logged
+from fathom.studio.histories import Histories
 from fathom.studio.people import LoginError, People, ThrottledError
 from fathom.studio.states import RefusedError
 from fathom.studio.store import MissingError, Store
 from fathom.studio.types import Role
-from fathom.studio.web import accounts, documents, samples
+from fathom.studio.web import accounts, documents, progress, ratings, samples
 from fathom.studio.web.receiving import close
 from fathom.studio.web.settings import Settings
 from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Visit, known, with_form
@@ -67,6 +68,7 @@ ROUTES = (
     Route("GET", "/samples/{id}", "reader", samples.sample_page),
     Route("GET", "/samples/{id}/history", "reader", samples.history),
     Route("POST", "/samples", "annotator", samples.create),
+    Route("POST", "/samples/{id}/claims", "annotator", samples.decide_on_claim),
     Route("POST", "/samples/{id}/{form}", "annotator", samples.act),
     Route("POST", "/drafts/{subject}/{form}", "annotator", samples.save_draft),
     Route("GET", "/documents", "reader", documents.listed),
@@ -75,6 +77,10 @@ ROUTES = (
     Route("GET", "/documents/{id}", "reader", documents.document_page),
     Route("GET", "/documents/{id}/text", "reader", documents.text),
     Route("POST", "/documents/{id}", "annotator", documents.review),
+    Route("GET", "/progress", "reader", progress.progress_page),
+    Route("GET", "/quality", "reader", ratings.quality_page),
+    Route("GET", "/quality/{id}", "expert", ratings.rating_page),
+    Route("POST", "/quality/{id}", "expert", ratings.rate),
 )
 """All pages and forms. Rights to act on one sample or document are checked again by the workflow."""
 
@@ -96,7 +102,7 @@ def make_app(store: Store, people: People, settings: Settings = Settings()) -> A
     app.state.uploads = Shares(1)
     app.add_api_route("/healthz", lambda: _health(store), methods=["GET"], response_model=None)
     app.add_api_route("/static/{name}", _static, methods=["GET"], response_model=None)
-    app.state.common = Visit(Request({"type": "http"}), settings, store, people)
+    app.state.common = Visit(Request({"type": "http"}), settings, store, people, Histories(store))
     for route in ROUTES:
         app.add_api_route(route.path, _endpoint(route), methods=[route.method], response_model=None)
     for kind in (AnswerError, ClientDisconnect, HTTPException, FathomError, Exception):

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from fathom.printing import printable
 from fathom.server.answers import HEADERS, AnswerError
 from fathom.studio.checks import MOST_BYTES
+from fathom.studio.histories import Histories
 from fathom.studio.lists import Listed
 from fathom.studio.people import People, Session
 from fathom.studio.states import may
@@ -78,6 +79,7 @@ class Visit:
         settings: What the server was started with.
         store: The store.
         people: Accounts.
+        histories: What happened to samples, for statistics.
         session: Who it is; None before a login.
         form: Fields of its form.
         files: Files of its form, for routes that take some.
@@ -87,6 +89,7 @@ class Visit:
     settings: "Settings"
     store: Store
     people: People
+    histories: Histories
     session: Session | None = None
     form: Form = Form()
     files: tuple[UploadFile, ...] = ()
@@ -164,8 +167,15 @@ def templates() -> Environment:
     found.filters["label"] = lambda name: str(name).replace("_", " ")
     found.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
     found.filters["record"] = _record
+    found.filters["mined_key"] = _mined_key
     found.filters["row"] = _row
     return found
+
+
+def _mined_key(text: str) -> str:
+    from fathom.studio.web.forms import mined_key
+
+    return mined_key(text)
 
 
 @lru_cache(maxsize=KEPT_ROWS)
