@@ -190,7 +190,7 @@ def fill_all(store: Store) -> None:
     for at, id in enumerate(SAMPLES):
         kind = at % KINDS
         now = create(store, id) if kind < 4 else to_answer_review(store, id)
-        if kind > 5:
+        if kind == 6:
             now = store.act(AddPredictions(id, now.version, (Prediction("m", ("Ida",), False, 1.0),)), OPERATOR)
         if kind > 6:
             now = store.act(review(now), person("bo"))
