@@ -33,6 +33,7 @@ from fathom.studio.types import (
     Prediction,
     Sample,
     SubmitReview,
+    SubmitVerdicts,
 )
 
 TASK = find_task(studio_tasks(), "T5.2")
@@ -207,7 +208,12 @@ def blind(
     each = []
     for name in ("ann", "ben"):
         raised, spent = review(replace(case, sample=sample), assumed, rng, proposals)
-        sample = apply(sample, as_action(case, raised | both, spent), Person(name, "annotator"), NOW)
+        by, action = Person(name, "annotator"), as_action(case, raised | both, spent)
+        if sample.answered:  # what is missing is found in the second step; both steps take the time of one review
+            first = as_action(case, raised - set(proposals), 0.0)
+            said = first.verdicts, first.missing, first.verdict, first.note
+            sample = apply(sample, SubmitVerdicts(sample.id, sample.version, *said), by, NOW)
+        sample = apply(sample, action, by, NOW)
         each.append(raised | both)
         seconds += spent
     marks += [[float(one.text in raised) for raised in each] for one in case.sample.content.components]

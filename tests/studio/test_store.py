@@ -236,6 +236,21 @@ def test_rights_are_those_in_the_store_and_not_those_that_are_claimed(studio: St
         studio.set_intake(SetIntake("words"), person("eve"))
 
 
+def test_measures_and_sketches_are_kept(studio: Store) -> None:
+    assert studio.intake() == SetIntake()
+    changed = SetIntake(buckets=(4096,), tolerance=0.1)
+    studio.set_intake(changed)
+    assert studio.intake() == changed
+    with pytest.raises(RefusedError, match="measured with the tokenizer tekken"):
+        studio.set_intake(SetIntake("words"))
+    studio.add_document(StudioDocument("d", "t", "en"), "text", person("bo"), (1, b"\0\xff"))
+    assert studio.sketches(1) == {"d": b"\0\xff"}
+    studio.keep_sketch("d", 2, b"")
+    assert (studio.sketches(1), studio.sketches(2)) == ({}, {"d": b""})
+    assert studio.document_ids(state="collected") == sorted(["d", DOCUMENT])
+    assert audit(studio).problems == ()
+
+
 def test_documents_and_notes_are_in_the_log(studio: Store) -> None:
     assert studio.text(DOCUMENT) == TEXT
     again = StudioDocument(DOCUMENT, "Another title", "en")

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,13 +15,16 @@ from fathom import api
 from fathom.rows import load
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Asking
+from fathom.studio.critique import CRITIQUE
 from fathom.studio.difficulties import TIERS, Tier
 from fathom.studio.intake import IntakeRules
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.transfer import ExportOptions, export_samples, formats_of, import_samples
 from fathom.studio.types import (
+    AddPredictions,
     Component,
     ComponentVerdict,
+    Create,
     Edit,
     ExpertPass,
     Person,
@@ -31,7 +36,6 @@ from fathom.studio.types import (
     SubmitReview,
 )
 from fathom.studio.work import (
-    CRITIQUE,
     DraftPlan,
     add_documents,
     critique_samples,
@@ -157,6 +161,53 @@ def test_answers_of_models_are_stored_once(store: Store) -> None:
     ]  # fmt: skip
     with pytest.raises(FathomError, match="--states nowhere: expected some of"):
         states_of(["nowhere"])
+
+
+@pytest.mark.parametrize("changes", [{}, {"question": "Which other entry?"}, {"components": (Component("x"),)}])
+def test_an_answer_is_stored_if_people_only_moved_the_sample_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    (id,) = drafted(store, samples=1)
+    ann = Person("ann", "annotator")
+    now = store.act(Select(id, store.sample(id).version, store.sample(id).candidates[0].id), ann)
+    act, others = store.act, [Edit(id, now.version, replace(now.content, rationale="Because.", **changes))]
+    others.append(replace(others[0], version=now.version + 1, content=replace(others[0].content, solution="So.")))
+
+    def racing(action: Any, by: Person) -> Sample:
+        if isinstance(action, AddPredictions) and others:  # somebody is quicker, twice
+            act(others.pop(0), ann)
+        return act(action, by)
+
+    monkeypatch.setattr(store, "act", racing)
+    asked = predict_samples(store, TASKS, [GUESS], states=states_of(["selected"]))
+    if not changes:
+        assert (asked.done, asked.failed) == (1, ())
+        assert [one.model for one in store.sample(id).predictions] == ["fathom/guess"]
+        assert store.sample(id).version == now.version + 2
+    else:
+        assert (asked.done, store.sample(id).predictions) == (0, ())
+        assert "people have changed its question or answer" in asked.failed[0]
+
+
+def test_drafts_that_come_after_a_choice_are_told_and_end_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act = store.act
+
+    def racing(action: Any, by: Person) -> Sample:
+        now = act(action, by)
+        if isinstance(action, Create):
+            act(Select(now.id, now.version, now.candidates[0].id), Person("ann", "annotator"))
+        return now
+
+    monkeypatch.setattr(store, "act", racing)
+    plan = DraftPlan("T5.2", bucket=store.documents()[0].bucket, samples=2, candidates=1)
+    found = draft_samples(store, TASKS, plan, [LEXICAL, GUESS])
+    assert len(found.samples) == 2
+    assert all(store.sample(id).state == "selected" for id in found.samples)
+    late = [one for one in found.drafted.notes if "not stored" in one]
+    assert len(late) == 2
+    assert "people have changed its question or answer" in late[0]
 
 
 def test_critiques_are_notes_and_not_repeated(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

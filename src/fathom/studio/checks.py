@@ -16,6 +16,7 @@ from fathom.studio.types import (
     Note,
     StudioDocument,
     SubmitReview,
+    SubmitVerdicts,
     Write,
 )
 
@@ -57,7 +58,7 @@ def added_evidence(action: Action) -> list[Evidence]:
             return [one for candidate in action.candidates for one in _of_components(candidate.content.components)]
         case Write() | Edit():
             return list(_of_components(action.content.components))
-        case SubmitReview():
+        case SubmitVerdicts() | SubmitReview():
             return list(_of_components((*action.verdicts, *action.missing)))
     return []
 

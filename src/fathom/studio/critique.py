@@ -24,6 +24,13 @@ CLAIM_KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
 Stand: TypeAlias = Literal["holds", "fails", "unclear"]
 STANDS: tuple[Stand, ...] = get_args(Stand)
 
+Outcome: TypeAlias = Literal["holds", "does_not_hold"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+CRITIQUE = "critique"
+"""Topic of the notes that hold critiques."""
+CRITIQUE_DECISION = "critique-decision"
+"""Topic of the notes in which people decide on claims."""
 CRITIQUE_TOKENS = 4096
 MOST_CLAIMS = 200
 AROUND = 600
@@ -132,6 +139,25 @@ class Critique:
             for claim, objection in zip(self.claims, self.objections, strict=True)
             if objection is None or objection.stand != "fails"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimDecision:
+    """What somebody decided on a claim; the body of a note.
+
+    Attributes:
+        critique: Number of the critique's entry in the log.
+        claim: Place of the claim from 0.
+        decision: Whether it holds.
+        reason: Why.
+        version: Version of the sample that they saw.
+    """
+
+    critique: int
+    claim: int
+    decision: Outcome
+    reason: str
+    version: int
 
 
 def criticise(

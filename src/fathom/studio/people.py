@@ -272,12 +272,13 @@ class People:
         if self._hasher.check_needs_rehash(hashed):
             self._store_password(name, self._hasher.hash(password), bool(row.initial), row.changed)
         log.info("login of %s from %s", who, address)
-        return self._new_session(name)
+        return self.new_session(name)
 
     def _is_over(self, row: Row[Any]) -> bool:
         return bool(row.initial) and row.changed < moment(self._clock() - INITIAL_SECONDS)
 
-    def _new_session(self, name: str) -> str:
+    def new_session(self, name: str) -> str:
+        """Begins a session of somebody whose password was checked, and returns its secret."""
         secret, present = secrets.token_urlsafe(32), int(self._clock())
         values = {"hash": hash_of(secret), "person": name, "csrf": secrets.token_urlsafe(32)}
         with clear_errors(), self.store.engine.begin() as connection:
@@ -335,7 +336,7 @@ class People:
         """
         self.log_out(self.log_in(name, old, address))
         self.set_password(name, self._checked(new, name), self.person(name))
-        return self._new_session(name)
+        return self.new_session(name)
 
     # Tokens
 

@@ -234,6 +234,7 @@ class Review:
         note: Reason, for problems of the question.
         seconds: Time spent.
         at: Time of submission.
+        not_missing: Components that models give and that do not belong to the answer.
     """
 
     reviewer: str
@@ -244,6 +245,7 @@ class Review:
     note: str = ""
     seconds: float = 0.0
     at: str = ""
+    not_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +288,7 @@ class Sample:
         writers: Everybody who wrote or edited the content of this round or an earlier one; they never review it.
         candidates: Drafts.
         predictions: Answers of models.
+        first_verdicts: What reviewers of all rounds said before they saw the models' answers; complete like a review.
         reviews: Reviews of all rounds.
         rulings: Experts' decisions of all rounds.
         difficulty: Tier from runs of models; "" before.
@@ -305,6 +308,7 @@ class Sample:
     writers: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     predictions: tuple[Prediction, ...] = ()
+    first_verdicts: tuple[Review, ...] = ()
     reviews: tuple[Review, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     difficulty: str = ""
@@ -314,6 +318,16 @@ class Sample:
     def current_reviews(self) -> tuple[Review, ...]:
         """Reviews of the present round."""
         return tuple(one for one in self.reviews if one.round == self.round)
+
+    def judged_by(self, name: str) -> Review | None:
+        """What somebody said of the answer in this round, without the models' answers; None before."""
+        mine = (one for one in (*self.first_verdicts, *self.reviews) if one.reviewer == name)
+        return next((one for one in mine if one.round == self.round), None)
+
+    @property
+    def answered(self) -> bool:
+        """Whether models have answered from the documents, so that reviewers can look for missing components."""
+        return any(one.components and not one.closed_book for one in self.predictions)
 
 
 # Actions on a sample
@@ -416,6 +430,16 @@ class Standardise(SampleAction):
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitVerdicts(SampleAction):
+    """What a reviewer says before they see the models' answers: the first step of a review; see ``Review``."""
+
+    verdicts: tuple[ComponentVerdict, ...]
+    missing: tuple[Component, ...]
+    verdict: Verdict
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SubmitReview(SampleAction):
     """A blind review of the answer; see ``Review``."""
 
@@ -423,6 +447,7 @@ class SubmitReview(SampleAction):
     missing: tuple[Component, ...]
     verdict: Verdict
     note: str = ""
+    not_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,6 +551,7 @@ Action: TypeAlias = (
     | ExpertPass
     | ExpertReturn
     | Standardise
+    | SubmitVerdicts
     | SubmitReview
     | Adjudicate
     | Reconstruct

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -17,7 +18,7 @@ from fathom.names import chosen
 from fathom.run.prices import total_cost
 from fathom.studio.asking import Asking
 from fathom.studio.candidates import Drafted
-from fathom.studio.critique import Critique, criticise
+from fathom.studio.critique import CRITIQUE, Critique, criticise
 from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
 from fathom.studio.drafting import TOGETHER, Wanted, draft
 from fathom.studio.exports import Collection, item_name
@@ -34,10 +35,12 @@ from fathom.studio.intake import (
 )
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
+from fathom.studio.states import RefusedError, StaleError
 from fathom.studio.store import AT_SERVER, Store, new_id
 from fathom.studio.tasks import StudioTask, find_task, studio_tasks
 from fathom.studio.types import (
     STATES,
+    Action,
     AddCandidates,
     AddPredictions,
     Create,
@@ -54,8 +57,6 @@ from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
 TASKS = "tasks"
-CRITIQUE = "critique"
-"""Topic of the notes that hold critiques."""
 
 
 class StoreTexts(Mapping[str, str]):
@@ -280,25 +281,26 @@ def draft_samples(
     samples = planned(plan, store, tasks)
     documents = {one.id: one for one in store.documents()}
     collection = Collection(samples, documents, StoreTexts(store, list(documents)), tasks)
-    made: dict[str, None] = {}
+    made: dict[str, Sample] = {}
+    lost: list[str] = []
     done = 0
 
     def keep(sample: Sample, found: Drafted) -> None:
         nonlocal done
         done += 1
         if found.candidates and sample.id in made:
-            version = store.sample(sample.id).version
-            store.act(AddCandidates(sample.id, version, found.candidates), AT_SERVER)
+            add = partial(AddCandidates, candidates=found.candidates)
+            if why := added(store, made[sample.id], add):
+                lost.append(f"sample {sample.id}: {len(found.candidates)} candidates are not stored: {why}")
         elif found.candidates:
             facts = sample.id, sample.task, sample.language, sample.bucket, sample.documents
-            store.act(Create(*facts, found.candidates), AT_SERVER)
-            made[sample.id] = None
+            made[sample.id] = store.act(Create(*facts, found.candidates), AT_SERVER)
         if progress:
             progress(done, len(samples) * len(drafters))
 
     wanted = Wanted(plan.requirement, plan.candidates, max_cost)
     whole = draft(samples, collection, drafters, wanted, keep)
-    return DraftedSamples(tuple(made), whole, len(samples))
+    return DraftedSamples(tuple(made), replace(whole, notes=(*whole.notes, *lost)), len(samples))
 
 
 # ---------------------------------------------------------------------------------------------------- answers, critique
@@ -352,13 +354,45 @@ def predict_samples(
             mine = [sample for other, sample in part if other is asking]
             found = predict(mine, collection, asking, closed_book=closed_book)
             failed += [f"{asking.model}: sample {id}: {why}" for id, why in found.failed.items()]
-            for id, prediction in found.predictions.items():
-                store.act(AddPredictions(id, store.sample(id).version, (prediction,)), AT_SERVER)
-                done += 1
+            for sample in mine:
+                if (prediction := found.predictions.get(sample.id)) is None:
+                    continue
                 costs.append(prediction.cost)
+                if why := added(store, sample, partial(AddPredictions, predictions=(prediction,))):
+                    failed.append(f"{asking.model}: sample {sample.id}: the answer is not stored: {why}")
+                else:
+                    done += 1
         if progress:
             progress(min(start + TOGETHER, len(waiting)), len(waiting))
     return Asked(done, tuple(failed), total_cost(costs))
+
+
+def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str:
+    """Stores what a model said about a sample, also if people acted on the sample meanwhile.
+
+    Args:
+        store: The store.
+        asked: The sample as the model saw it.
+        add: Makes the action from the sample's id and version.
+
+    Returns:
+        Why it is not stored; "" if it is.
+    """
+    while True:
+        now = store.sample(asked.id)
+        if _asked(now) != _asked(asked):
+            return "people have changed its question or answer while the model worked, so this is about an older one"
+        try:
+            store.act(add(now.id, now.version), AT_SERVER)
+        except StaleError:
+            continue  # somebody acted between reading and writing
+        except RefusedError as error:
+            return str(error)
+        return ""
+
+
+def _asked(sample: Sample) -> tuple[str, ...]:
+    return (sample.content.question, *(one.text for one in sample.content.components))
 
 
 def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:
@@ -416,15 +450,17 @@ def set_difficulties(
     results = results_of(rows)
     found: dict[str, Difficulty] = {}
     failed: dict[str, str] = {}
-    for sample in store.samples(states=("accepted", "audited")):
+    for sample in list(store.samples(states=("accepted", "audited"))):
         try:
-            found[sample.id] = difficulty(results.get(item_name(sample.id), {}), tiers)
+            one = difficulty(results.get(item_name(sample.id), {}), tiers)
         except FathomError as error:
             failed[sample.id] = str(error)
-    for id, one in found.items():
-        now = store.sample(id)
-        if now.difficulty != one.label:
-            store.act(SetDifficulty(id, now.version, one.label), AT_SERVER)
+            continue
+        same = sample.difficulty == one.label
+        if why := "" if same else added(store, sample, partial(SetDifficulty, difficulty=one.label)):
+            failed[sample.id] = why
+        else:
+            found[sample.id] = one
     return found, failed
 
 

@@ -53,7 +53,8 @@ def studio_serve(options: ServeOptions) -> None:
     Needs the extra studio of fathom-eval.
     """
     with libraries():
-        import uvicorn  # noqa: F401 - what is missing is said before anything is made
+        import python_multipart  # noqa: F401 - what is missing is said before anything is made
+        import uvicorn  # noqa: F401
 
         from fathom.studio.quotas import design_of
         from fathom.studio.tasks import guideline_of, proposed_prompts
@@ -70,6 +71,7 @@ def studio_serve(options: ServeOptions) -> None:
         prompts=partial(proposed_prompts, tasks),
         guideline=partial(guideline_of, tasks),
         design=design_of(place, options.design, tasks),
+        task=tasks.get,
         secure=options.secure,
     )
     serve(

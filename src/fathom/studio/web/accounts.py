@@ -14,6 +14,8 @@ from fathom.studio.web.visit import Visit
 from fathom.types import FathomError
 
 LOGGED = 100
+BLIND = ("SubmitVerdicts", "SubmitReview", "Note")
+"""What reviewers do before the answer review is decided; their notes are decisions on claims."""
 
 
 def login_page(visit: Visit) -> Response:
@@ -129,12 +131,8 @@ def log_page(visit: Visit) -> Response:
 
 def hidden(visit: Visit, entries: list[Entry]) -> list[Entry]:
     """Entries without the names of reviewers of samples that are not decided yet."""
-    subjects = {one.subject for one in entries if one.kind == "SubmitReview"}
-    open_ = visit.store.undecided(subjects)
-    return [
-        replace(one, person="(hidden)") if one.kind == "SubmitReview" and one.subject in open_ else one
-        for one in entries
-    ]
+    open_ = visit.store.undecided({one.subject for one in entries if one.kind in BLIND})
+    return [replace(one, person="(hidden)") if one.kind in BLIND and one.subject in open_ else one for one in entries]
 
 
 def _account(visit: Visit, status: int = 200, wrong: str = "") -> Response:

@@ -68,6 +68,7 @@ ROUTES = (
     Route("GET", "/samples/{id}", "reader", samples.sample_page),
     Route("GET", "/samples/{id}/history", "reader", samples.history),
     Route("POST", "/samples", "annotator", samples.create),
+    Route("POST", "/samples/{id}/claims", "annotator", samples.decide_on_claim),
     Route("POST", "/samples/{id}/{form}", "annotator", samples.act),
     Route("POST", "/drafts/{subject}/{form}", "annotator", samples.save_draft),
     Route("GET", "/documents", "reader", documents.listed),

@@ -1,12 +1,13 @@
 """Forms of samples: fields to actions, and back."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fathom.server.answers import AnswerError
-from fathom.studio.records import MOST_ITEMS, RecordError, from_record
+from fathom.studio.records import MOST_ITEMS, RecordError, as_record, from_record
 from fathom.studio.types import (
     AUDIT_VERDICTS,
     DECISIONS,
@@ -25,11 +26,13 @@ from fathom.studio.types import (
     ExpertReturn,
     Reconstruct,
     Reject,
+    Review,
     Sample,
     Select,
     Standardise,
     SubmitForReview,
     SubmitReview,
+    SubmitVerdicts,
     Verdict,
     Write,
 )
@@ -43,6 +46,8 @@ class _Evidences:
     evidence: tuple[Evidence, ...]
 
 
+MINED = ("missing", "not missing")
+"""What a reviewer says of a component that models give and the reference lacks."""
 FORMS: dict[str, type[Action]] = {
     "select": Select,
     "write": Write,
@@ -51,6 +56,7 @@ FORMS: dict[str, type[Action]] = {
     "pass": ExpertPass,
     "return": ExpertReturn,
     "standardise": Standardise,
+    "verdicts": SubmitVerdicts,
     "review": SubmitReview,
     "adjudicate": Adjudicate,
     "reconstruct": Reconstruct,
@@ -86,6 +92,9 @@ def _action(name: str, sample: Sample, form: Form) -> Action:
             return Edit(id, version, content_of(form, sample.content))
         case "submit":
             return SubmitForReview(id, version)
+        case "verdicts":
+            one = _review(sample, form)
+            return SubmitVerdicts(id, version, one.verdicts, one.missing, one.verdict, one.note)
         case "pass":
             return ExpertPass(id, version, reason)
         case "return":
@@ -147,15 +156,45 @@ def evidence_of(form: Form, name: str) -> tuple[Evidence, ...]:
 
 
 def _review(sample: Sample, form: Form) -> SubmitReview:
+    """What the reviewer wrote, with the components of models that they take over."""
     verdicts = []
     for at in range(len(sample.content.components)):
         mark = _one_of(form.text(f"mark-{at}"), MARKS, f"a verdict on component {at + 1}")
         evidence = evidence_of(form, f"verdict-evidence-{at}")
         verdicts.append(ComponentVerdict(mark, form.text(f"note-{at}"), evidence))
-    missing = tuple(components_of(form, "missing"))
+    missing, not_missing = list(components_of(form, "missing")), []
+    for name in form.fields:
+        if name.startswith("mined-text-"):
+            text, key = form.text(name), name.removeprefix("mined-text-")
+            words = f"a verdict on {text[:60]!r}, which models found,"
+            if _one_of(form.text(f"mined-{key}"), MINED, words) == MINED[0]:
+                missing.append(Component(text, evidence_of(form, f"mined-evidence-{key}")))
+            else:
+                not_missing.append(text)
     sound = all(one.mark == "right" for one in verdicts) and not missing and not form.text("problem")
     verdict: Verdict = "pass" if sound else "problem"
-    return SubmitReview(sample.id, form.number("version"), tuple(verdicts), missing, verdict, form.text("reason"))
+    said = tuple(verdicts), tuple(missing), verdict, form.text("reason"), tuple(not_missing)
+    return SubmitReview(sample.id, form.number("version"), *said)
+
+
+def mined_key(text: str) -> str:
+    """The end of the names of a mined component's fields: the same for a draft, whatever models answer meanwhile."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def form_of(review: Review) -> Form:
+    """A review as the fields of its form, to go on from it."""
+    fields = {"problem": "1" if review.note else "", "reason": review.note}
+    for at, verdict in enumerate(review.verdicts):
+        evidence = _evidence_text(verdict.evidence)
+        fields |= {f"mark-{at}": verdict.mark, f"note-{at}": verdict.note, f"verdict-evidence-{at}": evidence}
+    for at, part in enumerate(review.missing):
+        fields |= {f"missing-{at}": part.text, f"missing-evidence-{at}": _evidence_text(part.evidence)}
+    return Form(fields)
+
+
+def _evidence_text(evidence: tuple[Evidence, ...]) -> str:
+    return json.dumps(as_record(evidence)) if evidence else ""
 
 
 def _numbers(form: Form, prefix: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -9,15 +10,17 @@ from starlette.responses import JSONResponse, Response
 from fathom.server.answers import AnswerError
 from fathom.studio.lists import Listed
 from fathom.studio.log import Entry
+from fathom.studio.predicting import closed_book_results, known_without_text, mined
 from fathom.studio.quality import without_origin
 from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError, StaleError, may, visible, why_not
 from fathom.studio.statistics import efforts, total
 from fathom.studio.store import new_id
-from fathom.studio.types import STATES, Content, Create, Sample, State, SubmitForReview
+from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, State, SubmitForReview
 from fathom.studio.unsent import Draft
+from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
-from fathom.studio.web.forms import FORMS, action_of, components_of, content_of
+from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
 from fathom.studio.web.progress import audits_of
 from fathom.studio.web.ratings import rates
 from fathom.studio.web.visit import Form, Visit, texts_of
@@ -28,6 +31,10 @@ WAITING: tuple[State, ...] = ("drafted", "selected", "revision", "standardised",
 WAITING_FOR_EXPERTS: tuple[State, ...] = ("expert_review", "adjudication")
 TO_AUDIT = "to_audit"
 """Accepted samples that are drawn for an audit, as a filter of the queue beside the states."""
+MOST_MINED = 50
+"""Components of models that a reviewer decides on; the models' whole answers have the rest."""
+STAYING = ("select", "write", "edit", "verdicts", "reconstruct")
+"""Forms after which the same sample goes on."""
 EMPTY_ROWS = 2
 """Empty components at the end of a form, for browsers without scripts."""
 
@@ -128,7 +135,15 @@ def act(visit: Visit) -> Response:
         except (RefusedError, StaleError) as error:
             return _refused(visit, visit.store.sample(sample.id), "submit", Form(), error)
         return visit.to("/", "submit")
-    return visit.to(f"/samples/{sample.id}" if name in ("select", "write", "edit", "reconstruct") else "/", name)
+    return visit.to(f"/samples/{sample.id}" if name in STAYING else "/", name)
+
+
+def decide_on_claim(visit: Visit) -> Response:
+    """Records what somebody decides on a claim of a model."""
+    try:
+        return claims.decide(visit)
+    except RefusedError as error:
+        return _sample(visit, visit.store.sample(visit.path("id")), 409, wrong=str(error), claim_form=visit.form)
 
 
 def save_draft(visit: Visit) -> Response:
@@ -150,10 +165,15 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
     may_do = {name: not reason for name, reason in reasons.items()}
     blind = rates(visit, sample)
     seen = without_origin(sample) if blind else visible(sample, visit.me)
-    drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name]}
+    # Both steps of a review are one form: models may answer while somebody fills it in.
+    drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name] or _reviews(name, may_do)}
     form = {name: _restored(draft, sample) for name, draft in drafts.items()} | values.pop("forms", {})
     edited = _edited(form.get("edit") or form.get("write"), seen)
     thinking, answering = visit.settings.prompts(sample) if sample.state == "standardised" else ("", "")
+    first = seen.judged_by(visit.me.name) if may_do["review"] else None
+    form["review"] = form.get("review") or form.get("verdicts") or (form_of(first) if first else None)
+    decides = any(may_do[name] for name in ("edit", "pass", "adjudicate", "audit"))
+    task = visit.settings.task(sample.task)
     return visit.page(
         "sample",
         status,
@@ -164,13 +184,20 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         reasons=reasons,
         forms=form,
         edited=edited,
-        missing=_missing(form.get("review")),
+        missing=_components(form["review"], "missing"),
+        evidence_for=partial(_evidence, form["review"]),
+        first=first,
+        firsts={(one.reviewer, one.round): one.verdicts for one in seen.first_verdicts},
+        mined=mined(seen, task, [one.text for one in first.missing])[:MOST_MINED] if first else (),
+        claims=claims.claims_of(visit, sample),
+        closed_book=closed_book_results(sample, task) if decides else None,
+        known=bool(decides and known_without_text(sample, task)),
         prompts=(seen.content.prompt_thinking or thinking, seen.content.prompt_answering or answering),
         guideline=visit.settings.guideline(sample.task),
         restored={name: draft.saved for name, draft in drafts.items() if draft and draft.version == sample.version},
         outdated={name: draft.saved for name, draft in drafts.items() if draft and draft.version != sample.version},
         empty_rows=EMPTY_ROWS,
-        **{"wrong": "", "mine": None, "conflict": ""} | values,
+        **{"wrong": "", "mine": None, "conflict": "", "claim_form": None} | values,
     )
 
 
@@ -223,8 +250,19 @@ def _edited(form: Form | None, sample: Sample) -> Content:
         return sample.content
 
 
-def _missing(form: Form | None) -> list[Any]:
+def _reviews(name: str, may_do: dict[str, bool]) -> bool:
+    return name == "review" and may_do["verdicts"]
+
+
+def _components(form: Form | None, prefix: str) -> list[Component]:
     try:
-        return list(components_of(form, "missing")) if form else []
+        return list(components_of(form, prefix)) if form else []
     except FathomError:
         return []
+
+
+def _evidence(form: Form | None, name: str) -> tuple[Evidence, ...]:
+    try:
+        return evidence_of(form, name) if form else ()
+    except FathomError:
+        return ()

@@ -167,8 +167,15 @@ def templates() -> Environment:
     found.filters["label"] = lambda name: str(name).replace("_", " ")
     found.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
     found.filters["record"] = _record
+    found.filters["mined_key"] = _mined_key
     found.filters["row"] = _row
     return found
+
+
+def _mined_key(text: str) -> str:
+    from fathom.studio.web.forms import mined_key
+
+    return mined_key(text)
 
 
 @lru_cache(maxsize=KEPT_ROWS)

@@ -13,7 +13,9 @@ if (help && helpButton) {
 startForms();
 const reading = document.getElementById("reading");
 if (reading) {
-  import("./reading.js").then((module) => module.startReading(reading));
+  import("./reading.js").then((module) => module.startReading(reading), () => {
+    document.getElementById("text").prepend("The reading pane cannot be loaded; reload the page.");
+  });
 }
 if (document.getElementById("add") || document.getElementById("compliance")) import("./documents.js");
 
