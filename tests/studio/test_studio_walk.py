@@ -205,6 +205,7 @@ def one_is_revised(group: Group, sample: str) -> None:
     group.ann.select(sample)
     answer = right_answer(group.store.sample(sample).content)
     group.ann.type("component-0", answer)
+    group.ann.type("rationale", "One sentence of the text has the number.")
     group.ann.hand_over()
     group.eve.decide(sample, "Return for revision", "Say in which unit.", "Returned for revision")
     assert group.state(sample) == "revision"

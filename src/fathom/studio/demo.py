@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -19,13 +20,14 @@ from fathom.studio.asking import Asking
 from fathom.studio.intake import IntakeRules
 from fathom.studio.offline import right_answer
 from fathom.studio.people import People
+from fathom.studio.predicting import mined
 from fathom.studio.quality import Rating
 from fathom.studio.quotas import FILE as DESIGN
 from fathom.studio.records import as_record, canonical
 from fathom.studio.schema import STUDIO
 from fathom.studio.states import RATING, involved
 from fathom.studio.store import AT_SERVER, Store
-from fathom.studio.tasks import StudioTask, proposed_prompts, studio_tasks
+from fathom.studio.tasks import StudioTask, find_task, proposed_prompts, studio_tasks
 from fathom.studio.types import (
     Action,
     Adjudicate,
@@ -46,6 +48,7 @@ from fathom.studio.types import (
     Standardise,
     SubmitForReview,
     SubmitReview,
+    SubmitVerdicts,
 )
 from fathom.studio.work import DraftPlan, add_documents, draft_samples, predict_samples
 from fathom.types import FathomError
@@ -204,12 +207,19 @@ class _Work:
         return self.act(by, Standardise, sample, *proposed_prompts(self.tasks, sample))
 
     def judge(self, by: Person, sample: Sample, *, fault: str = "", note: str = "") -> Sample:
-        """Somebody reviews the answer: everything is right, or the first component has a fault, or there is a note."""
+        """Somebody reviews the answer: everything is right, or the first component has a fault, or there is a note.
+
+        Nothing that models found beyond it is missing.
+        """
+        sample = self.store.sample(sample.id)
         marks = [ComponentVerdict("right") for _ in sample.content.components]
         if fault:
             marks[0] = ComponentVerdict("wrong", fault, sample.content.components[0].evidence)
         verdict = "problem" if fault or note else "pass"
-        return self.act(by, SubmitReview, sample, tuple(marks), (), verdict, note)
+        said = (tuple(marks), (), verdict, note)
+        self.act(by, SubmitVerdicts, sample, *said)
+        found = tuple(one.text for one in mined(sample, find_task(self.tasks, sample.task)))
+        return self.act(by, partial(SubmitReview, not_missing=found), sample, *said)
 
 
 def _write(work: _Work) -> list[Sample]:
