@@ -1,9 +1,10 @@
 """Make the pictures of the studio in docs/images again, of `fathom studio serve --demo`; or picture every page.
 
     python performance/studio_pictures.py [--out docs/images]
-    python performance/studio_pictures.py --every FOLDER    # every page, wide and narrow, light and dark
+    python performance/studio_pictures.py --every FOLDER [ID ...]    # every page, wide and narrow, light and dark
 
-Needs Chromium. Look at each before it is committed.
+Needs Chromium. With names (queue, adjudication, ...) only these pages are pictured. Look at each picture before it is
+committed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,12 @@ def show_evidence(tab: Page) -> None:
     tab.locator("a.evidence").first.click()
 
 
+def begin_rating(tab: Page) -> None:
+    """Opens a sample of the quality study."""
+    tab.locator("text=Rate a sample").click()
+    tab.locator("#text section").first.wait_for()
+
+
 def open_adding(tab: Page) -> None:
     """Opens the form for files."""
     tab.locator("summary").first.click()
@@ -68,6 +75,7 @@ def to_the_form(tab: Page) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="ID")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "images")
     parser.add_argument("--every", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
@@ -81,7 +89,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
         desk = Desk(browser, address, password)
         if arguments.every:
-            every_page(desk, store, arguments.every)
+            every_page(desk, store, arguments.every, arguments.names)
         else:
             for name, picture in pictures(desk, store):
                 # 256 colours are enough for text and lines, and a third of the bytes.
@@ -179,10 +187,11 @@ def pictures(desk: Desk, store: Store) -> Iterator[tuple[str, Image.Image]]:
     yield "studio-phone", whole
 
 
-def every_page(desk: Desk, store: Store, out: Path) -> None:
-    """Pictures of every page, wide and narrow, light and dark."""
+def every_page(desk: Desk, store: Store, out: Path, names: Sequence[str]) -> None:
+    """Pictures of some pages or all of them, wide and narrow, light and dark."""
     out.mkdir(parents=True, exist_ok=True)
-    for name, view in views_of(store).items():
+    views = views_of(store)
+    for name, view in ((name, views[name]) for name in names or views):
         for width in WIDTHS:
             for scheme in SCHEMES:
                 picture = desk.shot(view, width, 900, scheme, whole=True)
@@ -208,6 +217,9 @@ def views_of(store: Store) -> dict[str, View]:
         "compliance": View("eve", "/compliance"),
         "document": View("ann", f"/documents/{documents['available']}"),
         "document_collected": View("eve", f"/documents/{documents['collected']}"),
+        "progress": View("ann", "/progress"),
+        "quality": View("eve", "/quality"),
+        "rating": View("ada", "/quality", begin_rating),
         "account": View("ann", "/account"),
         "users": View("ada", "/users"),
         "log": View("ada", "/log"),

@@ -272,11 +272,15 @@ class Actor:
         if problem:
             self.tab.check("[name=problem]")
             self.tab.fill("form:has(.judged) [name=reason]", problem)
-        if self.tab.locator("button:text-is('Send your verdicts')").count():
+        if self.gives_verdicts_first():
             self.do("Send your verdicts", "Your verdicts are stored")
             for found in self.tab.locator(".mined [value='not missing']").all():
                 found.check()
         self.do("Send the review", "Your review is stored")
+
+    def gives_verdicts_first(self) -> bool:
+        """Whether the review in sight has two steps, because models have answered."""
+        return self.tab.locator("button:text-is('Send your verdicts')").count() > 0
 
     def _has_evidence(self, field: str) -> None:
         self.tab.wait_for_selector(f".marked[data-field={field}] a.evidence >> nth=-1")

@@ -17,7 +17,7 @@ from fathom.studio.demo import DEMO, PEOPLE, open_demo
 from fathom.studio.histories import Histories
 from fathom.studio.offline import right_answer
 from fathom.studio.people import LoginError, People
-from fathom.studio.quality import rated_samples, study
+from fathom.studio.quality import rated_samples, ratings_of, study, to_rate
 from fathom.studio.quotas import design_of, progress
 from fathom.studio.store import Store
 from fathom.studio.tasks import studio_tasks
@@ -48,13 +48,15 @@ def test_every_page_has_something_to_show(demo: tuple[str, str]) -> None:
         assert {one.state for one in store.documents()} == {"collected", "available", "excluded"}
         books = {one.closed_book for sample in samples for one in sample.predictions}
         assert books == {False, True}
-        assert {one.person for one in store.notes(topic="rating")} == {"eve", "ada"}
+        assert {one.person for one in store.notes(topic="rating")} == {"dan", "ada"}
         assert {one.person for one in store.log()} == {"operator", *PEOPLE}
         design = design_of(demo[0], None, studio_tasks())
         histories = Histories(store)
         assert all(one.wanted for one in progress(design, histories.all().values()))
         drawn = rated_samples(histories.all().values(), design, histories.start)
-        assert study(drawn, store.notes(topic="rating"), design).complete
+        notes = store.notes(topic="rating")
+        assert study(drawn, notes, design).complete
+        assert to_rate(drawn, ratings_of(notes, design), design, "ada")
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -19,13 +20,14 @@ from fathom.studio.asking import Asking
 from fathom.studio.intake import IntakeRules
 from fathom.studio.offline import right_answer
 from fathom.studio.people import People
+from fathom.studio.predicting import mined
 from fathom.studio.quality import Rating
 from fathom.studio.quotas import FILE as DESIGN
 from fathom.studio.records import as_record, canonical
 from fathom.studio.schema import STUDIO
 from fathom.studio.states import RATING, involved
 from fathom.studio.store import AT_SERVER, Store
-from fathom.studio.tasks import StudioTask, proposed_prompts, studio_tasks
+from fathom.studio.tasks import StudioTask, find_task, proposed_prompts, studio_tasks
 from fathom.studio.types import (
     Action,
     Adjudicate,
@@ -54,8 +56,14 @@ from fathom.types import FathomError
 DEMO = "demo"
 """Topic of the note that says that a studio is a demo."""
 FOLDER = "studio-demo"
-PEOPLE: Mapping[str, Role] = {"ann": "annotator", "ben": "annotator", "eve": "expert", "ada": "administrator"}
-ANN, BEN, EVE, ADA = (Person(name, role) for name, role in PEOPLE.items())
+PEOPLE: Mapping[str, Role] = {
+    "ann": "annotator",
+    "ben": "annotator",
+    "eve": "expert",
+    "dan": "expert",
+    "ada": "administrator",
+}
+ANN, BEN, EVE, DAN, ADA = (Person(name, role) for name, role in PEOPLE.items())
 BASELINES = ("fathom/lexical", "fathom/guess")
 _WORLDS = ("world?seed=7", "world?seed=7&language=zh")
 _PLANS = (
@@ -125,7 +133,7 @@ def _make(folder: Path, tell: Callable[[str], None]) -> None:
 
 def _fill(store: Store, tasks: Mapping[str, StudioTask], tell: Callable[[str], None]) -> None:
     store.note(Note(DEMO, DEMO, canonical({"models": list(BASELINES)})), AT_SERVER)
-    for person in (ADA, EVE, ANN, BEN):
+    for person in (ADA, EVE, DAN, ANN, BEN):
         store.set_person(person)
     tell("generating documents")
     add_documents(store, _WORLDS, tokenizer="tekken", rules=IntakeRules(format="articles"))
@@ -199,15 +207,21 @@ class _Work:
         return self.act(by, Standardise, sample, *proposed_prompts(self.tasks, sample))
 
     def judge(self, by: Person, sample: Sample, *, fault: str = "", note: str = "") -> Sample:
-        """Somebody reviews the answer: everything is right, or the first component has a fault, or there is a note."""
+        """Somebody reviews the answer: everything is right, or the first component has a fault, or there is a note.
+
+        Nothing that models found beyond it is missing.
+        """
+        sample = self.store.sample(sample.id)
         marks = [ComponentVerdict("right") for _ in sample.content.components]
         if fault:
             marks[0] = ComponentVerdict("wrong", fault, sample.content.components[0].evidence)
         verdict = "problem" if fault or note else "pass"
-        said = tuple(marks), (), verdict, note
-        if self.store.sample(sample.id).answered:
-            sample = self.act(by, SubmitVerdicts, sample, *said)
-        return self.act(by, SubmitReview, sample, *said)
+        said = (tuple(marks), (), verdict, note)
+        if not self.store.sample(sample.id).answered:
+            return self.act(by, SubmitReview, sample, *said)
+        self.act(by, SubmitVerdicts, sample, *said)
+        found = tuple(one.text for one in mined(sample, find_task(self.tasks, sample.task)))
+        return self.act(by, partial(SubmitReview, not_missing=found), sample, *said)
 
 
 def _write(work: _Work) -> list[Sample]:
@@ -260,10 +274,12 @@ def _review(work: _Work, samples: Sequence[Sample]) -> None:
     finished.append(work.act(_decider(now), Adjudicate, now, "accept", reason))
 
     work.judge(_reviewers(half)[0], half)
-    for number, sample in enumerate(finished):
-        for person in (EVE, ADA):
-            rating = Rating("yes", "yes", "partly", "no" if person == EVE or number else "partly", "yes")
-            work.store.note(Note(RATING, sample.id, canonical(as_record(rating)), 60), person)
+    *rated, _ = finished  # the last one is left to rate
+    for number, sample in enumerate(rated):
+        for person in (DAN, ADA):
+            if person.name not in {one.by for one in work.store.sample(sample.id).rulings}:
+                rating = Rating("yes", "yes", "partly", "no" if person == DAN or number else "partly", "yes")
+                work.store.note(Note(RATING, sample.id, canonical(as_record(rating)), 60), person)
 
 
 def _reviewers(sample: Sample) -> list[Person]:
@@ -273,7 +289,7 @@ def _reviewers(sample: Sample) -> list[Person]:
 
 def _decider(sample: Sample) -> Person:
     """An expert who neither wrote nor reviewed a sample."""
-    return next(one for one in (EVE, ADA) if one.name not in involved(sample))
+    return next(one for one in (EVE, DAN) if one.name not in involved(sample))
 
 
 def _is_right(content: Content) -> bool:

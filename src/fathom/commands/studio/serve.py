@@ -21,7 +21,7 @@ class ServeOptions(Options):
         bool,
         opt(
             "Try the studio without a model: makes or continues one with generated documents, drafts of offline "
-            "baselines and four accounts, in the folder studio-demo or another --store; for this machine only."
+            "baselines and five accounts, in the folder studio-demo or another --store; for this machine only."
         ),
     ] = False
     title: Annotated[str, opt("Title of the pages.")] = "fathom studio"
