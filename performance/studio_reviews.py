@@ -173,7 +173,8 @@ def claims(case: Case, assumed: Assumed, rng: np.random.Generator, *, second_loo
 
 def decided(case: Case, raised: set[str], assumed: Assumed, rng: np.random.Generator) -> Raised:
     """What an expert confirms of what was raised."""
-    kept = {text for text in raised if rng.random() < (assumed.expert if text in case.faults else 1 - assumed.expert)}
+    sure = {text: assumed.expert if text in case.faults else 1 - assumed.expert for text in sorted(raised)}
+    kept = {text for text in sure if rng.random() < sure[text]}
     return Raised(kept, assumed.per_decision * len(raised))
 
 

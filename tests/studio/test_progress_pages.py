@@ -17,11 +17,11 @@ from fathom.studio.quality import DIMENSIONS
 from fathom.studio.quotas import Design
 from fathom.studio.states import RATING, RefusedError
 from fathom.studio.store import Store
-from fathom.studio.types import Note, Sample
+from fathom.studio.types import AddPredictions, Note, Prediction, Sample, SetDifficulty
 from fathom.studio.web.app import make_app
 from fathom.studio.web.settings import Settings
 from studio_browser import Browser
-from studio_stores import PASSWORD, PEOPLE, person, quick_hasher, review, to_answer_review
+from studio_stores import OPERATOR, PASSWORD, PEOPLE, person, quick_hasher, review, to_answer_review
 
 DESIGN = Design(("qa", "own"), ("en",), (8192, 16384), 2, audit_one_in=1, rate_one_in=1, raters=2, hourly=60)
 LEVELS = dict.fromkeys(DIMENSIONS, "yes")
@@ -119,9 +119,12 @@ def rate(one: Browser, id: str, **levels: str) -> Any:
 
 
 def test_ratings_are_blind(browser: Any, studio: Store) -> None:
-    accepted(studio)
+    now = accepted(studio)
+    answer = Prediction("lab/closed", ("Ida", "at six"), closed_book=True, score=1.0)
+    studio.act(AddPredictions("s-1", now.version, (answer,)), OPERATOR)
+    studio.act(SetDifficulty("s-1", now.version, "Extreme"), OPERATOR)
     ed, ada, ray = browser("ed"), browser("ada"), browser("ray")
-    origin = ("selected by ann", "model/a", "bo: ", ">Select<", ">bo<")
+    origin = ("selected by ann", "model/a", "bo: ", ">Select<", ">bo<", "answers it without", "Extreme")
     seen = ray.page("/samples/s-1") + ray.page("/samples/s-1/history")
     assert "selected by ann" in seen
     assert ">Select<" in seen
@@ -130,6 +133,7 @@ def test_ratings_are_blind(browser: Any, studio: Store) -> None:
         assert [words for words in origin if words in page] == [], path
     assert rate(ed, "s-1", difficulty="no").headers["location"] == "/quality?done=rate"
     assert "selected by ann" in ed.page("/samples/s-1")
+    assert "answers it without" in ed.page("/samples/s-1"), "who audits sees it"
     assert ">Select<" in ed.page("/samples/s-1/history")
     for one in (ed, ada, ray):
         page = one.page("/quality")

@@ -54,7 +54,7 @@ def test_a_sample_goes_all_the_way(studio: Store) -> None:
     done = studio.act(Adjudicate("s-1", split.version, "accept", "Ida lit it."), person("ed"))
     assert studio.sample("s-1") == done
     assert studio.counts() == {"accepted": 1}
-    (listed,) = studio.listed(states=["accepted"], task="qa", language="en", bucket=8192, author="ann")
+    (listed,) = studio.listed(states=["accepted"], task="qa", language="en", bucket=8192)
     assert (listed.title, listed.version) == ("Who lit the lamp?", done.version)
     found = audit(studio)
     assert (found.problems, found.samples, found.documents) == ((), 1, 1)

@@ -100,8 +100,8 @@ def test_no_page_shows_a_review_before_ones_own(browser: Any, studio: Store, peo
     sample = to_answer_review(studio)
     verdicts = (ComponentVerdict("wrong", SECRET), ComponentVerdict("right"))
     missing = (Component(f"{SECRET} too"),)
-    studio.act(AddPredictions("s-1", sample.version, (Prediction("m", ("Ida",), score=0.25),)), OPERATOR)
     studio.act(SubmitReview("s-1", sample.version, verdicts, missing, "problem", SECRET), person("cy"))
+    studio.act(AddPredictions("s-1", sample.version, (Prediction("m", ("Ida",), score=0.25),)), OPERATOR)
     kinds = ({"accept": "text/html"}, {"accept": "application/json"}, {"if-none-match": "*", "range": "bytes=0-"})
     for name in ("ray", "ann", "bo", "ada"):
         one = browser(name)
@@ -134,10 +134,10 @@ def test_unsent_drafts_are_of_one_person(browser: Any, studio: Store) -> None:
 
 
 def test_a_known_tag_and_a_cookie_of_nobody_open_nothing(app: Any, studio: Store) -> None:
-    for path in PAGES + FORMS:
-        to_answer_review(studio)
-        path = re.sub(r"{\w+}", "s-1" if "samples" in path else DOCUMENT, path)
-        client = TestClient(app, follow_redirects=False)
+    to_answer_review(studio)
+    client = TestClient(app, follow_redirects=False)
+    for route in PAGES + FORMS:
+        path = re.sub(r"{\w+}", "s-1" if "samples" in route else DOCUMENT, route)
         headers = {
             "if-none-match": f'"{DOCUMENT}"',
             "cookie": "fathom-studio=; fathom-studio=x",
@@ -250,9 +250,10 @@ def evil_store(store: Store) -> None:
         drafts = tuple(Candidate(f"{one}{at}", EVIL, bad) for at, one in enumerate((EVILS[1], EVILS[2])))
         store.act(Create(id, EVIL[:128], "en", 8192, ("evil",), drafts), OPERATOR)
     for id in ("s-review", "s-split"):
-        now = store.act(Select(id, 1, f"{EVILS[1]}0"), person("ann"))
-        now = store.act(AddPredictions(id, now.version, (Prediction(EVIL, (EVIL, EVIL)),)), OPERATOR)
+        store.act(Select(id, 1, f"{EVILS[1]}0"), person("ann"))
         _pass_on(store, id)
+    now = store.sample("s-review")
+    store.act(AddPredictions(now.id, now.version, (Prediction(EVIL, (EVIL, EVIL)),)), OPERATOR)
     now = store.sample("s-split")
     store.act(review(now), person("bo"))
     wrong = tuple(ComponentVerdict("wrong", EVIL) for _ in now.content.components)

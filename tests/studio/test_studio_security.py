@@ -10,7 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "performance"))
 
-from studio_fuzz import FIELDS, FORMS, ROUTES, description, fuzz
+from fathom.studio.web.app import ROUTES
+from fathom.studio.web.forms import FORMS
+from studio_fuzz import FIELDS, description, fuzz
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "studio-security.md"
@@ -36,7 +38,7 @@ def test_every_route_and_form_is_described() -> None:
 
 @pytest.mark.slow
 def test_no_fuzzed_request_is_an_internal_error() -> None:
-    found = fuzz(requests=300, seed=19)
+    found = fuzz(requests=200, seed=19)
     assert found.faults == []
-    assert found.requests == 300
+    assert found.requests == 200
     assert {200, 303, 400, 401, 403, 404, 409} <= set(found.statuses)

@@ -217,6 +217,8 @@ class _Work:
             marks[0] = ComponentVerdict("wrong", fault, sample.content.components[0].evidence)
         verdict = "problem" if fault or note else "pass"
         said = (tuple(marks), (), verdict, note)
+        if not self.store.sample(sample.id).answered:
+            return self.act(by, SubmitReview, sample, *said)
         self.act(by, SubmitVerdicts, sample, *said)
         found = tuple(one.text for one in mined(sample, find_task(self.tasks, sample.task)))
         return self.act(by, partial(SubmitReview, not_missing=found), sample, *said)

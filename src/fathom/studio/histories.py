@@ -172,12 +172,16 @@ class Histories:
             BrokenLogError: The log is damaged.
         """
         with self._lock:
-            present = self._present()
-            if asked not in self._kept:
+            present, number = self._present(), self._number
+            if asked in self._kept:
+                return cast(Kind, self._kept[asked])
+        found = compute(present.values())  # while others go on
+        with self._lock:
+            if self._number == number:
                 if len(self._kept) >= MOST_KEPT:
                     self._kept.clear()
-                self._kept[asked] = compute(present.values())
-            return cast(Kind, self._kept[asked])
+                self._kept[asked] = found
+        return found
 
     def _present(self) -> Mapping[str, History]:
         number = self._store.head().number

@@ -53,7 +53,6 @@ class Asked:
     task: str
     language: str
     bucket: int
-    author: str
     waiting_for: str
     ids: tuple[str, ...]
     offset: int
@@ -98,10 +97,8 @@ def available(connection: Connection) -> dict[tuple[str, int], int]:
 
 def listed(connection: Connection, asked: Asked) -> list[Listed]:
     """Samples as lists show them, the longest untouched first."""
-    wanted = {"task": asked.task, "language": asked.language, "bucket": asked.bucket, "author": asked.author}
+    wanted = {"task": asked.task, "language": asked.language, "bucket": asked.bucket}
     chosen = [samples.c[name] == value for name, value in wanted.items() if value]
-    if asked.author:
-        chosen.append(samples.c.state != "adjudication")
     if asked.ids:
         chosen.append(samples.c.id.in_(asked.ids))
     if asked.waiting_for:

@@ -207,7 +207,8 @@ def to_rate(
 
 def without_origin(sample: Sample) -> Sample:
     """A sample without what shows who made it and what others said of it."""
-    return replace(sample, author="", writers=(), candidates=(), predictions=(), reviews=(), rulings=())
+    people = replace(sample, author="", writers=(), first_verdicts=(), reviews=(), rulings=())
+    return replace(people, candidates=(), predictions=(), difficulty="")
 
 
 def study(drawn: Sequence[History], notes: Sequence[NoteEntry], design: Design) -> Study:

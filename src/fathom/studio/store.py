@@ -259,7 +259,6 @@ class Store(Database):
         task: str = "",
         language: str = "",
         bucket: int = 0,
-        author: str = "",
         waiting_for: str = "",
         ids: Collection[str] = (),
         offset: int = 0,
@@ -272,13 +271,12 @@ class Store(Database):
             task: Only of this task.
             language: Only in this language.
             bucket: Only of this length.
-            author: Only of this person.
             waiting_for: Without those that this person may not decide on; those that they selected come first.
             ids: Only these.
             offset: How many to leave out.
             limit: Maximum number.
         """
-        asked = Asked(tuple(states), task, language, bucket, author, waiting_for, tuple(ids), offset, min(limit, PAGE))
+        asked = Asked(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset, min(limit, PAGE))
         return list(self._at_head(asked, lambda connection: lists.listed(connection, asked)))
 
     def counts(self) -> dict[State, int]:

@@ -172,7 +172,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
     thinking, answering = visit.settings.prompts(sample) if sample.state == "standardised" else ("", "")
     first = seen.judged_by(visit.me.name) if may_do["review"] else None
     form["review"] = form.get("review") or form.get("verdicts") or (form_of(first) if first else None)
-    decides = any(may_do[name] for name in ("edit", "pass", "adjudicate", "audit"))
+    decides = not blind and any(may_do[name] for name in ("edit", "pass", "adjudicate", "audit"))
     task = visit.settings.task(sample.task)
     return visit.page(
         "sample",
