@@ -116,7 +116,7 @@ def test_from_an_empty_database_to_ten_samples(chromium: Browser, call: Call, tm
             one.leave()
         every_state_was_reached(store)
     the_samples_become_a_benchmark(call)
-    assert witness.faults == []
+    assert witness.faults == [], "\n".join(witness.faults)
     assert witness.requests > 500
     assert len(witness.checked) > 25
 
